@@ -1,0 +1,69 @@
+# make demo    what it is about, on bundled data: numbers and a picture
+# make test    tests, linter, types, formatting
+# make sanitize   the core under the address and undefined-behaviour sanitizers
+# make bench   speed beside Vowpal Wabbit, scikit-learn and River
+# Everything is installed into .venv from PyPI; nothing else is needed but Python >= 3.10 and a C++ compiler.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/*)
+export UNITLESS_WERROR := ON
+
+.PHONY: demo test pytest lint types format-check format sanitize bench clean
+
+define install
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[$(1)]'
+	@touch $@
+endef
+
+$(VENV)/.demo: $(SOURCES)
+	$(call install,demo)
+
+$(VENV)/.test: $(SOURCES)
+	$(call install,test)
+
+$(VENV)/.bench: $(SOURCES)
+	$(call install,bench)
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m unitless.demo
+
+# Each check runs whatever the others say; the first line of the summary that is not "ok" is what failed.
+test: $(VENV)/.test
+	@status=0; summary=""; \
+	for check in lint types format-check pytest; do \
+	  if $(MAKE) --no-print-directory $$check; then summary="$$summary\n  ok      $$check"; \
+	  else status=1; summary="$$summary\n  FAILED  $$check"; fi; \
+	done; \
+	printf "$$summary\n"; exit $$status
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+format-check: $(VENV)/.test
+	$(BIN)/clang-format --dry-run --Werror $(wildcard core/*.hpp core/*.cpp tests/core/*.cpp)
+
+pytest: $(VENV)/.test
+	$(BIN)/python -m pytest -q
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(wildcard core/*.hpp core/*.cpp tests/core/*.cpp)
+
+sanitize:
+	cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake --build build/sanitize --parallel 2
+	build/sanitize/core_test
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/throughput.py
+
+clean:
+	rm -rf $(VENV) build

@@ -1,0 +1,527 @@
+// Python's door to the core: types in, types out, errors translated. The only file that knows of Python.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <array>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "learner.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace unitless {
+namespace {
+
+using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using Vector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Slots = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NewDoubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using NewSlots = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<1>>;
+
+template <class Array, class T>
+Array hand_over(std::unique_ptr<T[]> data, std::size_t n) {
+    T* raw = data.release();
+    return Array(raw, {n}, nb::capsule(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
+}
+
+template <class Array, class T>
+Array copied(const std::vector<T>& from) {
+    auto data = std::make_unique<T[]>(from.size());
+    std::copy(from.begin(), from.end(), data.get());
+    return hand_over<Array>(std::move(data), from.size());
+}
+
+// ------------------------------------------------------------------------------------------- options by name
+
+template <class Kind, std::size_t n>
+Kind by_name(const std::array<std::pair<const char*, Kind>, n>& table, const std::string& name) {
+    for (const auto& [text, kind] : table)
+        if (name == text) return kind;
+    throw InputError("unknown option '" + name + "'");
+}
+
+constexpr std::array<std::pair<const char*, RuleKind>, 5> rules{{{"gd", RuleKind::gd},
+                                                                 {"ag", RuleKind::ag},
+                                                                 {"ng", RuleKind::ng},
+                                                                 {"nag", RuleKind::nag},
+                                                                 {"snag", RuleKind::snag}}};
+constexpr std::array<std::pair<const char*, LossKind>, 5> losses{{{"squared", LossKind::squared},
+                                                                  {"logistic", LossKind::logistic},
+                                                                  {"hinge", LossKind::hinge},
+                                                                  {"quantile", LossKind::quantile},
+                                                                  {"poisson", LossKind::poisson}}};
+constexpr std::array<std::pair<const char*, Schedule>, 2> schedules{
+    {{"sqrt", Schedule::root}, {"constant", Schedule::constant}}};
+constexpr std::array<std::pair<const char*, Order>, 2> orders{{{"paper", Order::paper}, {"vw", Order::vw}}};
+constexpr std::array<std::pair<const char*, Clip>, 3> clips{
+    {{"none", Clip::none}, {"labels", Clip::labels}, {"vw", Clip::vw}}};
+constexpr std::array<std::pair<const char*, Precision>, 2> precisions{
+    {{"float32", Precision::float32}, {"float64", Precision::float64}}};
+
+const std::vector<const Kernel*>& kernels() {
+    static const std::vector<const Kernel*> all = [] {
+        std::vector<const Kernel*> found{&kernel_baseline};
+#if defined(__x86_64__)
+        for (const Kernel* kernel : {&kernel_avx2, &kernel_avx512})
+            if (kernel->supported()) found.push_back(kernel);
+#endif
+        return found;
+    }();
+    return all;
+}
+
+std::vector<std::string> kernel_names() {
+    std::vector<std::string> names;
+    for (const Kernel* kernel : kernels()) names.emplace_back(kernel->name);
+    return names;
+}
+
+const Kernel& kernel_by_name(const std::string& name) {
+    for (const Kernel* kernel : kernels())
+        if (name == kernel->name) return *kernel;
+    throw InputError("this machine has no kernel '" + name + "'");
+}
+
+// ------------------------------------------------------------------------------------------- arrays
+
+Type type_of(const nb::dlpack::dtype& dtype) {
+    const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
+    if (code == nb::dlpack::dtype_code::Float) {
+        if (dtype.bits == 32) return Type::f32;
+        if (dtype.bits == 64) return Type::f64;
+    }
+    if (code == nb::dlpack::dtype_code::Bool) return Type::u8;
+    if (code == nb::dlpack::dtype_code::Int || code == nb::dlpack::dtype_code::UInt) {
+        const bool positive = code == nb::dlpack::dtype_code::UInt;
+        switch (dtype.bits) {
+            case 8:
+                return positive ? Type::u8 : Type::i8;
+            case 16:
+                return positive ? Type::u16 : Type::i16;
+            case 32:
+                return positive ? Type::u32 : Type::i32;
+            case 64:
+                return positive ? Type::u64 : Type::i64;
+        }
+    }
+    throw InputError("arrays must hold booleans, integers, float32 or float64");
+}
+
+Column column_of(const Vector& array) {
+    const auto size = static_cast<std::ptrdiff_t>(array.itemsize());
+    return {static_cast<const char*>(array.data()), array.stride(0) * size, type_of(array.dtype()), 0};
+}
+
+// An array as the kernel reads it; columns that do not lie side by side are listed one by one.
+DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
+    const auto size = static_cast<std::ptrdiff_t>(x.itemsize());
+    const auto* data = static_cast<const char*>(x.data());
+    const Type type = type_of(x.dtype());
+    DenseInput input{data, x.stride(0) * size, type, nullptr, x.shape(1), x.shape(0)};
+    if (x.stride(1) != 1 && x.shape(1) > 1) {
+        for (std::size_t j = 0; j < x.shape(1); ++j)
+            columns.push_back({data + static_cast<std::ptrdiff_t>(j) * x.stride(1) * size, x.stride(0) * size, type,
+                               static_cast<std::uint32_t>(1 + j)});
+        input.columns = columns.data();
+    }
+    return input;
+}
+
+CompressedRows compressed_rows(const Doubles& values, const Vector& indices, const Vector& row_starts,
+                               std::size_t columns) {
+    return {values.data(),           indices.data(), row_starts.data(), indices.dtype().bits == 64,
+            row_starts.shape(0) - 1, columns,        values.shape(0)};
+}
+
+Labels labels(const Doubles& y, const std::optional<Doubles>& weight) {
+    return {y.data(), weight ? weight->data() : nullptr};
+}
+
+// Runs without the interpreter's lock: other threads go on while this one learns.
+template <class Action>
+NewDoubles unlocked(std::size_t rows, Action action) {
+    auto predictions = std::make_unique<double[]>(rows);
+    {
+        const nb::gil_scoped_release release;
+        action(predictions.get());
+    }
+    return hand_over<NewDoubles>(std::move(predictions), rows);
+}
+
+// ------------------------------------------------------------------------------------------- named rows
+
+std::string shown(nb::handle object) { return nb::cast<std::string>(nb::str(nb::repr(object))); }
+
+template <class What>
+double number_of(nb::handle object, const What& what) {
+    if (PyFloat_CheckExact(object.ptr())) return PyFloat_AS_DOUBLE(object.ptr());
+    if (!PyUnicode_Check(object.ptr()) && !PyBytes_Check(object.ptr())) {
+        const double value = PyFloat_AsDouble(object.ptr());
+        if (!(value == -1.0 && PyErr_Occurred())) return value;
+        PyErr_Clear();
+    }
+    throw InputError(what() + " is " + shown(object) + ", not a number");
+}
+
+// Python strings that were looked up before, by identity: most streams use the same few objects again and again.
+class KnownStrings {
+  public:
+    static constexpr std::uint32_t none = 0;
+    std::uint32_t find(PyObject* name) const {
+        const Entry& entry = entries_[place(name)];
+        return entry.name == name ? entry.slot : none;
+    }
+    void remember(PyObject* name, std::uint32_t slot) {
+        Entry& entry = entries_[place(name)];
+        Py_INCREF(name);
+        Py_XDECREF(entry.name);
+        entry = {name, slot};
+    }
+    void forget() {
+        for (auto& entry : entries_) Py_XDECREF(std::exchange(entry.name, nullptr));
+    }
+    KnownStrings() = default;
+    KnownStrings(const KnownStrings&) = delete;
+    ~KnownStrings() { forget(); }
+
+  private:
+    struct Entry {
+        PyObject* name = nullptr;
+        std::uint32_t slot = none;
+    };
+    std::array<Entry, 1024> entries_{};
+    static std::size_t place(PyObject* name) {
+        return (reinterpret_cast<std::uintptr_t>(name) >> 4) * 0x9e3779b97f4a7c15ULL >> 54;
+    }
+};
+
+struct RowMemory {
+    std::vector<PyObject*> names;
+    std::vector<double> values;
+};
+
+// A mapping, read and checked. Its memory is borrowed from the learner's spare, so that a stream of rows allocates
+// nothing; a row that is read while another is being read finds the spare empty and gets its own.
+class NamedRow {
+  public:
+    explicit NamedRow(nb::handle x, RowMemory* spare = nullptr) : spare_(spare) {
+        if (spare) memory_ = std::move(*spare);
+        memory_.names.clear();
+        memory_.values.clear();
+        if (!PyDict_Check(x.ptr()) || !read_plain(x.ptr())) read_any(x);
+    }
+    NamedRow(const NamedRow&) = delete;
+    ~NamedRow() {
+        if (spare_) *spare_ = std::move(memory_);
+    }
+
+    std::size_t size() const { return memory_.values.size(); }
+    const double* values() const { return memory_.values.data(); }
+    PyObject* name(std::size_t i) const { return memory_.names[i]; }
+
+  private:
+    RowMemory* spare_;
+    RowMemory memory_;
+    nb::object items_;
+
+    void add(PyObject* name, double value) {
+        if (!PyUnicode_Check(name)) throw InputError("feature names must be text, not " + shown(name));
+        if (!PyUnicode_IS_ASCII(name) && !PyUnicode_AsUTF8(name)) {
+            PyErr_Clear();
+            throw InputError("feature name " + shown(name) + " is not valid Unicode");
+        }
+        if (!std::isfinite(value))
+            throw InputError("the value of feature " + shown(name) + " is " + shown(nb::float_(value)) +
+                             "; leave such features out (absent counts as 0)");
+        memory_.names.push_back(name);
+        memory_.values.push_back(value);
+    }
+
+    // A dict of plain floats and integers, whose reading runs no code of the caller's. False: something else is in it.
+    bool read_plain(PyObject* x) {
+        PyObject *name = nullptr, *value = nullptr;
+        Py_ssize_t position = 0;
+        while (PyDict_Next(x, &position, &name, &value)) {
+            if (PyFloat_CheckExact(value)) {
+                add(name, PyFloat_AS_DOUBLE(value));
+            } else if (PyLong_CheckExact(value) || PyBool_Check(value)) {
+                add(name, number_of(value, [&] { return "the value of feature " + shown(name); }));
+            } else {
+                return false;
+            }
+        }
+        return true;
+    }
+
+    // Any mapping, from a list of its items that is ours alone.
+    void read_any(nb::handle x) {
+        memory_.names.clear();
+        memory_.values.clear();
+        if (!nb::hasattr(x, "items")) throw InputError("x is " + shown(x) + ", not a mapping of names to numbers");
+        items_ = nb::list(x.attr("items")());
+        for (nb::handle item : nb::cast<nb::list>(items_)) {
+            const nb::handle name = item[0].ptr(), value = item[1].ptr();
+            add(name.ptr(), number_of(value, [&] { return "the value of feature " + shown(name); }));
+        }
+    }
+};
+
+// The core's learner with what only Python needs.
+class PyLearner {
+  private:
+    KnownStrings known_;
+    RowMemory spare_;
+
+    // A thread never waits for the learner while it holds the interpreter's lock.
+    std::unique_lock<std::mutex> lock() {
+        std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
+        if (!guard) {
+            const nb::gil_scoped_release release;
+            guard.lock();
+        }
+        return guard;
+    }
+
+    auto resolver(const NamedRow& row) {
+        return [this, &row](std::size_t i, bool grow) -> std::optional<std::uint32_t> {
+            PyObject* name = row.name(i);
+            if (const auto slot = known_.find(name); slot != KnownStrings::none) return slot;
+            Py_ssize_t size = 0;
+            const char* text = PyUnicode_AsUTF8AndSize(name, &size);
+            if (!text) throw nb::python_error();
+            const std::string_view view(text, static_cast<std::size_t>(size));
+            const auto slot = grow ? learner.features().intern(view) : learner.features().find(view);
+            if (slot) known_.remember(name, *slot);
+            return slot;
+        };
+    }
+
+  public:
+    PyLearner(const Options& options, std::optional<unsigned> bits, const Kernel& kernel)
+        : learner(options, bits, kernel) {}
+
+    Learner learner;
+
+    double learn_one(nb::handle x, nb::handle y, nb::handle weight) {
+        const double label = number_of(y, [] { return std::string("label"); });
+        const double h = number_of(weight, [] { return std::string("weight"); });
+        if (!(h >= 0 && std::isfinite(h)))
+            throw InputError("weight is " + shown(weight) + "; weights must be finite and not negative");
+        NamedRow row(x, &spare_);
+        const auto guard = lock();
+        try {
+            return learner.learn_named(row.size(), row.values(), label, h, resolver(row));
+        } catch (const InputError&) {
+            known_.forget();  // names that were new have lost their slots again
+            throw;
+        }
+    }
+
+    // All rows are read and checked before the first is learned.
+    NewDoubles learn_named(const nb::list& rows, const Doubles& y, const std::optional<Doubles>& weight) {
+        std::vector<std::unique_ptr<NamedRow>> ready;
+        for (nb::handle x : rows) ready.push_back(std::make_unique<NamedRow>(x));
+        const auto guard = lock();
+        learner.check(labels(y, weight), ready.size());
+        auto predictions = std::make_unique<double[]>(ready.size());
+        for (std::size_t r = 0; r < ready.size(); ++r)
+            predictions[r] = learner.learn_named(ready[r]->size(), ready[r]->values(), y.data()[r],
+                                                 weight ? weight->data()[r] : 1.0, resolver(*ready[r]));
+        return hand_over<NewDoubles>(std::move(predictions), ready.size());
+    }
+
+    double predict_one(nb::handle x, bool extrapolate) {
+        NamedRow row(x, &spare_);
+        const auto guard = lock();
+        return learner.predict_named(row.size(), row.values(), extrapolate, resolver(row));
+    }
+};
+
+// ------------------------------------------------------------------------------------------- snapshots
+
+nb::dict snapshot(const PyLearner& self) {
+    const Snapshot from = [&] {
+        const nb::gil_scoped_release release;
+        return self.learner.snapshot();
+    }();
+    nb::dict to;
+    to["t"] = from.clock.t;
+    to["T"] = from.clock.T;
+    to["N"] = from.clock.N;
+    to["examples"] = from.clock.examples;
+    to["label_min"] = from.clock.label_min;
+    to["label_max"] = from.clock.label_max;
+    to["negative"] = static_cast<int>(from.negative);
+    to["columns"] = from.space == Space::columns ? nb::cast(from.columns) : nb::none();
+    to["names"] = from.space == Space::names ? nb::cast(from.names) : nb::none();
+    to["slots"] = copied<NewSlots>(from.slots);
+    to["scale"] = copied<NewDoubles>(from.scale);
+    to["v"] = copied<NewDoubles>(from.v);
+    to["H"] = copied<NewDoubles>(from.H);
+    return to;
+}
+
+void restore(PyLearner& self, const nb::dict& from) {
+    Snapshot to;
+    to.clock.t = nb::cast<double>(from["t"]);
+    to.clock.T = nb::cast<double>(from["T"]);
+    to.clock.N = nb::cast<double>(from["N"]);
+    to.clock.examples = nb::cast<std::uint64_t>(from["examples"]);
+    to.clock.label_min = nb::cast<double>(from["label_min"]);
+    to.clock.label_max = nb::cast<double>(from["label_max"]);
+    to.negative = static_cast<NegativeLabel>(nb::cast<int>(from["negative"]));
+    if (!from["columns"].is_none()) {
+        to.space = Space::columns;
+        to.columns = nb::cast<std::size_t>(from["columns"]);
+    }
+    if (!from["names"].is_none()) {
+        to.space = Space::names;
+        to.names = nb::cast<std::vector<std::string>>(from["names"]);
+    }
+    const auto slots = nb::cast<Slots>(from["slots"]);
+    to.slots.assign(slots.data(), slots.data() + slots.size());
+    const auto doubles = [&](const char* key) {
+        const auto array = nb::cast<Doubles>(from[key]);
+        if (array.size() != slots.size()) throw InputError("the model's arrays differ in length");
+        return std::vector<double>(array.data(), array.data() + array.size());
+    };
+    to.scale = doubles("scale");
+    to.v = doubles("v");
+    to.H = doubles("H");
+    const nb::gil_scoped_release release;
+    self.learner.restore(to);
+}
+
+void raise(const char* name, const char* message) {
+    const nb::object type = nb::module_::import_("unitless.errors").attr(name);
+    PyErr_SetString(type.ptr(), message);
+}
+
+}  // namespace
+}  // namespace unitless
+
+NB_MODULE(_core, m) {
+    using namespace unitless;
+
+    nb::register_exception_translator(
+        [](const std::exception_ptr& error, void*) {
+            try {
+                std::rethrow_exception(error);
+            } catch (const InputError& e) {
+                raise("InputError", e.what());
+            } catch (const DivergedError& e) {
+                raise("DivergedError", e.what());
+            }
+        },
+        nullptr);
+
+    m.def("kernels", &kernel_names, "The instruction sets that this machine can run, slowest first.");
+
+    nb::class_<PyLearner>(m, "Learner")
+        .def(
+            "__init__",
+            [](PyLearner* self, const std::string& rule, const std::string& loss, double learning_rate,
+               bool importance_aware, bool bias, double quantile, const std::string& schedule, const std::string& order,
+               const std::string& clip, const std::string& precision, std::optional<unsigned> bits,
+               const std::string& kernel) {
+                const Options options{by_name(rules, rule),
+                                      by_name(losses, loss),
+                                      learning_rate,
+                                      quantile,
+                                      importance_aware,
+                                      bias,
+                                      by_name(schedules, schedule),
+                                      by_name(orders, order),
+                                      by_name(clips, clip),
+                                      by_name(precisions, precision)};
+                new (self) PyLearner(options, bits, kernel_by_name(kernel));
+            },
+            nb::kw_only(), "rule"_a, "loss"_a, "learning_rate"_a, "importance_aware"_a, "bias"_a, "quantile"_a,
+            "schedule"_a, "order"_a, "clip"_a, "precision"_a, "bits"_a.none(), "kernel"_a)
+        .def("learn_one", &PyLearner::learn_one, "x"_a, "y"_a, "weight"_a = 1.0,
+             "Learn from one mapping of names to numbers; gives the prediction made before the update.")
+        .def("predict_one", &PyLearner::predict_one, "x"_a, nb::kw_only(), "extrapolate"_a = false,
+             "The prediction for one mapping of names to numbers; changes nothing.")
+        .def("learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none())
+        .def(
+            "learn_dense",
+            [](PyLearner& self, const Matrix& x, const Doubles& y, const std::optional<Doubles>& weight) {
+                std::vector<Column> columns;
+                const DenseInput input = dense_input(x, columns);
+                return unlocked(input.rows, [&](double* p) { self.learner.learn_dense(input, labels(y, weight), p); });
+            },
+            "x"_a, "y"_a, "weight"_a.none())
+        .def(
+            "predict_dense",
+            [](PyLearner& self, const Matrix& x, bool extrapolate) {
+                std::vector<Column> columns;
+                const DenseInput input = dense_input(x, columns);
+                return unlocked(input.rows, [&](double* p) { self.learner.predict_dense(input, extrapolate, p); });
+            },
+            "x"_a, "extrapolate"_a)
+        .def(
+            "learn_compressed",
+            [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
+               std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight) {
+                const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
+                return unlocked(input.rows,
+                                [&](double* p) { self.learner.learn_compressed(input, labels(y, weight), p); });
+            },
+            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none())
+        .def(
+            "predict_compressed",
+            [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
+               std::size_t columns, bool extrapolate) {
+                const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
+                return unlocked(input.rows, [&](double* p) { self.learner.predict_compressed(input, extrapolate, p); });
+            },
+            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a)
+        .def(
+            "learn_frame",
+            [](PyLearner& self, const std::vector<std::string>& names, const std::vector<Vector>& arrays,
+               const Doubles& y, const std::optional<Doubles>& weight) {
+                std::vector<Column> columns;
+                for (const auto& array : arrays) columns.push_back(column_of(array));
+                return unlocked(y.shape(0), [&](double* p) {
+                    self.learner.learn_frame(names, columns, y.shape(0), labels(y, weight), p);
+                });
+            },
+            "names"_a, "columns"_a, "y"_a, "weight"_a.none())
+        .def(
+            "predict_frame",
+            [](PyLearner& self, const std::vector<std::string>& names, const std::vector<Vector>& arrays,
+               std::size_t rows, bool extrapolate) {
+                std::vector<Column> columns;
+                for (const auto& array : arrays) columns.push_back(column_of(array));
+                return unlocked(rows,
+                                [&](double* p) { self.learner.predict_frame(names, columns, rows, extrapolate, p); });
+            },
+            "names"_a, "columns"_a, "rows"_a, "extrapolate"_a)
+        .def(
+            "loss",
+            [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& e,
+               const Doubles& P) {
+                return unlocked(p.shape(0), [&](double* out) {
+                    self.learner.loss(which, p.data(), y.data(), e.data(), P.data(), p.shape(0), out);
+                });
+            },
+            "which"_a, "p"_a, "y"_a, "e"_a, "P"_a)
+        .def("snapshot", &snapshot)
+        .def("restore", &restore, "snapshot"_a)
+        .def(
+            "slot_of",
+            [](const PyLearner& self, const std::string& name) { return self.learner.features().find(name); }, "name"_a)
+        .def_prop_ro("nbytes", [](const PyLearner& self) { return self.learner.bytes(); })
+        .def_prop_ro("total_weight", [](const PyLearner& self) { return self.learner.clock().t; })
+        .def_prop_ro("examples", [](const PyLearner& self) { return self.learner.clock().examples; });
+}

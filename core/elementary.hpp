@@ -1,0 +1,85 @@
+// exp, expm1, log, log1p and 1/sqrt in plain arithmetic.
+//
+// The C library's versions differ in the last bit between systems and between instruction sets, and then so would
+// every prediction. These use only IEEE +, -, *, / and integer operations on the bit pattern, in a fixed order, so
+// they give the same bits wherever floating-point contraction is off. Errors are a few units in the last place.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+
+#include "isa.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+inline constexpr double infinity = __builtin_huge_val();
+inline constexpr double ln2_high = 0x1.62e42fefa0000p-1;  // its last bits are zero: k * ln2_high is exact
+inline constexpr double ln2_low = 0x1.cf79abc9e3b3ap-40;
+
+inline double absolute(double x) { return __builtin_fabs(x); }
+inline double square_root(double x) { return __builtin_sqrt(x); }
+inline bool is_finite(double x) { return absolute(x) <= __DBL_MAX__; }
+
+// 2^k for k in [-1022, 1023].
+inline double power_of_two(std::int64_t k) { return std::bit_cast<double>(static_cast<std::uint64_t>(k + 1023) << 52); }
+
+// (e^r - 1 - r) / r^2 for |r| <= 0.35: the Taylor series, paired (Estrin) so that its latency is short.
+inline double exp_tail(double r) {
+    const double r2 = r * r, r4 = r2 * r2, r8 = r4 * r4;
+    const double a = (1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120));
+    const double b = (1.0 / 720 + r * (1.0 / 5040)) + r2 * (1.0 / 40320 + r * (1.0 / 362880));
+    const double c = (1.0 / 3628800 + r * (1.0 / 39916800)) + r2 * (1.0 / 479001600 + r * (1.0 / 6227020800.0));
+    return (a + r4 * b) + r8 * c;
+}
+
+inline double exp(double x) {
+    if (!(x < 709.79)) return x < 709.79 || x > 0 ? infinity : x;  // the last: NaN
+    if (x < -745.2) return 0.0;
+    constexpr double shift = 0x1.8p52;  // adding it rounds to an integer
+    const double k = (x * 0x1.71547652b82fep0 + shift) - shift;
+    const double r = (x - k * ln2_high) - k * ln2_low;
+    const double y = 1.0 + (r + r * r * exp_tail(r));
+    const auto n = static_cast<std::int64_t>(k);
+    if (n > 1000) return y * power_of_two(n - 200) * power_of_two(200);
+    if (n < -1000) return y * power_of_two(n + 200) * power_of_two(-200);
+    return y * power_of_two(n);
+}
+
+// e^x - 1 without the cancellation near 0.
+inline double expm1(double x) {
+    if (absolute(x) <= 0.35) return x + x * x * exp_tail(x);
+    return exp(x) - 1.0;
+}
+
+// ln x for finite x > 0: x = 2^k m with m in [1/sqrt 2, sqrt 2), ln m = 2 artanh((m - 1)/(m + 1)).
+inline double log(double x) {
+    if (!(x > 0.0)) return x == 0.0 ? -infinity : __builtin_nan("");
+    if (!(x <= __DBL_MAX__)) return infinity;
+    double k = 0.0;
+    if (x < __DBL_MIN__) {
+        x *= 0x1p54;
+        k = -54.0;
+    }
+    auto bits = std::bit_cast<std::uint64_t>(x);
+    constexpr std::uint64_t half_root = 0x3fe6a09e667f3bcdULL;  // 1/sqrt 2
+    const auto n = static_cast<std::int64_t>(bits - half_root) >> 52;
+    bits -= static_cast<std::uint64_t>(n) << 52;
+    k += static_cast<double>(n);
+    const double f = std::bit_cast<double>(bits) - 1.0;
+    const double s = f / (2.0 + f), q = s * s;
+    double tail = 1.0 / 23;
+    for (int odd = 21; odd >= 3; odd -= 2) tail = tail * q + 1.0 / odd;
+    return k * ln2_high + (2.0 * s + (2.0 * s * q * tail + k * ln2_low));
+}
+
+// ln(1 + x) for x > -1. The quotient undoes the rounding of 1 + x (Kahan).
+inline double log1p(double x) {
+    const double u = 1.0 + x;
+    if (u == 1.0) return x;
+    if (!(u <= __DBL_MAX__)) return infinity;
+    return log(u) * (x / (u - 1.0));
+}
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless

@@ -1,0 +1,9 @@
+// Which instruction set this translation unit is compiled for.
+//
+// The kernel's source is compiled once per instruction set. Everything that it inlines lives in the inline namespace
+// UNITLESS_ISA, so that the linker can never merge, say, an AVX2 copy of a function into the baseline's code.
+#pragma once
+
+#ifndef UNITLESS_ISA
+#define UNITLESS_ISA baseline
+#endif

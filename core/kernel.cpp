@@ -1,0 +1,311 @@
+// The kernel: streams of rows, dense or sparse, through scale, prediction, loss and rule.
+// Compiled once per instruction set, with UNITLESS_ISA naming it.
+
+#include "kernel.hpp"
+
+#include <cstring>
+#include <type_traits>
+
+#include "dense_input.hpp"
+#include "dense_scale.hpp"
+#include "loss.hpp"
+#include "row.hpp"
+#include "rule.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+namespace {
+
+// Chooses the types once per call; no inner loop asks again.
+template <class Action>
+auto with_loss(LossKind kind, Action action) {
+    switch (kind) {
+        case LossKind::squared:
+            return action(std::type_identity<Squared>{});
+        case LossKind::logistic:
+            return action(std::type_identity<Logistic>{});
+        case LossKind::hinge:
+            return action(std::type_identity<Hinge>{});
+        case LossKind::quantile:
+            return action(std::type_identity<Quantile>{});
+        case LossKind::poisson:
+            break;
+    }
+    return action(std::type_identity<Poisson>{});
+}
+
+template <class Action>
+auto with_rule(RuleKind kind, Action action) {
+    switch (kind) {
+        case RuleKind::gd:
+            return action(std::type_identity<GD>{});
+        case RuleKind::ag:
+            return action(std::type_identity<AG>{});
+        case RuleKind::ng:
+            return action(std::type_identity<NG>{});
+        case RuleKind::nag:
+            return action(std::type_identity<NAG>{});
+        case RuleKind::snag:
+            break;
+    }
+    return action(std::type_identity<SNAG>{});
+}
+
+template <class Action>
+auto with_row(const Options& options, Action action) {
+    return with_rule(options.rule, [&](auto rule) {
+        return with_loss(options.loss, [&](auto loss) {
+            using Rule = typename decltype(rule)::type;
+            using Loss = typename decltype(loss)::type;
+            return options.importance_aware ? action(rule, Row<Rule, Loss, true>(options))
+                                            : action(rule, Row<Rule, Loss, false>(options));
+        });
+    });
+}
+
+// The largest |x| of each column over the rows that have weight; the first value that is not finite ends it.
+Outcome scan(const double* block, std::size_t rows, std::size_t length, const double* weight, double* peak) {
+    std::memset(peak, 0, length * sizeof(double));
+    for (std::size_t r = 0; r < rows; ++r) {
+        const double* x = block + r * length;
+        const bool counts = !weight || weight[r] > 0;
+        Bits bad{};
+        for (std::size_t j = 0; j < length; j += width) {
+            const Vec8 value = Vec8::load(x + j);
+            Vec8 top = Vec8::load(peak + j);
+            for (int i = 0; i < Vec8::registers; ++i) {
+                const Register magnitude = (Register)((Bits)value.part[i] << 1 >> 1);
+                bad |= ~(Bits)(magnitude <= __DBL_MAX__);
+                top.part[i] = magnitude > top.part[i] ? magnitude : top.part[i];
+            }
+            if (counts) top.store(peak + j);
+        }
+        if (any(bad))
+            for (std::size_t j = 0; j < length; ++j)
+                if (!is_finite(x[j])) return {Status::not_finite, r, j};
+    }
+    return {};
+}
+
+bool any_beyond_scale(const double* peak, const double* scale, std::size_t length) {
+    for (std::size_t j = 0; j < length; j += width)
+        if (any_beyond(Vec8::load(peak + j), Vec8::load(scale + j))) return true;
+    return false;
+}
+
+Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, double* block,
+                    const DenseInput& input, const Labels& labels, double* predictions) {
+    return with_row(options, [&](auto rule, const auto& row) -> Outcome {
+        using Rule = typename decltype(rule)::type;
+        const std::size_t length = chunks * width, most = block_rows(chunks);
+        clear(block, most * length);
+        DenseScale<typename Rule::Scale> scale(pack, chunks);
+        Pack current = pack;
+        for (std::size_t first = 0; first < input.rows; first += most) {
+            const std::size_t rows = input.rows - first < most ? input.rows - first : most;
+            const double* weight = labels.weight ? labels.weight + first : nullptr;
+            widen(input, first, rows, options.bias, block, length);
+            const Outcome seen = scan(block, rows, length, weight, pack.step);
+            if (seen.status != Status::ok) return {seen.status, first + seen.row, column_of(input, seen.column)};
+            const bool quiet = !any_beyond_scale(pack.step, pack.scale, length);
+
+            for (std::size_t r = 0; r < rows; ++r) {
+                current.x = block + r * length;
+                const double h = weight ? weight[r] : 1.0;
+                if (h == 0) {  // as if the example were not there: predicted, not learned
+                    scale.peek(current.x);
+                    const double raw = Rule::spread(clock.t + 1) * dot(current, find_active(current, chunks));
+                    predictions[first + r] = limit(options, clock, raw);
+                    continue;
+                }
+                const bool grown = scale.observe(current.x, h, quiet);
+                const std::size_t active = find_active(current, chunks);
+                if (row.learn(current, active, grown, labels.y[first + r], h, clock, predictions[first + r]) ==
+                    Learned::diverged)
+                    return {Status::diverged, first + r, 0};
+            }
+        }
+        return {};
+    });
+}
+
+Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks, double* block,
+                      const DenseInput& input, bool extrapolate, double* predictions) {
+    return with_rule(options.rule, [&](auto rule) -> Outcome {
+        using Rule = typename decltype(rule)::type;
+        const std::size_t length = chunks * width, most = block_rows(chunks);
+        clear(block, most * length);
+        const DenseScale<typename Rule::Scale> scale(pack, chunks);
+        Pack current = pack;
+        for (std::size_t first = 0; first < input.rows; first += most) {
+            const std::size_t rows = input.rows - first < most ? input.rows - first : most;
+            widen(input, first, rows, options.bias, block, length);
+            const Outcome seen = scan(block, rows, length, nullptr, pack.step);
+            if (seen.status != Status::ok) return {seen.status, first + seen.row, column_of(input, seen.column)};
+            for (std::size_t r = 0; r < rows; ++r) {
+                current.x = block + r * length;
+                extrapolate ? scale.linear(current.x) : scale.peek(current.x);
+                const double spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
+                const double raw = spread * dot(current, find_active(current, chunks));
+                predictions[first + r] = limit(options, clock, raw);
+            }
+        }
+        return {};
+    });
+}
+
+// Where row `r`'s features stand in a pack: slot j in lane j mod 8, as deep as that lane is filled.
+class SparseRow {
+  public:
+    SparseRow(const SparseInput& input, std::size_t r) {
+        begin_ = r ? input.row_ends[r - 1] : 0;
+        end_ = input.row_ends[r];
+    }
+
+    // Copies the row and its slots' state into the pack; gives the number of chunks used.
+    template <class Slot>
+    std::size_t gather(const SparseInput& input, const Slot* slots, const Pack& pack) const {
+        std::size_t depth[width] = {}, chunks = 0;
+        for (std::size_t k = begin_; k < end_; ++k) {
+            const std::uint32_t slot = input.slots[k];
+            const std::size_t lane = slot % width, chunk = depth[lane]++, at = chunk * width + lane;
+            for (; chunks <= chunk; ++chunks) blank(pack, chunks);
+            pack.x[at] = input.values[k];
+            pack.slot[at] = slot;
+            pack.scale[at] = slots[slot].scale;
+            pack.v[at] = slots[slot].v;
+            pack.H[at] = slots[slot].H;
+        }
+        return chunks;
+    }
+
+    template <class Slot>
+    void scatter(const SparseInput& input, Slot* slots, const Pack& pack) const {
+        using Stored = decltype(Slot::v);
+        std::size_t depth[width] = {};
+        for (std::size_t k = begin_; k < end_; ++k) {
+            const std::uint32_t slot = input.slots[k];
+            const std::size_t lane = slot % width, at = depth[lane]++ * width + lane;
+            slots[slot] = {pack.scale[at], static_cast<Stored>(pack.v[at]), static_cast<Stored>(pack.H[at])};
+        }
+    }
+
+  private:
+    std::size_t begin_, end_;
+
+    static void blank(const Pack& pack, std::size_t chunk) {
+        const Vec8 zero = Vec8::all(0.0);
+        const std::size_t at = chunk * width;
+        zero.store(pack.x + at);
+        zero.store(pack.scale + at);
+        zero.store(pack.v + at);
+        zero.store(pack.H + at);
+        Vec8::all(1.0).store(pack.rho + at);
+    }
+};
+
+template <class Scale>
+bool observe(const Pack& pack, std::size_t chunks, double h) {
+    bool grown = false;
+    for (std::size_t i = 0; i < chunks * width; ++i) {
+        if (pack.x[i] == 0) continue;
+        const Observed seen = Scale::observe(pack.scale[i], pack.x[i], h);
+        pack.x[i] = seen.z;
+        pack.rho[i] = seen.rho;
+        grown |= seen.rho != 1.0;
+    }
+    return grown;
+}
+
+template <class Rule>
+double predict_packed(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks,
+                      bool extrapolate) {
+    using Scale = typename Rule::Scale;
+    for (std::size_t i = 0; i < chunks * width; ++i) {
+        if (pack.x[i] == 0) continue;
+        pack.x[i] = extrapolate ? Scale::linear(pack.scale[i], pack.x[i]) : Scale::peek(pack.scale[i], pack.x[i]);
+    }
+    const double spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
+    return limit(options, clock, spread * dot(pack, find_active(pack, chunks)));
+}
+
+template <class Slot>
+Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack, Slot* slots, const SparseInput& input,
+                          const Labels& labels, double* predictions) {
+    return with_row(options, [&](auto rule, const auto& row) -> Outcome {
+        using Rule = typename decltype(rule)::type;
+        for (std::size_t r = 0; r < input.rows; ++r) {
+            const SparseRow features(input, r);
+            const std::size_t chunks = features.gather(input, slots, pack);
+            const double h = labels.weight ? labels.weight[r] : 1.0;
+            if (h == 0) {
+                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, false);
+                continue;
+            }
+            const bool grown = observe<typename Rule::Scale>(pack, chunks, h);
+            const Learned learned =
+                row.learn(pack, find_active(pack, chunks), grown, labels.y[r], h, clock, predictions[r]);
+            if (learned == Learned::diverged) return {Status::diverged, r, 0};
+            if (learned == Learned::yes) features.scatter(input, slots, pack);
+        }
+        return {};
+    });
+}
+
+Outcome learn_sparse(const Options& options, Clock& clock, const Pack& pack, void* slots, const SparseInput& input,
+                     const Labels& labels, double* predictions) {
+    if (options.precision == Precision::float32)
+        return learn_sparse_into(options, clock, pack, static_cast<Slot32*>(slots), input, labels, predictions);
+    return learn_sparse_into(options, clock, pack, static_cast<Slot64*>(slots), input, labels, predictions);
+}
+
+void predict_sparse(const Options& options, const Clock& clock, const Pack& pack, const void* slots,
+                    const SparseInput& input, bool extrapolate, double* predictions) {
+    with_rule(options.rule, [&](auto rule) {
+        using Rule = typename decltype(rule)::type;
+        for (std::size_t r = 0; r < input.rows; ++r) {
+            const SparseRow features(input, r);
+            const std::size_t chunks = options.precision == Precision::float32
+                                           ? features.gather(input, static_cast<const Slot32*>(slots), pack)
+                                           : features.gather(input, static_cast<const Slot64*>(slots), pack);
+            predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, extrapolate);
+        }
+    });
+}
+
+void loss(const Options& options, int which, const double* p, const double* y, const double* e, const double* P,
+          std::size_t n, double* out) {
+    with_loss(options.loss, [&](auto type) {
+        const typename decltype(type)::type loss(options);
+        for (std::size_t i = 0; i < n; ++i) {
+            const double slope = loss.slope(p[i], y[i]);
+            if (which == 0) out[i] = loss.value(p[i], y[i]);
+            if (which == 1) out[i] = slope;
+            if (which == 2) out[i] = slope == 0 ? 0.0 : loss.step(p[i], y[i], slope, e[i], P[i]);
+        }
+    });
+}
+
+bool supported() {
+#if defined(__AVX512F__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+#elif defined(__AVX2__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return true;
+#endif
+}
+
+}  // namespace
+}  // namespace UNITLESS_ISA
+
+#define UNITLESS_JOIN_(a, b) a##b
+#define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
+#define UNITLESS_TEXT_(a) #a
+#define UNITLESS_TEXT(a) UNITLESS_TEXT_(a)
+
+const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
+    UNITLESS_TEXT(UNITLESS_ISA), supported, learn_dense, predict_dense, learn_sparse, predict_sparse, loss,
+};
+
+}  // namespace unitless

@@ -1,0 +1,79 @@
+// Rows of (slot, value) as the kernel wants them: slots rising, none twice, no zeros, the bias first.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "kernel.hpp"
+
+namespace unitless {
+
+class SparseRows {
+  public:
+    explicit SparseRows(bool bias) : bias_(bias) {}
+
+    void clear() {
+        slots_.clear();
+        values_.clear();
+        row_ends_.clear();
+    }
+
+    void begin_row() {
+        begin_ = slots_.size();
+        rising_ = true;
+        if (bias_) add(0, 1.0);
+    }
+
+    void add(std::uint32_t slot, double value) {
+        if (value == 0) return;
+        rising_ = rising_ && (slots_.size() == begin_ || slots_.back() < slot);
+        slots_.push_back(slot);
+        values_.push_back(value);
+    }
+
+    // False if values of one slot added up to something that is not finite.
+    bool end_row() {
+        const bool finite = rising_ || put_in_order();
+        std::size_t depth[8] = {};
+        for (std::size_t k = begin_; k < slots_.size(); ++k) chunks_ = std::max(chunks_, ++depth[slots_[k] % 8]);
+        row_ends_.push_back(slots_.size());
+        return finite;
+    }
+
+    std::size_t rows() const { return row_ends_.size(); }
+    std::size_t chunks() const { return chunks_; }  // the deepest pack that a row needs
+    SparseInput view() const { return {slots_.data(), values_.data(), row_ends_.data(), row_ends_.size()}; }
+
+  private:
+    bool bias_, rising_ = true;
+    std::size_t begin_ = 0, chunks_ = 1;
+    std::vector<std::uint32_t> slots_;
+    std::vector<double> values_;
+    std::vector<std::size_t> row_ends_;
+    std::vector<std::pair<std::uint32_t, double>> sorted_;
+
+    // Features of the same slot are added up, smallest first, so that their order within the row does not matter.
+    bool put_in_order() {
+        sorted_.clear();
+        for (std::size_t k = begin_; k < slots_.size(); ++k) sorted_.emplace_back(slots_[k], values_[k]);
+        std::sort(sorted_.begin(), sorted_.end());
+        slots_.resize(begin_);
+        values_.resize(begin_);
+        bool finite = true;
+        for (std::size_t k = 0; k < sorted_.size();) {
+            const std::uint32_t slot = sorted_[k].first;
+            double total = 0;
+            for (; k < sorted_.size() && sorted_[k].first == slot; ++k) total += sorted_[k].second;
+            finite = finite && std::isfinite(total);
+            if (total == 0) continue;
+            slots_.push_back(slot);
+            values_.push_back(total);
+        }
+        return finite;
+    }
+};
+
+}  // namespace unitless

@@ -1,0 +1,128 @@
+// Eight doubles that move together: one AVX-512 register, two AVX2, four SSE2 or NEON.
+//
+// Eight is fixed whatever the machine: sums run in eight accumulators (slot mod 8) that are added up in one fixed
+// order, so every instruction set gives the same bits.
+#pragma once
+
+#include <cstdint>
+
+#include "isa.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+inline constexpr int width = 8;
+
+#if defined(__AVX512F__)
+inline constexpr int register_width = 8;
+#elif defined(__AVX2__)
+inline constexpr int register_width = 4;
+#else
+inline constexpr int register_width = 2;
+#endif
+
+using Register = double __attribute__((vector_size(register_width * sizeof(double))));
+using Bits = std::uint64_t __attribute__((vector_size(register_width * sizeof(double))));
+using UnalignedRegister = double __attribute__((vector_size(register_width * sizeof(double)), aligned(8), may_alias));
+
+struct Vec8 {
+    static constexpr int registers = width / register_width;
+    Register part[registers];
+
+    static Vec8 all(double x) {
+        Vec8 r;
+        for (auto& p : r.part) p = x - Register{};  // x - 0 is x, -0.0 included
+        return r;
+    }
+    static Vec8 load(const double* from) {
+        Vec8 r;
+        for (int i = 0; i < registers; ++i)
+            r.part[i] = *reinterpret_cast<const UnalignedRegister*>(from + i * register_width);
+        return r;
+    }
+    void store(double* to) const {
+        for (int i = 0; i < registers; ++i) *reinterpret_cast<UnalignedRegister*>(to + i * register_width) = part[i];
+    }
+};
+
+#define UNITLESS_ELEMENTWISE(op)                                                      \
+    inline Vec8 operator op(const Vec8& a, const Vec8& b) {                           \
+        Vec8 r;                                                                       \
+        for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] op b.part[i]; \
+        return r;                                                                     \
+    }
+UNITLESS_ELEMENTWISE(+)
+UNITLESS_ELEMENTWISE(-)
+UNITLESS_ELEMENTWISE(*)
+UNITLESS_ELEMENTWISE(/)
+#undef UNITLESS_ELEMENTWISE
+
+// The sum of the eight accumulators, always in this order.
+inline double sum(const Vec8& a) {
+    double x[width];
+    a.store(x);
+    return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7]));
+}
+
+// 1/sqrt(h) from the bit pattern and four Newton steps; 0 where h is below the smallest normal number.
+// Plain arithmetic, so it vectorises and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
+inline Vec8 inverse_root(const Vec8& h) {
+    Vec8 r;
+    for (int i = 0; i < Vec8::registers; ++i) {
+        const Register x = h.part[i];
+        const Register half = 0.5 * x;
+        Register y = (Register)(0x5fe6eb50c7b537a9ULL - ((Bits)x >> 1));
+        for (int step = 0; step < 4; ++step) y = y * (1.5 - half * (y * y));
+        r.part[i] = (Register)((Bits)y & (Bits)(x >= __DBL_MIN__));
+    }
+    return r;
+}
+
+inline Vec8 square_root(const Vec8& x) {
+    Vec8 r;
+#if defined(__AVX512F__)
+    r.part[0] = (Register)_mm512_maskz_sqrt_pd(0xff, (__m512d)x.part[0]);
+#elif defined(__AVX2__)
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Register)_mm256_sqrt_pd((__m256d)x.part[i]);
+#elif defined(__x86_64__)
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Register)_mm_sqrt_pd((__m128d)x.part[i]);
+#else
+    for (int i = 0; i < Vec8::registers; ++i)
+        for (int j = 0; j < register_width; ++j) r.part[i][j] = __builtin_sqrt(x.part[i][j]);
+#endif
+    return r;
+}
+
+inline bool any(Bits mask) {
+#if defined(__AVX512F__)
+    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
+#elif defined(__AVX2__)
+    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
+#else
+    return (mask[0] | mask[1]) != 0;
+#endif
+}
+
+// Is any of the eight other than zero?
+inline bool any_nonzero(const Vec8& x) {
+    Bits seen{};
+    for (const auto& p : x.part) seen |= (Bits)p << 1;  // the sign does not count
+    return any(seen);
+}
+
+// Is |x| > s in any of the eight? False where either is NaN.
+inline bool any_beyond(const Vec8& x, const Vec8& s) {
+    Bits seen{};
+    for (int i = 0; i < Vec8::registers; ++i) {
+        const Register magnitude = (Register)((Bits)x.part[i] << 1 >> 1);
+        seen |= (Bits)(magnitude > s.part[i]);
+    }
+    return any(seen);
+}
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless

@@ -1,0 +1,104 @@
+"""The compiled core. Private: `unitless.Learner` is its public face."""
+
+from collections.abc import Mapping
+from typing import Any, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+class Snapshot(TypedDict):
+    """Everything that a learner knows. Slots that were never other than zero are left out."""
+
+    t: float
+    T: float
+    N: float
+    examples: int
+    label_min: float
+    label_max: float
+    negative: int
+    columns: int | None
+    names: list[str] | None
+    slots: NDArray[np.uint32]
+    scale: NDArray[np.float64]
+    v: NDArray[np.float64]
+    H: NDArray[np.float64]
+
+def kernels() -> list[str]:
+    """The instruction sets that this machine can run, slowest first."""
+
+class Learner:
+    """A learner in the core."""
+
+    def __init__(
+        self,
+        *,
+        rule: str,
+        loss: str,
+        learning_rate: float,
+        importance_aware: bool,
+        bias: bool,
+        quantile: float,
+        schedule: str,
+        order: str,
+        clip: str,
+        precision: str,
+        bits: int | None,
+        kernel: str,
+    ) -> None: ...
+    def learn_one(self, x: Mapping[str, float], y: float, weight: float = 1.0) -> float:
+        """Learn from one mapping of names to numbers; gives the prediction made before the update."""
+
+    def predict_one(self, x: Mapping[str, float], *, extrapolate: bool = False) -> float:
+        """The prediction for one mapping of names to numbers; changes nothing."""
+
+    def learn_named(
+        self, rows: list[Mapping[str, float]], y: NDArray[np.float64], weight: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]: ...
+    def learn_dense(
+        self, x: NDArray[Any], y: NDArray[np.float64], weight: NDArray[np.float64] | None
+    ) -> NDArray[np.float64]: ...
+    def predict_dense(self, x: NDArray[Any], extrapolate: bool) -> NDArray[np.float64]: ...
+    def learn_compressed(
+        self,
+        values: NDArray[np.float64],
+        indices: NDArray[Any],
+        row_starts: NDArray[Any],
+        columns: int,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64]: ...
+    def predict_compressed(
+        self,
+        values: NDArray[np.float64],
+        indices: NDArray[Any],
+        row_starts: NDArray[Any],
+        columns: int,
+        extrapolate: bool,
+    ) -> NDArray[np.float64]: ...
+    def learn_frame(
+        self,
+        names: list[str],
+        columns: list[NDArray[Any]],
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+    ) -> NDArray[np.float64]: ...
+    def predict_frame(
+        self, names: list[str], columns: list[NDArray[Any]], rows: int, extrapolate: bool
+    ) -> NDArray[np.float64]: ...
+    def loss(
+        self,
+        which: int,
+        p: NDArray[np.float64],
+        y: NDArray[np.float64],
+        e: NDArray[np.float64],
+        P: NDArray[np.float64],
+    ) -> NDArray[np.float64]: ...
+    def snapshot(self) -> Snapshot: ...
+    def restore(self, snapshot: Snapshot) -> None: ...
+    def slot_of(self, name: str) -> int | None: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def total_weight(self) -> float: ...
+    @property
+    def examples(self) -> int: ...

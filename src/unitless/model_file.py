@@ -1,0 +1,203 @@
+"""Model files: safetensors, versioned, written whole or not at all, trusted in nothing.
+
+A file holds four arrays, one entry per feature that was ever other than zero,
+
+    slot    uint32   where the feature lives: 0 the bias, 1 + column, 1 + position among the names, or hashed
+    scale   float64  s ("snag": √Σx²)
+    v       float64  w·s, without the feature's unit (float32 for learners of that precision)
+    H       float64  G/s², likewise
+
+and in its header one JSON text under "unitless": the format's version, the options, the stream's totals, the
+features' names or number, and a digest of all the rest.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import tempfile
+from typing import Any, TypeAlias
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from . import _core
+from .errors import Error, ModelFileError
+from .learner import Learner
+from .options import Options
+
+VERSION = 1
+_KEY = "unitless"
+_ARRAYS = ("slot", "scale", "v", "H")
+_TOTALS = ("t", "T", "N", "label_min", "label_max")
+_Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+
+def save(learner: Learner, path: str | os.PathLike[str]) -> None:
+    """Write the model: a temporary file beside the target, flushed to the disk, then renamed over it."""
+    target = os.path.abspath(os.fspath(path))
+    folder = os.path.dirname(target)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=".unitless-", dir=folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(to_bytes(learner))
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _flush_folder(folder)
+    except OSError as error:
+        raise ModelFileError(f"cannot write the model to {target}: {error.strerror or error}") from error
+
+
+def load(path: str | os.PathLike[str]) -> Learner:
+    """The model that was saved there.
+
+    >>> import unitless as ul, tempfile, os
+    >>> m = ul.Learner()
+    >>> _ = m.learn([[1.0], [2.0]], [1.0, 2.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     m.save(os.path.join(folder, "model.unitless"))
+    ...     same = ul.load(os.path.join(folder, "model.unitless"))
+    >>> same.weights == m.weights
+    True
+    """
+    try:
+        with open(path, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise ModelFileError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
+    try:
+        return from_bytes(data)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def to_bytes(learner: Learner) -> bytes:
+    """The file's content. The same model gives the same bytes."""
+    state = learner.snapshot()
+    stored = np.dtype(learner.options.precision)
+    arrays: _Arrays = {
+        "slot": state["slots"],
+        "scale": state["scale"],
+        "v": state["v"].astype(stored),
+        "H": state["H"].astype(stored),
+    }
+    header: dict[str, Any] = {
+        "version": VERSION,
+        "options": learner.options.asdict(),
+        "columns": state["columns"],
+        "names": state["names"],
+        "examples": state["examples"],
+        "negative": state["negative"],
+        # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
+        **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
+    }
+    header["digest"] = _digest(header, arrays)
+    return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
+
+
+def from_bytes(data: bytes) -> Learner:
+    """The model in a file's content, or a ModelFileError."""
+    header, arrays = _parse(data)
+    try:
+        if header.get("version") != VERSION:
+            raise ModelFileError(
+                f"this is a model of format {header.get('version')!r}; this version of unitless reads {VERSION}"
+            )
+        digest = header.pop("digest", None)
+        if digest != _digest(header, arrays):
+            raise ModelFileError("the file is damaged: its content does not match its digest")
+        learner = Learner(**header["options"])
+        totals = {key: float.fromhex(header[key]) for key in _TOTALS}
+        _check(header, totals, arrays, learner.options)
+        learner.restore(
+            _core_snapshot(
+                slots=arrays["slot"],
+                scale=arrays["scale"],
+                v=arrays["v"].astype(np.float64),
+                H=arrays["H"].astype(np.float64),
+                columns=header["columns"],
+                names=header["names"],
+                examples=header["examples"],
+                negative=header["negative"],
+                **totals,
+            )
+        )
+    except ModelFileError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, Error) as error:
+        raise ModelFileError(f"the file is no valid model: {error}") from None
+    return learner
+
+
+def _core_snapshot(**fields: Any) -> _core.Snapshot:
+    return fields  # type: ignore[return-value]
+
+
+def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
+    try:
+        length = int.from_bytes(data[:8], "little")
+        header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
+        arrays = safetensors.numpy.load(data)
+    except (ValueError, KeyError, TypeError, AttributeError, safetensors.SafetensorError):
+        raise ModelFileError("the file is no unitless model, or a damaged one") from None
+    if not isinstance(header, dict) or set(arrays) != set(_ARRAYS):
+        raise ModelFileError("the file is no unitless model, or a damaged one")
+    return header, arrays
+
+
+def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in _ARRAYS:
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
+
+
+def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, options: Options) -> None:
+    """A digest protects against accidents, not against a file made to mislead: every number is looked at."""
+
+    def require(condition: object, problem: str) -> None:
+        if not condition:
+            raise ModelFileError(f"the file is no valid model: {problem}")
+
+    slot, scale, v, H = (arrays[name] for name in _ARRAYS)
+    stored = np.dtype(options.precision)
+    require(slot.dtype == np.uint32 and scale.dtype == np.float64, "arrays of the wrong type")
+    require(v.dtype == stored and H.dtype == stored, "arrays of the wrong type")
+    require(all(a.ndim == 1 and len(a) == len(slot) for a in (slot, scale, v, H)), "arrays of different lengths")
+    require(len(slot) < 2 or (np.diff(slot.astype(np.int64)) > 0).all(), "slots out of order")
+    require((np.isfinite(scale) & (scale > 0)).all(), "a scale that is not positive")
+    require(np.isfinite(v).all() and (np.isfinite(H) & (H >= 0)).all(), "a weight that is not finite")
+    require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
+    require(not any(math.isnan(totals[key]) for key in ("label_min", "label_max")), "a label range that is not a range")
+    require(type(header["examples"]) is int and 0 <= header["examples"] < 2**63, "an impossible number of examples")
+    require(header["negative"] in (0, 1, 2), "an unknown coding of labels")
+    columns, names = header["columns"], header["names"]
+    require(columns is None or (type(columns) is int and 0 <= columns < 2**32 - 2), "an impossible number of columns")
+    require(names is None or all(type(name) is str for name in names), "feature names that are not text")
+    require(columns is None or names is None, "both columns and names")
+    require(options.bits is None or (columns is None and names is None), "names in a hashed model")
+    slots = 1 + (2**options.bits if options.bits else columns if columns is not None else len(names or ()))
+    require(not len(slot) or int(slot[-1]) < slots, "a slot outside its features")
+
+
+def _flush_folder(folder: str) -> None:
+    """So that the rename itself survives a power cut; not every system can."""
+    with contextlib.suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

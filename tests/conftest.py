@@ -1,0 +1,28 @@
+"""Shared settings: the large datasets, if UNITLESS_DATA says where they are, and every kernel this machine runs."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import hypothesis
+import pytest
+
+import unitless as ul
+
+hypothesis.settings.register_profile("unitless", deadline=None, derandomize=True, max_examples=40)
+hypothesis.settings.load_profile("unitless")
+
+
+@pytest.fixture(params=ul.kernels())
+def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("UNITLESS_KERNEL", request.param)
+    return str(request.param)
+
+
+@pytest.fixture(scope="session")
+def data_directory() -> pathlib.Path:
+    folder = os.environ.get("UNITLESS_DATA")
+    if not folder:
+        pytest.skip("needs the paper's datasets: set UNITLESS_DATA to their directory")
+    return pathlib.Path(folder)

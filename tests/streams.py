@@ -1,0 +1,42 @@
+"""Streams of examples for the tests."""
+
+from __future__ import annotations
+
+import numpy as np
+
+RULES = ("gd", "ag", "ng", "nag", "snag")
+UNIT_FREE = ("ng", "nag", "snag")
+LOSSES = ("squared", "logistic", "hinge", "quantile", "poisson")
+
+
+def labels(loss: str, score: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    noisy = score + 0.3 * rng.normal(size=len(score))
+    if loss in ("logistic", "hinge"):
+        return np.where(noisy > 0, 1.0, -1.0)
+    if loss == "poisson":
+        return rng.poisson(np.exp(np.clip(score, -3, 3))).astype(float)
+    return noisy
+
+
+def stream(
+    loss: str = "squared",
+    rows: int = 300,
+    features: int = 11,
+    seed: int = 0,
+    spread: float = 12.0,
+    zeros: float = 0.2,
+    growth: bool = True,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Features with scales from 10^-spread to 10^spread, some zeros, and scales that jump in mid-stream."""
+    rng = np.random.default_rng(seed)
+    plain = rng.normal(size=(rows, features))
+    plain[rng.random(size=plain.shape) < zeros] = 0.0
+    score = plain @ (rng.normal(size=features) / np.sqrt(features))
+    y = labels(loss, score, rng)
+    scale = 10.0 ** np.linspace(-spread, spread, features)
+    X = plain * scale
+    if growth:
+        X[rows // 2 :, ::2] *= 7.3
+        if loss != "poisson":  # a score that jumps by thousands is a rate beyond any number
+            X[3 * rows // 4 :, 1] *= 1e4
+    return X, y
