@@ -509,13 +509,12 @@ NB_MODULE(_core, m) {
             "names"_a, "columns"_a, "rows"_a, "extrapolate"_a)
         .def(
             "loss",
-            [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& e,
-               const Doubles& P) {
+            [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& tau) {
                 return unlocked(p.shape(0), [&](double* out) {
-                    self.learner.loss(which, p.data(), y.data(), e.data(), P.data(), p.shape(0), out);
+                    self.learner.loss(which, p.data(), y.data(), tau.data(), p.shape(0), out);
                 });
             },
-            "which"_a, "p"_a, "y"_a, "e"_a, "P"_a)
+            "which"_a, "p"_a, "y"_a, "tau"_a)
         .def("snapshot", &snapshot)
         .def("restore", &restore, "snapshot"_a)
         .def(

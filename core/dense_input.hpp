@@ -1,4 +1,4 @@
-// From the caller's numbers, of any type and stride, to rows of doubles in the kernel's order: slot 0 is the bias.
+// From the caller's numbers, of any type and stride, to rows of doubles in the kernel's order.
 #pragma once
 
 #include <cstring>
@@ -54,38 +54,44 @@ void with_type(Type type, Action action) {
     }
 }
 
-// Rows [first, first + rows) of the input as `block`. Positions that no column feeds must be zero already: `clear`
-// does it, once per call.
-inline void clear(double* block, std::size_t count) { std::memset(block, 0, count * sizeof(double)); }
+// Where a slot stands in a row: the bias, slot 0, is not among them.
+inline std::size_t position(std::uint32_t slot) { return slot - 1; }
 
-inline void widen(const DenseInput& input, std::size_t first, std::size_t rows, bool bias, double* block,
-                  std::size_t row_length) {
+// Row `row` as doubles; positions that no column feeds must be zero already.
+inline void widen(const DenseInput& input, std::size_t row, double* to) {
     if (input.columns) {
         for (std::size_t j = 0; j < input.column_count; ++j) {
             const Column& column = input.columns[j];
             with_type(column.type,
-                      [&](auto x) { widen_column<decltype(x)>(column, first, rows, block + column.slot, row_length); });
+                      [&](auto x) { widen_column<decltype(x)>(column, row, 1, to + position(column.slot), 1); });
         }
-        for (std::size_t r = 0; r < rows; ++r) block[r * row_length] = bias ? 1.0 : 0.0;
-        return;
+    } else {
+        with_type(input.type, [&](auto x) {
+            widen_row<decltype(x)>(input.data + static_cast<std::ptrdiff_t>(row) * input.row_stride, input.column_count,
+                                   to);
+        });
     }
-    with_type(input.type, [&](auto x) {
-        for (std::size_t r = 0; r < rows; ++r) {
-            double* row = block + r * row_length;
-            widen_row<decltype(x)>(input.data + static_cast<std::ptrdiff_t>(first + r) * input.row_stride,
-                                   input.column_count, row + 1);
-            row[0] = bias ? 1.0 : 0.0;
-            for (std::size_t j = input.column_count + 1; j < row_length; ++j) row[j] = 0.0;
-        }
-    });
 }
 
-// Which input column feeds this slot: for error messages.
-inline std::size_t column_of(const DenseInput& input, std::size_t slot) {
-    if (!input.columns) return slot - 1;
-    for (std::size_t j = 0; j < input.column_count; ++j)
-        if (input.columns[j].slot == slot) return j;
-    return 0;
+// Rows [first, first + rows) of columns that do not lie side by side, column by column.
+inline void widen_block(const DenseInput& input, std::size_t first, std::size_t rows, double* block,
+                        std::size_t row_length) {
+    for (std::size_t j = 0; j < input.column_count; ++j) {
+        const Column& column = input.columns[j];
+        with_type(column.type, [&](auto x) {
+            widen_column<decltype(x)>(column, first, rows, block + position(column.slot), row_length);
+        });
+    }
+}
+
+inline void clear(double* block, std::size_t count) { std::memset(block, 0, count * sizeof(double)); }
+
+// Which input column feeds this position: for error messages.
+inline std::size_t column_of(const DenseInput& input, std::size_t at) {
+    if (!input.columns) return at;
+    std::size_t j = 0;
+    while (j + 1 < input.column_count && position(input.columns[j].slot) != at) ++j;
+    return j;
 }
 
 }  // namespace UNITLESS_ISA

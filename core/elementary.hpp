@@ -14,9 +14,15 @@ namespace unitless {
 inline namespace UNITLESS_ISA {
 
 inline constexpr double infinity = __builtin_huge_val();
-inline constexpr double ln2_high = 0x1.62e42fefa0000p-1;  // its last bits are zero: k * ln2_high is exact
-inline constexpr double ln2_low = 0x1.cf79abc9e3b3ap-40;
 
+template <class T>
+T smaller(T a, T b) {
+    return b < a ? b : a;
+}
+template <class T>
+T larger(T a, T b) {
+    return a < b ? b : a;
+}
 inline double absolute(double x) { return __builtin_fabs(x); }
 inline double square_root(double x) { return __builtin_sqrt(x); }
 inline bool is_finite(double x) { return absolute(x) <= __DBL_MAX__; }
@@ -33,17 +39,29 @@ inline double exp_tail(double r) {
     return (a + r4 * b) + r8 * c;
 }
 
-inline double exp(double x) {
-    if (!(x < 709.79)) return x < 709.79 || x > 0 ? infinity : x;  // the last: NaN
+// x = (16 n + i + f) ln 2/16 with |f| <= 1/2, so that e^x = 2^n 2^(i/16) e^r with r = f ln 2/16: a short series.
+UNITLESS_INLINE double exp(double x) {
+    static constexpr double roots[16] = {
+        // 2^(i/16)
+        0x1.0000000000000p+0, 0x1.0b5586cf9890fp+0, 0x1.172b83c7d517bp+0, 0x1.2387a6e756238p+0,
+        0x1.306fe0a31b715p+0, 0x1.3dea64c123422p+0, 0x1.4bfdad5362a27p+0, 0x1.5ab07dd485429p+0,
+        0x1.6a09e667f3bcdp+0, 0x1.7a11473eb0187p+0, 0x1.8ace5422aa0dbp+0, 0x1.9c49182a3f090p+0,
+        0x1.ae89f995ad3adp+0, 0x1.c199bdd85529cp+0, 0x1.d5818dcfba487p+0, 0x1.ea4afa2a490dap+0};
+    constexpr double high = 0x1.62e42fc000000p-5, low = 0x1.7d1cf79abc9e4p-32;  // ln 2/16; k * high is exact
+    if (!(x < 709.79)) return x > 0 ? infinity : x;                             // the latter: NaN
     if (x < -745.2) return 0.0;
-    constexpr double shift = 0x1.8p52;  // adding it rounds to an integer
-    const double k = (x * 0x1.71547652b82fep0 + shift) - shift;
-    const double r = (x - k * ln2_high) - k * ln2_low;
-    const double y = 1.0 + (r + r * r * exp_tail(r));
-    const auto n = static_cast<std::int64_t>(k);
-    if (n > 1000) return y * power_of_two(n - 200) * power_of_two(200);
-    if (n < -1000) return y * power_of_two(n + 200) * power_of_two(-200);
-    return y * power_of_two(n);
+    constexpr double shift = 0x1.8p52;  // adding it rounds to an integer, which then stands in the low bits
+    const double shifted = x * 0x1.71547652b82fep+4 + shift, k = shifted - shift;
+    const double r = (x - k * high) - k * low, r2 = r * r;
+    const auto n = static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(shifted));
+    const double root = roots[n & 15];
+    const double tail =
+        ((1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120))) + r2 * r2 * (1.0 / 720 + r * (1.0 / 5040));
+    const double y = root + root * (r + r2 * tail);
+    const std::int32_t exponent = n >> 4;
+    if (exponent > 1000) return y * power_of_two(exponent - 200) * power_of_two(200);
+    if (exponent < -1000) return y * power_of_two(exponent + 200) * power_of_two(-200);
+    return y * power_of_two(exponent);
 }
 
 // e^x - 1 without the cancellation near 0.
@@ -54,6 +72,7 @@ inline double expm1(double x) {
 
 // ln x for finite x > 0: x = 2^k m with m in [1/sqrt 2, sqrt 2), ln m = 2 artanh((m - 1)/(m + 1)).
 inline double log(double x) {
+    constexpr double ln2_high = 0x1.62e42fefa0000p-1, ln2_low = 0x1.cf79abc9e3b3ap-40;  // k * ln2_high is exact
     if (!(x > 0.0)) return x == 0.0 ? -infinity : __builtin_nan("");
     if (!(x <= __DBL_MAX__)) return infinity;
     double k = 0.0;

@@ -7,3 +7,8 @@
 #ifndef UNITLESS_ISA
 #define UNITLESS_ISA baseline
 #endif
+
+// For the few functions on the way from one example's update to the next one's prediction.
+#define UNITLESS_INLINE __attribute__((always_inline)) inline
+// And for the ones that are seldom on it.
+#define UNITLESS_RARE __attribute__((noinline, cold))

@@ -3,11 +3,9 @@
 
 #include "kernel.hpp"
 
-#include <cstring>
 #include <type_traits>
 
-#include "dense_input.hpp"
-#include "dense_scale.hpp"
+#include "dense_block.hpp"
 #include "loss.hpp"
 #include "row.hpp"
 #include "rule.hpp"
@@ -63,98 +61,60 @@ auto with_row(const Options& options, Action action) {
     });
 }
 
-// The largest |x| of each column over the rows that have weight; the first value that is not finite ends it.
-Outcome scan(const double* block, std::size_t rows, std::size_t length, const double* weight, double* peak) {
-    std::memset(peak, 0, length * sizeof(double));
-    for (std::size_t r = 0; r < rows; ++r) {
-        const double* x = block + r * length;
-        const bool counts = !weight || weight[r] > 0;
-        Bits bad{};
-        for (std::size_t j = 0; j < length; j += width) {
-            const Vec8 value = Vec8::load(x + j);
-            Vec8 top = Vec8::load(peak + j);
-            for (int i = 0; i < Vec8::registers; ++i) {
-                const Register magnitude = (Register)((Bits)value.part[i] << 1 >> 1);
-                bad |= ~(Bits)(magnitude <= __DBL_MAX__);
-                top.part[i] = magnitude > top.part[i] ? magnitude : top.part[i];
-            }
-            if (counts) top.store(peak + j);
-        }
-        if (any(bad))
-            for (std::size_t j = 0; j < length; ++j)
-                if (!is_finite(x[j])) return {Status::not_finite, r, j};
-    }
-    return {};
-}
-
-bool any_beyond_scale(const double* peak, const double* scale, std::size_t length) {
-    for (std::size_t j = 0; j < length; j += width)
-        if (any_beyond(Vec8::load(peak + j), Vec8::load(scale + j))) return true;
-    return false;
-}
-
-Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, double* block,
+Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, double* memory,
                     const DenseInput& input, const Labels& labels, double* predictions) {
     return with_row(options, [&](auto rule, const auto& row) -> Outcome {
         using Rule = typename decltype(rule)::type;
-        const std::size_t length = chunks * width, most = block_rows(chunks);
-        clear(block, most * length);
-        DenseScale<typename Rule::Scale> scale(pack, chunks);
+        DenseBlock<typename Rule::Scale> block(input, pack, chunks, memory);
         Pack current = pack;
-        for (std::size_t first = 0; first < input.rows; first += most) {
-            const std::size_t rows = input.rows - first < most ? input.rows - first : most;
+        for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+            rows = smaller(block_rows(chunks), input.rows - first);
             const double* weight = labels.weight ? labels.weight + first : nullptr;
-            widen(input, first, rows, options.bias, block, length);
-            const Outcome seen = scan(block, rows, length, weight, pack.step);
-            if (seen.status != Status::ok) return {seen.status, first + seen.row, column_of(input, seen.column)};
-            const bool quiet = !any_beyond_scale(pack.step, pack.scale, length);
-
+            block.begin(first, rows);
+            Outcome seen = block.observe(0, weight ? weight[0] : 1.0);
             for (std::size_t r = 0; r < rows; ++r) {
-                current.x = block + r * length;
-                const double h = weight ? weight[r] : 1.0;
-                if (h == 0) {  // as if the example were not there: predicted, not learned
-                    scale.peek(current.x);
-                    const double raw = Rule::spread(clock.t + 1) * dot(current, find_active(current, chunks));
-                    predictions[first + r] = limit(options, clock, raw);
-                    continue;
-                }
-                const bool grown = scale.observe(current.x, h, quiet);
+                if (seen.status != Status::ok) return seen;
+                if (r + 1 < rows) seen = block.observe(r + 1, weight ? weight[r + 1] : 1.0);
+                current.x = block.z(r);
+                current.rho = block.rho(r);
+                block.prefetch(first + rows + r);
                 const std::size_t active = find_active(current, chunks);
-                if (row.learn(current, active, grown, labels.y[first + r], h, clock, predictions[first + r]) ==
-                    Learned::diverged)
+                double& prediction = predictions[first + r];
+                if (block.kind(r) == RowKind::weightless) {
+                    prediction = limit(options, clock, predict<Rule>(options, clock, current, active, false));
+                } else if (row.learn(current, active, block.kind(r) == RowKind::grown, labels.y[first + r],
+                                     weight ? weight[r] : 1.0, clock, prediction) == Learned::diverged) {
                     return {Status::diverged, first + r, 0};
+                }
             }
         }
         return {};
     });
 }
 
-Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks, double* block,
+Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks, double* memory,
                       const DenseInput& input, bool extrapolate, double* predictions) {
     return with_rule(options.rule, [&](auto rule) -> Outcome {
         using Rule = typename decltype(rule)::type;
-        const std::size_t length = chunks * width, most = block_rows(chunks);
-        clear(block, most * length);
-        const DenseScale<typename Rule::Scale> scale(pack, chunks);
+        DenseBlock<typename Rule::Scale> block(input, pack, chunks, memory);
         Pack current = pack;
-        for (std::size_t first = 0; first < input.rows; first += most) {
-            const std::size_t rows = input.rows - first < most ? input.rows - first : most;
-            widen(input, first, rows, options.bias, block, length);
-            const Outcome seen = scan(block, rows, length, nullptr, pack.step);
-            if (seen.status != Status::ok) return {seen.status, first + seen.row, column_of(input, seen.column)};
+        for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+            rows = smaller(block_rows(chunks), input.rows - first);
+            block.begin(first, rows);
             for (std::size_t r = 0; r < rows; ++r) {
-                current.x = block + r * length;
-                extrapolate ? scale.linear(current.x) : scale.peek(current.x);
-                const double spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
-                const double raw = spread * dot(current, find_active(current, chunks));
-                predictions[first + r] = limit(options, clock, raw);
+                const Outcome seen = block.peek(r, extrapolate);
+                if (seen.status != Status::ok) return seen;
+                current.x = block.z(r);
+                const std::size_t active = find_active(current, chunks);
+                predictions[first + r] =
+                    limit(options, clock, predict<Rule>(options, clock, current, active, extrapolate));
             }
         }
         return {};
     });
 }
 
-// Where row `r`'s features stand in a pack: slot j in lane j mod 8, as deep as that lane is filled.
+// Where row `r`'s features stand in a pack: each in its lane, as deep as that lane is filled.
 class SparseRow {
   public:
     SparseRow(const SparseInput& input, std::size_t r) {
@@ -168,7 +128,7 @@ class SparseRow {
         std::size_t depth[width] = {}, chunks = 0;
         for (std::size_t k = begin_; k < end_; ++k) {
             const std::uint32_t slot = input.slots[k];
-            const std::size_t lane = slot % width, chunk = depth[lane]++, at = chunk * width + lane;
+            const std::size_t lane = position(slot) % width, chunk = depth[lane]++, at = chunk * width + lane;
             for (; chunks <= chunk; ++chunks) blank(pack, chunks);
             pack.x[at] = input.values[k];
             pack.slot[at] = slot;
@@ -185,7 +145,7 @@ class SparseRow {
         std::size_t depth[width] = {};
         for (std::size_t k = begin_; k < end_; ++k) {
             const std::uint32_t slot = input.slots[k];
-            const std::size_t lane = slot % width, at = depth[lane]++ * width + lane;
+            const std::size_t lane = position(slot) % width, at = depth[lane]++ * width + lane;
             slots[slot] = {pack.scale[at], static_cast<Stored>(pack.v[at]), static_cast<Stored>(pack.H[at])};
         }
     }
@@ -225,15 +185,16 @@ double predict_packed(const Options& options, const Clock& clock, const Pack& pa
         if (pack.x[i] == 0) continue;
         pack.x[i] = extrapolate ? Scale::linear(pack.scale[i], pack.x[i]) : Scale::peek(pack.scale[i], pack.x[i]);
     }
-    const double spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
-    return limit(options, clock, spread * dot(pack, find_active(pack, chunks)));
+    return limit(options, clock, predict<Rule>(options, clock, pack, find_active(pack, chunks), extrapolate));
 }
 
 template <class Slot>
 Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack, Slot* slots, const SparseInput& input,
                           const Labels& labels, double* predictions) {
+    using Stored = decltype(Slot::v);
     return with_row(options, [&](auto rule, const auto& row) -> Outcome {
         using Rule = typename decltype(rule)::type;
+        *pack.bias = {slots[0].scale, slots[0].v, slots[0].H};
         for (std::size_t r = 0; r < input.rows; ++r) {
             const SparseRow features(input, r);
             const std::size_t chunks = features.gather(input, slots, pack);
@@ -246,7 +207,9 @@ Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack
             const Learned learned =
                 row.learn(pack, find_active(pack, chunks), grown, labels.y[r], h, clock, predictions[r]);
             if (learned == Learned::diverged) return {Status::diverged, r, 0};
-            if (learned == Learned::yes) features.scatter(input, slots, pack);
+            if (learned == Learned::skipped) continue;
+            features.scatter(input, slots, pack);
+            slots[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
         }
         return {};
     });
@@ -263,25 +226,30 @@ void predict_sparse(const Options& options, const Clock& clock, const Pack& pack
                     const SparseInput& input, bool extrapolate, double* predictions) {
     with_rule(options.rule, [&](auto rule) {
         using Rule = typename decltype(rule)::type;
-        for (std::size_t r = 0; r < input.rows; ++r) {
-            const SparseRow features(input, r);
-            const std::size_t chunks = options.precision == Precision::float32
-                                           ? features.gather(input, static_cast<const Slot32*>(slots), pack)
-                                           : features.gather(input, static_cast<const Slot64*>(slots), pack);
-            predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, extrapolate);
+        const auto each = [&](const auto* stored) {
+            *pack.bias = {stored[0].scale, stored[0].v, stored[0].H};
+            for (std::size_t r = 0; r < input.rows; ++r) {
+                const std::size_t chunks = SparseRow(input, r).gather(input, stored, pack);
+                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, extrapolate);
+            }
+        };
+        if (options.precision == Precision::float32) {
+            each(static_cast<const Slot32*>(slots));
+        } else {
+            each(static_cast<const Slot64*>(slots));
         }
     });
 }
 
-void loss(const Options& options, int which, const double* p, const double* y, const double* e, const double* P,
-          std::size_t n, double* out) {
+void loss(const Options& options, int which, const double* p, const double* y, const double* tau, std::size_t n,
+          double* out) {
     with_loss(options.loss, [&](auto type) {
         const typename decltype(type)::type loss(options);
         for (std::size_t i = 0; i < n; ++i) {
             const double slope = loss.slope(p[i], y[i]);
             if (which == 0) out[i] = loss.value(p[i], y[i]);
             if (which == 1) out[i] = slope;
-            if (which == 2) out[i] = slope == 0 ? 0.0 : loss.step(p[i], y[i], slope, e[i], P[i]);
+            if (which == 2) out[i] = slope == 0 ? 0.0 : loss.change(p[i], y[i], slope, tau[i]);
         }
     });
 }

@@ -57,7 +57,7 @@ struct Outcome {
 struct Kernel {
     const char* name;
     bool (*supported)();
-    // The pack mirrors all slots (pack_chunks of them); `block` has room for block_rows(pack_chunks) rows.
+    // The pack mirrors all slots (pack_chunks of them); `block` holds block_doubles(pack_chunks).
     Outcome (*learn_dense)(const Options&, Clock&, const Pack&, std::size_t pack_chunks, double* block,
                            const DenseInput&, const Labels&, double* predictions);
     Outcome (*predict_dense)(const Options&, const Clock&, const Pack&, std::size_t pack_chunks, double* block,
@@ -67,15 +67,20 @@ struct Kernel {
                             double* predictions);
     void (*predict_sparse)(const Options&, const Clock&, const Pack&, const void* slots, const SparseInput&,
                            bool extrapolate, double* predictions);
-    // The loss alone, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware step.
-    void (*loss)(const Options&, int which, const double* p, const double* y, const double* e, const double* P,
-                 std::size_t n, double* out);
+    // The loss alone, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware change.
+    void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
+                 double* out);
 };
 
 // How many rows a block holds: as many as stay in the first-level cache.
 inline constexpr std::size_t block_rows(std::size_t pack_chunks) {
     const std::size_t rows = 2048 / (8 * pack_chunks);
     return rows < 1 ? 1 : rows > 64 ? 64 : rows;
+}
+
+// The memory that a block needs: z and rho of its rows.
+inline constexpr std::size_t block_doubles(std::size_t pack_chunks) {
+    return 2 * block_rows(pack_chunks) * 8 * pack_chunks;
 }
 
 extern const Kernel kernel_baseline;

@@ -60,6 +60,15 @@ double value_at(const DenseInput& input, std::size_t row, std::size_t j) {
     return value;
 }
 
+std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
+
+// On a cache line's boundary, so that no eight doubles straddle two lines.
+double* aligned(std::vector<double>& memory, std::size_t doubles) {
+    if (memory.size() < doubles + 8) memory.assign(doubles + 8, 0.0);
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    return reinterpret_cast<double*>((address + 63) / 64 * 64);
+}
+
 // The learner's slots as what they are.
 template <class Action>
 void with_slots(const Options& options, char* slots, Action action) {
@@ -78,7 +87,7 @@ struct Learner::Encoded {
 };
 
 Learner::Learner(const Options& options, std::optional<unsigned> bits, const Kernel& kernel)
-    : options_(options), features_(bits), kernel_(&kernel), rows_(options.bias) {
+    : options_(options), features_(bits), kernel_(&kernel) {
     if (options.clip == Clip::vw) {
         const bool scores = options.loss == LossKind::logistic || options.loss == LossKind::poisson;
         clock_.label_min = scores ? -50 : 0;
@@ -109,15 +118,11 @@ void Learner::reserve(std::size_t slots) {
 
 Pack Learner::make_pack(std::size_t chunks) {
     const std::size_t length = chunks * 8;
-    if (pack_memory_.size() < 7 * length + 8) {
-        pack_memory_.assign(7 * length + 8, 0.0);
-        pack_indices_.assign(2 * length, 0);
-    }
-    // On a cache line's boundary: no load of eight then straddles two.
-    auto address = reinterpret_cast<std::uintptr_t>(pack_memory_.data());
-    auto* base = reinterpret_cast<double*>((address + 63) / 64 * 64);
+    double* base = aligned(pack_memory_, 7 * length);
+    if (pack_indices_.size() < 2 * length) pack_indices_.assign(2 * length, 0);
     const auto part = [&](std::size_t i) { return base + i * length; };
-    return {part(0),
+    return {&bias_,
+            part(0),
             part(1),
             part(2),
             part(3),
@@ -128,27 +133,27 @@ Pack Learner::make_pack(std::size_t chunks) {
             pack_indices_.data() + length};
 }
 
-void Learner::load(const Pack& pack, std::size_t slots) const {
-    const auto copy = [&](const auto* from) {
-        for (std::size_t j = 0; j < slots; ++j) {
-            pack.scale[j] = from[j].scale;
-            pack.v[j] = from[j].v;
-            pack.H[j] = from[j].H;
+void Learner::load(const Pack& pack, std::size_t features) const {
+    with_slots(options_, slots_.get(), [&](const auto* from) {
+        *pack.bias = {from[0].scale, from[0].v, from[0].H};
+        for (std::size_t j = 0; j < features; ++j) {
+            pack.scale[j] = from[j + 1].scale;
+            pack.v[j] = from[j + 1].v;
+            pack.H[j] = from[j + 1].H;
         }
-    };
-    with_slots(options_, slots_.get(), copy);
-    const std::size_t padded = (slots + 7) / 8 * 8;
-    for (std::size_t j = slots; j < padded; ++j) pack.scale[j] = pack.v[j] = pack.H[j] = 0;
-    for (std::size_t j = 0; j < padded; ++j) pack.slot[j] = static_cast<std::uint32_t>(j);
+    });
+    const std::size_t padded = chunks_for(features) * 8;
+    for (std::size_t j = features; j < padded; ++j) pack.scale[j] = pack.v[j] = pack.H[j] = 0;
+    for (std::size_t j = 0; j < padded; ++j) pack.slot[j] = static_cast<std::uint32_t>(j + 1);
 }
 
-void Learner::store(const Pack& pack, std::size_t slots) {
-    const auto copy = [&](auto* to) {
+void Learner::store(const Pack& pack, std::size_t features) {
+    with_slots(options_, slots_.get(), [&](auto* to) {
         using Stored = decltype(to->v);
-        for (std::size_t j = 0; j < slots; ++j)
-            to[j] = {pack.scale[j], static_cast<Stored>(pack.v[j]), static_cast<Stored>(pack.H[j])};
-    };
-    with_slots(options_, slots_.get(), copy);
+        to[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
+        for (std::size_t j = 0; j < features; ++j)
+            to[j + 1] = {pack.scale[j], static_cast<Stored>(pack.v[j]), static_cast<Stored>(pack.H[j])};
+    });
 }
 
 std::size_t Learner::bytes() const {
@@ -286,14 +291,14 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
         in_batches(input, [&](std::size_t first) { learn_rows(labels, first, predictions); });
         return;
     }
-    const std::size_t slots = features_.slot_count(), chunks = (slots + 7) / 8;
+    const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
     const Pack pack = make_pack(chunks);
-    block_.resize(block_rows(chunks) * chunks * 8);
+    double* block = aligned(block_, block_doubles(chunks));
     Clock clock;
     const auto run = [&](const DenseInput& part) {
-        load(pack, slots);
+        load(pack, features);
         clock = clock_;
-        return kernel_->learn_dense(options_, clock, pack, chunks, block_.data(), part, labels, predictions);
+        return kernel_->learn_dense(options_, clock, pack, chunks, block, part, labels, predictions);
     };
     const Outcome outcome = run(input);
     if (outcome.status == Status::not_finite)
@@ -303,7 +308,7 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
         part.rows = outcome.row;
         run(part);
     }
-    store(pack, slots);
+    store(pack, features);
     clock_ = clock;
     if (outcome.status == Status::diverged) throw_diverged(outcome.row);
 }
@@ -348,12 +353,12 @@ void Learner::predict_columns(const DenseInput& input, const Names* names, bool 
         in_batches(input, [&](std::size_t first) { predict_rows(first, extrapolate, predictions); });
         return;
     }
-    const std::size_t slots = features_.slot_count(), chunks = (slots + 7) / 8;
+    const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
     const Pack pack = make_pack(chunks);
-    block_.resize(block_rows(chunks) * chunks * 8);
-    load(pack, slots);
+    double* block = aligned(block_, block_doubles(chunks));
+    load(pack, features);
     const Outcome outcome =
-        kernel_->predict_dense(options_, clock_, pack, chunks, block_.data(), input, extrapolate, predictions);
+        kernel_->predict_dense(options_, clock_, pack, chunks, block, input, extrapolate, predictions);
     if (outcome.status == Status::not_finite)
         throw_not_finite(value_at(input, outcome.row, outcome.column), where(outcome.row, outcome.column, names));
 }
@@ -432,12 +437,11 @@ void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, 
 
 // ---------------------------------------------------------------------------------------------------- the rest
 
-void Learner::loss(int which, const double* p, const double* y, const double* e, const double* P, std::size_t n,
-                   double* out) const {
+void Learner::loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const {
     NegativeLabel negative = NegativeLabel::unknown;
     std::vector<double> labels(n);
     for (std::size_t i = 0; i < n; ++i) labels[i] = encode(y[i], i, negative);
-    kernel_->loss(options_, which, p, labels.data(), e, P, n, out);
+    kernel_->loss(options_, which, p, labels.data(), tau, n, out);
 }
 
 Snapshot Learner::snapshot() const {

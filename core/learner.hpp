@@ -65,9 +65,8 @@ class Learner {
     // Throws if the labels or weights cannot be learned from. The caller holds the lock.
     void check(const Labels& labels, std::size_t rows) const;
 
-    // Values, slopes or importance-aware steps of the learner's loss.
-    void loss(int which, const double* p, const double* y, const double* e, const double* P, std::size_t n,
-              double* out) const;
+    // Values, slopes or importance-aware changes of the learner's loss.
+    void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;
 
     Snapshot snapshot() const;
     void restore(const Snapshot& from);
@@ -94,13 +93,14 @@ class Learner {
     // Working memory, kept between calls.
     std::vector<double> pack_memory_, block_;
     std::vector<std::uint32_t> pack_indices_;
+    Slot64 bias_{};
     SparseRows rows_;
 
     std::size_t slot_bytes() const;
     void reserve(std::size_t slots);
     Pack make_pack(std::size_t chunks);
-    void load(const Pack& pack, std::size_t slots) const;
-    void store(const Pack& pack, std::size_t slots);
+    void load(const Pack& pack, std::size_t features) const;
+    void store(const Pack& pack, std::size_t features);
 
     double encode(double y, std::size_t row, NegativeLabel& negative) const;
     Encoded encode(const Labels& labels, std::size_t rows) const;

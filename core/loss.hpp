@@ -1,12 +1,12 @@
-// The losses. Each has the same four functions of the prediction p (a score) and the label y:
+// The losses. Each has the same three functions of the prediction p (a score) and the label y:
 //
-//   value(p, y)      L
-//   slope(p, y)      dL/dp
-//   step(p, y, e, P) the importance-aware step u (Karampatziakis & Langford 2011): follow dp/de = -P dL/dp for the
-//                    time e = eta h instead of taking one jump of length e. The prediction moves by u P, where
-//                    P = sum_i rate_i x_i^2, and never past the label. P > 0, and slope is the one above, not 0.
+//   value(p, y)          L
+//   slope(p, y)          dL/dp
+//   change(p, y, g, tau) the importance-aware step (Karampatziakis & Langford 2011): how far p moves when it follows
+//                        dp/dtime = -dL/dp from where it is for the time tau > 0, instead of jumping by -tau dL/dp.
+//                        It never moves past the label. g is the slope at p, not 0.
 //
-// Forms are chosen so that nothing cancels: the step stays accurate when it is tiny.
+// Forms are chosen so that nothing cancels: a change stays accurate when it is tiny.
 #pragma once
 
 #include "elementary.hpp"
@@ -15,23 +15,17 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-inline double smaller(double a, double b) { return b < a ? b : a; }
-inline double larger(double a, double b) { return a < b ? b : a; }
-
-// L = (p - y)^2, y real. Closed form: the error shrinks by exp(-2 e P).
+// L = (p - y)^2, y real. The error shrinks by exp(-2 tau).
 struct Squared {
     explicit Squared(const Options&) {}
     double value(double p, double y) const { return (p - y) * (p - y); }
     double slope(double p, double y) const { return 2.0 * (p - y); }
-    double step(double p, double y, double, double e, double P) const {
-        const double error = p - y, decay = expm1(-2.0 * (e * P));
-        return error * decay / P;
-    }
+    double change(double p, double y, double, double tau) const { return (p - y) * expm1(-2.0 * tau); }
 };
 
 // L = log(1 + exp(-y p)), y = -1 or +1. With the margin m = y p, the margin gains delta, where
-//   delta + exp(m) (exp(delta) - 1) = e P.
-// Divided by 1 + exp(m), with b = exp(m)/(1 + exp(m)) and d = e P/(1 + exp(m)):
+//   delta + exp(m) (exp(delta) - 1) = tau.
+// Divided by 1 + exp(m), with b = exp(m)/(1 + exp(m)) and d = tau/(1 + exp(m)):
 //   f(delta) = delta - d + b (exp(delta) - 1 - delta) = 0,
 // convex and increasing, so that d (the gradient's step) is an upper bound.
 struct Logistic {
@@ -41,27 +35,61 @@ struct Logistic {
         return m > 0 ? log1p(exp(-m)) : log1p(exp(m)) - m;
     }
     double slope(double p, double y) const { return -y / (1.0 + exp(y * p)); }
-    double step(double p, double y, double slope, double e, double P) const {
-        const double s = absolute(slope);  // 1/(1 + exp(m))
-        const double d = s * (e * P);
-        return y * (d <= 0.5 ? near(d, 1.0 - s) : far(d, exp(y * p) * s, y * p, e * P)) / P;
+    UNITLESS_INLINE double change(double p, double y, double slope, double tau) const {
+        const double s = absolute(slope), b = 1.0 - s, d = s * tau;  // s = 1/(1 + exp(m))
+        if (d <= 0.0625) return y * series(d, b);
+        return y * (d <= 0.5 ? near(d, b) : far(d, exp(y * p) * s, y * p, tau));
     }
 
   private:
-    // The reverted series to d^4, then Halley's method (cubic) once or twice: to rounding.
-    static double near(double d, double b) {
+    // f reverted to a power series in d, cut off after d^10: to rounding up to d = 1/16, where nearly all steps are.
+    // The coefficients depend on b alone, which is known long before d: they cost no time on the way to the update.
+    static UNITLESS_INLINE double series(double d, double b) {
+        const double c2 = b * (-1.0 / 2);
+        const double c3 = b * (-1.0 / 6 + b * (1.0 / 2));
+        const double c4 = b * (-1.0 / 24 + b * (5.0 / 12 + b * (-5.0 / 8)));
+        const double c5 = b * (-1.0 / 120 + b * (5.0 / 24 + b * (-7.0 / 8 + b * (7.0 / 8))));
+        const double c6 = b * (-1.0 / 720 + b * (7.0 / 90 + b * (-49.0 / 72 + b * (7.0 / 4 + b * (-21.0 / 16)))));
+        const double c7 =
+            b *
+            (-1.0 / 5040 + b * (17.0 / 720 + b * (-137.0 / 360 + b * (15.0 / 8 + b * (-55.0 / 16 + b * (33.0 / 16))))));
+        const double c8 =
+            b *
+            (-1.0 / 40320 +
+             b * (41.0 / 6720 +
+                  b * (-65.0 / 384 + b * (407.0 / 288 + b * (-605.0 / 128 + b * (429.0 / 64 + b * (-429.0 / 128)))))));
+        const double c9 =
+            b *
+            (-1.0 / 362880 +
+             b * (167.0 / 120960 +
+                  b * (-1529.0 / 24192 +
+                       b * (8657.0 / 10368 +
+                            b * (-15587.0 / 3456 + b * (13013.0 / 1152 + b * (-5005.0 / 384 + b * (715.0 / 128))))))));
+        const double c10 =
+            b * (-1.0 / 3628800 +
+                 b * (253.0 / 907200 +
+                      b * (-6193.0 / 302400 +
+                           b * (1859.0 / 4536 +
+                                b * (-173173.0 / 51840 +
+                                     b * (113113.0 / 8640 +
+                                          b * (-5005.0 / 192 + b * (2431.0 / 96 + b * (-2431.0 / 256)))))))));
+        const double d2 = d * d, d4 = d2 * d2;
+        const double first = (1.0 + d * c2) + d2 * (c3 + d * c4), second = (c5 + d * c6) + d2 * (c7 + d * c8);
+        return d * (first + d4 * (second + d4 * (c9 + d * c10)));
+    }
+    // The same to d^4, then Halley's method (cubic) twice.
+    UNITLESS_RARE static double near(double d, double b) {
         const double third = b * (b * 0.5 - 1.0 / 6), fourth = b * (b * (5.0 / 12 - b * 0.625) - 1.0 / 24);
-        const double once = refine(d * (1.0 + d * (b * -0.5 + d * (third + d * fourth))), d, b);
-        return d <= 0.06 ? once : refine(once, d, b);
+        return refine(refine(d * (1.0 + d * (b * -0.5 + d * (third + d * fourth))), d, b), d, b);
     }
     static double refine(double delta, double d, double b) {
         const double grown = expm1(delta);
         const double f = (delta - d) + b * (grown - delta), f1 = 1.0 + b * grown, f2 = b + b * grown;
         return delta - f * f1 / (f1 * f1 - 0.5 * (f * f2));
     }
-    // Where exp(delta) dominates, log1p(e P/exp(m)) is the better upper bound. Newton's method falls monotonically.
-    static double far(double d, double b, double m, double eP) {
-        double delta = smaller(d, log1p(eP * exp(-m)));
+    // Where exp(delta) dominates, log1p(tau/exp(m)) is the better upper bound. Newton's method falls monotonically.
+    UNITLESS_RARE static double far(double d, double b, double m, double tau) {
+        double delta = smaller(d, log1p(tau * exp(-m)));
         for (int i = 0; i < 64; ++i) {
             const double grown = expm1(delta);
             const double next = delta - ((delta - d) + b * (grown - delta)) / (1.0 + b * grown);
@@ -77,7 +105,7 @@ struct Hinge {
     explicit Hinge(const Options&) {}
     double value(double p, double y) const { return larger(0.0, 1.0 - y * p); }
     double slope(double p, double y) const { return y * p < 1.0 ? -y : 0.0; }
-    double step(double p, double y, double, double e, double P) const { return y * smaller(e, (1.0 - y * p) / P); }
+    double change(double p, double y, double, double tau) const { return y * smaller(tau, 1.0 - y * p); }
 };
 
 // L = tau (y - p) below the label, (1 - tau) (p - y) above it: p estimates the tau-quantile.
@@ -86,21 +114,20 @@ struct Quantile {
     explicit Quantile(const Options& options) : tau(options.quantile) {}
     double value(double p, double y) const { return p < y ? tau * (y - p) : (1.0 - tau) * (p - y); }
     double slope(double p, double y) const { return p < y ? -tau : p > y ? 1.0 - tau : 0.0; }
-    double step(double p, double y, double slope, double e, double P) const {
-        const double jump = -slope * e, all = (y - p) / P;
-        return jump > 0 ? smaller(jump, all) : larger(jump, all);
+    double change(double p, double y, double slope, double tau) const {
+        const double jump = -slope * tau;
+        return jump > 0 ? smaller(jump, y - p) : larger(jump, y - p);
     }
 };
 
 // L = exp(p) - y p + (y log y - y), y >= 0: half the deviance of a count y with mean exp(p).
-// q = exp(-p) follows a linear equation, which gives p's change as -log1p(slope (1 - exp(-y e P))/y).
+// q = exp(-p) follows a linear equation, which gives p's change as -log1p(slope (1 - exp(-y tau))/y).
 struct Poisson {
     explicit Poisson(const Options&) {}
     double value(double p, double y) const { return (exp(p) - y * p) + (y > 0 ? y * log(y) - y : 0.0); }
     double slope(double p, double y) const { return exp(p) - y; }
-    double step(double, double y, double slope, double e, double P) const {
-        const double decay = y > 0 ? -expm1(-y * (e * P)) / y : e * P;
-        return -log1p(slope * decay) / P;
+    double change(double, double y, double slope, double tau) const {
+        return -log1p(slope * (y > 0 ? -expm1(-y * tau) / y : tau));
     }
 };
 

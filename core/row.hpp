@@ -12,7 +12,7 @@ namespace unitless {
 inline namespace UNITLESS_ISA {
 
 // The chunks of the pack in which some z is not zero. The others add nothing to any sum, to the bit.
-inline std::size_t find_active(const Pack& pack, std::size_t chunks) {
+UNITLESS_INLINE std::size_t find_active(const Pack pack, std::size_t chunks) {
     std::size_t n = 0;
     for (std::size_t c = 0; c < chunks; ++c) {
         pack.active[n] = static_cast<std::uint32_t>(c);
@@ -22,13 +22,22 @@ inline std::size_t find_active(const Pack& pack, std::size_t chunks) {
 }
 
 // sum v z over the active chunks.
-inline double dot(const Pack& pack, std::size_t active) {
+UNITLESS_INLINE double dot(const Pack pack, std::size_t active) {
     Vec8 total = Vec8::all(0.0);
     for (std::size_t k = 0; k < active; ++k) {
         const std::size_t at = pack.active[k] * width;
         total = total + Vec8::load(pack.v + at) * Vec8::load(pack.x + at);
     }
     return sum(total);
+}
+
+// The prediction for the z in the pack, with or without the limit of what has been seen.
+template <class Rule>
+double predict(const Options& options, const Clock& clock, Pack pack, std::size_t active, bool extrapolate) {
+    using Scale = typename Rule::Scale;
+    const double one = options.bias ? 1.0 : 0.0, s = pack.bias->scale;
+    const double bias = pack.bias->v * (extrapolate ? Scale::linear(s, one) : Scale::peek(s, one));
+    return Rule::spread(extrapolate ? clock.t : clock.t + 1) * (dot(pack, active) + bias);
 }
 
 // The prediction within the labels' range so far, where the options ask for it.
@@ -45,25 +54,18 @@ inline void widen_label_range(Clock& clock, double y) {
 // v and H as float32 can hold them. Plain rounding would stop them from growing after some 2^24 equal updates, so the
 // 29 bits that go are rounded up with the probability that they stand for; the random bits are a function of the
 // example's number and the slot, and so the same however the stream is fed. False if a value leaves float32's range.
-inline bool narrow(const Pack& pack, std::size_t active, std::uint64_t example) {
+inline bool narrow(double& v, double& H, std::uint32_t slot, std::uint64_t example) {
     const auto stochastic = [](double x, std::uint64_t random) {
         constexpr std::uint64_t low = (std::uint64_t{1} << 29) - 1;
         const auto bits = (std::bit_cast<std::uint64_t>(x) + (random & low)) & ~low;
         return static_cast<double>(static_cast<float>(std::bit_cast<double>(bits)));
     };
-    bool fits = true;
-    for (std::size_t k = 0; k < active; ++k) {
-        const std::size_t at = pack.active[k] * width;
-        for (std::size_t i = at; i < at + width; ++i) {
-            std::uint64_t key = pack.slot[i] * 0x9e3779b97f4a7c15ULL + example * 0xd1b54a32d192ed03ULL;
-            key = (key ^ (key >> 32)) * 0xd6e8feb86659fd93ULL;
-            key ^= key >> 29;
-            pack.v[i] = stochastic(pack.v[i], key);
-            pack.H[i] = stochastic(pack.H[i], key >> 29);
-            fits = fits && absolute(pack.v[i]) <= __FLT_MAX__ && pack.H[i] <= __FLT_MAX__;
-        }
-    }
-    return fits;
+    std::uint64_t key = slot * 0x9e3779b97f4a7c15ULL + example * 0xd1b54a32d192ed03ULL;
+    key = (key ^ (key >> 32)) * 0xd6e8feb86659fd93ULL;
+    key ^= key >> 29;
+    v = stochastic(v, key);
+    H = stochastic(H, key >> 29);
+    return absolute(v) <= __FLT_MAX__ && H <= __FLT_MAX__;
 }
 
 enum class Learned { yes, skipped, diverged };
@@ -73,39 +75,48 @@ class Row {
   public:
     explicit Row(const Options& options) : options_(options), loss_(options) {}
 
-    // Learn from the z in the pack. Skipped (order "vw", no loss): the pack is to be dropped. Diverged: the same, and
-    // the clock is as it was.
-    Learned learn(const Pack& pack, std::size_t active, bool grown, double y, double h, Clock& clock,
-                  double& prediction) const {
-        Clock next = clock;
-        next.t += h;
-        next.examples += 1;
-        if (options_.clip == Clip::vw) widen_label_range(next, y);
-
+    // Learn from the z in the pack. Skipped (order "vw", no loss) or diverged: the pack is to be dropped.
+    UNITLESS_INLINE Learned learn(const Pack pack, std::size_t active, bool grown, double y, double h, Clock& clock,
+                                  double& prediction) const {
+        // Totals are kept in variables, not in a second Clock: copying one right after its parts were written would
+        // wait for the writes to reach the cache.
+        const double t = clock.t + h;
+        if (options_.clip == Clip::vw) widen_label_range(clock, y);
+        Slot64 bias{pack.bias->scale, pack.bias->v, pack.bias->H};
+        const Observed one = Rule::Scale::observe(bias.scale, options_.bias ? 1.0 : 0.0, h);
         double raw = 0;
         if (options_.order == Order::vw) {
-            raw = Rule::spread(clock.t) * dot_before_rescaling(pack, active);
-            prediction = limit(options_, next, raw);
+            raw = Rule::spread(clock.t) * (dot_before_rescaling(pack, active) + bias.v * (one.z / one.rho));
+            prediction = limit(options_, clock, raw);
             if (!(loss_.value(prediction, y) > 0)) {
-                clock = next;
+                clock.t = t;
+                clock.examples += 1;
                 return Learned::skipped;
             }
         }
-        const Sums sums = grown ? rescale_and_sum<true>(pack, active) : rescale_and_sum<false>(pack, active);
+        Sums sums = grown ? rescale_and_sum<true>(pack, active) : rescale_and_sum<false>(pack, active);
+        rescale(bias, one.rho);
+        sums.vz += bias.v * one.z;
+        sums.zz += one.z * one.z;
         if (options_.order == Order::paper) {
-            raw = Rule::spread(next.t) * sums.vz;
-            prediction = limit(options_, next, raw);
+            raw = Rule::spread(t) * sums.vz;
+            prediction = limit(options_, clock, raw);
         }
-        next.T += h;
-        next.N += h * (Rule::spread_squared(next.t) * sums.zz);
-        widen_label_range(next, y);
-
-        const double slope = loss_.slope(prediction, y);
+        const double p = prediction, T = clock.T + h, N = clock.N + h * (Rule::spread_squared(t) * sums.zz);
+        const double slope = loss_.slope(p, y);
         if (!is_finite(raw) || !is_finite(slope)) return Learned::diverged;
-        if (slope != 0 && next.N > 0 && !update(pack, active, sums, prediction, y, h, slope, next))
+        if (slope != 0 && N > 0 && !update(pack, active, bias, one.z, sums.zz, p, y, h, slope, t, T / N))
             return Learned::diverged;
-        if (options_.precision == Precision::float32 && !narrow(pack, active, next.examples)) return Learned::diverged;
-        clock = next;
+        if (options_.precision == Precision::float32 && !narrow_all(pack, active, bias, clock.examples + 1))
+            return Learned::diverged;
+        pack.bias->scale = bias.scale;
+        pack.bias->v = bias.v;
+        pack.bias->H = bias.H;
+        clock.t = t;
+        clock.T = T;
+        clock.N = N;
+        clock.examples += 1;
+        if (options_.clip != Clip::none) widen_label_range(clock, y);
         return Learned::yes;
     }
 
@@ -118,7 +129,7 @@ class Row {
 
     // Steps 2.(a).i, (b) and (c): what a new scale does to the state, yhat, and N's increment.
     template <bool grown>
-    static Sums rescale_and_sum(const Pack& pack, std::size_t active) {
+    static UNITLESS_INLINE Sums rescale_and_sum(const Pack pack, std::size_t active) {
         Vec8 vz = Vec8::all(0.0), zz = vz;
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
@@ -138,8 +149,13 @@ class Row {
         return {sum(vz), sum(zz)};
     }
 
+    static void rescale(Slot64& bias, double rho) {
+        if constexpr (Rule::rescale != Rescale::none) bias.H *= rho * rho;
+        if constexpr (Rule::rescale == Rescale::v_by_rho) bias.v *= rho;
+    }
+
     // Order "vw": with the weights and scales of before this example, x/s = z/rho.
-    static double dot_before_rescaling(const Pack& pack, std::size_t active) {
+    static UNITLESS_INLINE double dot_before_rescaling(const Pack pack, std::size_t active) {
         Vec8 total = Vec8::all(0.0);
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
@@ -149,75 +165,84 @@ class Row {
     }
 
     // Steps 2.(d).
-    bool update(const Pack& pack, std::size_t active, const Sums& sums, double p, double y, double h, double slope,
-                const Clock& now) const {
-        const double damp = Rule::damp(now.T / now.N);
+    UNITLESS_INLINE bool update(const Pack pack, std::size_t active, Slot64& bias, double bias_z, double zz, double p,
+                                double y, double h, double slope, double t, double t_over_N) const {
+        // The prediction is spread * sum v z; a move of v by move * z * rate moves it by move * spread * reach, where
+        // reach = sum z^2 rate. Plain: move = -speed * slope. Importance-aware: the prediction's own path, for a time.
+        const double spread = Rule::spread(t), damp = Rule::damp(t_over_N);
         if constexpr (Rule::adaptive) {
-            const double square = h * (slope * slope);
-            if (!is_finite(square)) return false;
+            const double square = slope * slope, speed = options_.learning_rate * h * damp;
+            if (!is_finite(square * h)) return false;
+            const double bias_zz = h * (bias_z * bias_z);
+            bias.H += square * bias_zz;
+            const double bias_rate = inverse_root(bias.H);
+            double move = -(speed * slope);
             if constexpr (aware) {
-                const double per_update = Rule::spread(now.t) * (damp * accumulate(pack, active, square));
-                if (!(per_update > 0)) return true;
-                const double move = damp * loss_.step(p, y, slope, options_.learning_rate * h, per_update);
+                const double reach = spread * (accumulate(pack, active, h, square) + bias_z * bias_z * bias_rate);
+                if (!(reach > 0)) return true;
+                const double per_reach = 1.0 / reach;  // apart, so that the division does not wait for the change
+                move = loss_.change(p, y, slope, speed * reach) * per_reach;
                 if (!is_finite(move)) return false;
-                add(pack, active, pack.step, move);
+                add(pack, active, move);
             } else {
-                const double move = -(options_.learning_rate * h * damp * slope);
                 if (!is_finite(move)) return false;
-                accumulate_and_add(pack, active, square, move);
+                accumulate_and_add(pack, active, h, square, move);
             }
+            bias.v += move * (bias_z * bias_rate);
         } else {
-            const double rate = h * (options_.schedule == Schedule::root ? options_.learning_rate / square_root(now.t)
-                                                                         : options_.learning_rate);
-            double move = -(rate * damp * slope);
+            const double eta = options_.learning_rate;
+            const double speed = h * (options_.schedule == Schedule::root ? eta / square_root(t) : eta) * damp;
+            double move = -(speed * slope);
             if constexpr (aware) {
-                const double per_update = damp * sums.zz;
-                if (!(per_update > 0)) return true;
-                move = damp * loss_.step(p, y, slope, rate, per_update);
+                if (!(zz > 0)) return true;
+                move = loss_.change(p, y, slope, speed * zz) / zz;
             }
             if (!is_finite(move)) return false;
             add_and_count(pack, active, h, move);
+            bias.H += h * (bias_z * bias_z);
+            bias.v += move * bias_z;
         }
         return true;
     }
 
     // H += h (g z)^2; keeps z/sqrt(H) in pack.step; gives sum z^2/sqrt(H).
-    static double accumulate(const Pack& pack, std::size_t active, double square) {
-        const Vec8 factor = Vec8::all(square);
+    static UNITLESS_INLINE double accumulate(const Pack pack, std::size_t active, double h, double square) {
+        const Vec8 weight = Vec8::all(h), factor = Vec8::all(square);
         Vec8 total = Vec8::all(0.0);
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
-            const Vec8 z = Vec8::load(pack.x + at);
-            const Vec8 H = Vec8::load(pack.H + at) + factor * (z * z);
+            const Vec8 z = Vec8::load(pack.x + at), zz = z * z;
+            const Vec8 H = Vec8::load(pack.H + at) + factor * (weight * zz);
             H.store(pack.H + at);
-            const Vec8 step = z * inverse_root(H);
-            step.store(pack.step + at);
-            total = total + z * step;
+            const Vec8 rate = inverse_root(H);
+            (z * rate).store(pack.step + at);
+            total = total + zz * rate;
         }
         return sum(total);
     }
 
-    static void add(const Pack& pack, std::size_t active, const double* step, double move) {
+    static UNITLESS_INLINE void add(const Pack pack, std::size_t active, double move) {
         const Vec8 factor = Vec8::all(move);
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
-            (Vec8::load(pack.v + at) + factor * Vec8::load(step + at)).store(pack.v + at);
+            (Vec8::load(pack.v + at) + factor * Vec8::load(pack.step + at)).store(pack.v + at);
         }
     }
 
-    static void accumulate_and_add(const Pack& pack, std::size_t active, double square, double move) {
-        const Vec8 factor = Vec8::all(square), length = Vec8::all(move);
+    static UNITLESS_INLINE void accumulate_and_add(const Pack pack, std::size_t active, double h, double square,
+                                                   double move) {
+        const Vec8 weight = Vec8::all(h), factor = Vec8::all(square), length = Vec8::all(move);
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
             const Vec8 z = Vec8::load(pack.x + at);
-            const Vec8 H = Vec8::load(pack.H + at) + factor * (z * z);
+            const Vec8 H = Vec8::load(pack.H + at) + factor * (weight * (z * z));
             H.store(pack.H + at);
             (Vec8::load(pack.v + at) + length * (z * inverse_root(H))).store(pack.v + at);
         }
     }
 
     // Without adaptive rates H is the sum of h z^2: how much of a weight's evidence is here, for merging.
-    static void add_and_count(const Pack& pack, std::size_t active, double h, double move) {
+    static UNITLESS_INLINE void add_and_count(const Pack pack, std::size_t active, double h, double move) {
         const Vec8 factor = Vec8::all(h), length = Vec8::all(move);
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
@@ -225,6 +250,14 @@ class Row {
             (Vec8::load(pack.H + at) + factor * (z * z)).store(pack.H + at);
             (Vec8::load(pack.v + at) + length * z).store(pack.v + at);
         }
+    }
+
+    static bool narrow_all(Pack pack, std::size_t active, Slot64& bias, std::uint64_t example) {
+        bool fits = narrow(bias.v, bias.H, 0, example);
+        for (std::size_t k = 0; k < active; ++k)
+            for (std::size_t i = pack.active[k] * width; i < (pack.active[k] + 1) * width; ++i)
+                fits = narrow(pack.v[i], pack.H[i], pack.slot[i], example) && fits;
+        return fits;
     }
 };
 

@@ -1,4 +1,4 @@
-// Rows of (slot, value) as the kernel wants them: slots rising, none twice, no zeros, the bias first.
+// Rows of (slot, value) as the kernel wants them: slots rising, none twice, no zeros. The bias is not among them.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,6 @@ namespace unitless {
 
 class SparseRows {
   public:
-    explicit SparseRows(bool bias) : bias_(bias) {}
-
     void clear() {
         slots_.clear();
         values_.clear();
@@ -24,7 +22,6 @@ class SparseRows {
     void begin_row() {
         begin_ = slots_.size();
         rising_ = true;
-        if (bias_) add(0, 1.0);
     }
 
     void add(std::uint32_t slot, double value) {
@@ -38,7 +35,7 @@ class SparseRows {
     bool end_row() {
         const bool finite = rising_ || put_in_order();
         std::size_t depth[8] = {};
-        for (std::size_t k = begin_; k < slots_.size(); ++k) chunks_ = std::max(chunks_, ++depth[slots_[k] % 8]);
+        for (std::size_t k = begin_; k < slots_.size(); ++k) chunks_ = std::max(chunks_, ++depth[(slots_[k] - 1) % 8]);
         row_ends_.push_back(slots_.size());
         return finite;
     }
@@ -48,7 +45,7 @@ class SparseRows {
     SparseInput view() const { return {slots_.data(), values_.data(), row_ends_.data(), row_ends_.size()}; }
 
   private:
-    bool bias_, rising_ = true;
+    bool rising_ = true;
     std::size_t begin_ = 0, chunks_ = 1;
     std::vector<std::uint32_t> slots_;
     std::vector<double> values_;

@@ -28,9 +28,12 @@ struct Clock {
     double label_min = 0, label_max = 0;
 };
 
-// Features in the order in which the kernel reads them: in chunks of eight, feature of slot j in lane j mod 8.
-// For dense input the pack mirrors all slots for the length of a call; for sparse input it holds one row.
+// Features in the order in which the kernel reads them: in chunks of eight, the feature of slot j in lane (j - 1)
+// mod 8. For dense input the pack mirrors all slots for the length of a call (slot j at position j - 1); for sparse
+// input it holds one row. The bias, slot 0, stands apart: it is in every row, and a lane of its own would be mostly
+// empty.
 struct Pack {
+    Slot64* bias;
     double* x;  // the row: x on the way in, z when its scale has been applied
     double* scale;
     double* inverse;  // 1/scale, dense only

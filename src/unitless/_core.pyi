@@ -90,8 +90,7 @@ class Learner:
         which: int,
         p: NDArray[np.float64],
         y: NDArray[np.float64],
-        e: NDArray[np.float64],
-        P: NDArray[np.float64],
+        tau: NDArray[np.float64],
     ) -> NDArray[np.float64]: ...
     def snapshot(self) -> Snapshot: ...
     def restore(self, snapshot: Snapshot) -> None: ...

@@ -154,8 +154,7 @@ class Learner(_core.Learner):
     def losses(self, predictions: Any, y: Any) -> Float64:
         """The loss of each prediction: with the predictions of `learn`, the progressive loss."""
         predictions = np.ascontiguousarray(predictions, dtype=np.float64)
-        nothing = np.zeros(0)
-        return self.loss(0, predictions, inputs.vector(y, "y", len(predictions)), nothing, nothing)
+        return self.loss(0, predictions, inputs.vector(y, "y", len(predictions)), np.zeros(0))
 
     @property
     def weights(self) -> dict[str | int, float]:

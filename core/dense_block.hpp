@@ -1,0 +1,105 @@
+// Dense rows on their way into the kernel, a block at a time: the caller's x become z, and the scales learn.
+//
+// Scales depend on x alone, so a row can be made dimensionless while the row before it is still being learned: that
+// fills the gaps in which the learning waits for its own results. What follows never sees a unit.
+#pragma once
+
+#include "dense_input.hpp"
+#include "dense_scale.hpp"
+#include "kernel.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+enum class RowKind : unsigned char { steady, grown, weightless };  // grown: its rho are to be applied
+
+inline bool all_finite(const double* x, std::size_t length) {
+    const Vec8 most = Vec8::all(__DBL_MAX__);
+    Bits bad{};
+    for (std::size_t j = 0; j < length; j += width) {
+        note_beyond(bad, Vec8::load(x + j), most);
+    }
+    return !any(bad);
+}
+
+template <class Scale>
+class DenseBlock {
+  public:
+    DenseBlock(const DenseInput& input, const Pack& pack, std::size_t chunks, double* memory)
+        : input_(input),
+          scale_(pack, chunks),
+          length_(chunks * width),
+          z_(memory),
+          rho_(memory + block_rows(chunks) * length_) {
+        clear(z_, block_rows(chunks) * length_);
+    }
+
+    // Starts on rows [first, first + rows). Each row is then to be observed or peeked at, in order.
+    void begin(std::size_t first, std::size_t rows) {
+        first_ = first;
+        if (input_.columns) widen_block(input_, first, rows, z_, length_);
+    }
+
+    // Learns the scales of row r of the block, which has weight h.
+    UNITLESS_INLINE Outcome observe(std::size_t r, double h) {
+        kind_[r] = RowKind::steady;
+        if (h > 0 && fast(r)) return {};
+        const Outcome seen = widen_and_check(r);
+        if (h > 0) {
+            if (seen.status == Status::ok && scale_.observe(z(r), h, rho(r))) kind_[r] = RowKind::grown;
+        } else {
+            scale_.peek(z(r));
+            kind_[r] = RowKind::weightless;
+        }
+        return seen;
+    }
+
+    // Only looks.
+    Outcome peek(std::size_t r, bool extrapolate) {
+        if (fast(r)) return {};
+        const Outcome seen = widen_and_check(r);
+        extrapolate ? scale_.linear(z(r)) : scale_.peek(z(r));
+        return seen;
+    }
+
+    // Asks the memory for a row that will be staged later, while the processor has other work.
+    void prefetch(std::size_t row) const {
+        if (input_.columns || row >= input_.rows) return;
+        const char* x = input_.data + static_cast<std::ptrdiff_t>(row) * input_.row_stride;
+        const std::size_t bytes = input_.column_count * (input_.type == Type::f32 ? 4 : 8);
+        for (std::size_t at = 0; at < bytes; at += 64) __builtin_prefetch(x + at);
+    }
+
+    double* z(std::size_t r) { return z_ + r * length_; }
+    double* rho(std::size_t r) { return rho_ + r * length_; }
+    RowKind kind(std::size_t r) const { return kind_[r]; }
+
+  private:
+    const DenseInput& input_;
+    DenseScale<Scale> scale_;
+    std::size_t length_, first_ = 0;
+    double *z_, *rho_;
+    RowKind kind_[64] = {};
+
+    Outcome widen_and_check(std::size_t r) {
+        if (!input_.columns) widen(input_, first_ + r, z(r));
+        if (!all_finite(z(r), length_))
+            for (std::size_t j = 0; j < length_; ++j)
+                if (!is_finite(z(r)[j])) return {Status::not_finite, first_ + r, column_of(input_, j)};
+        return {};
+    }
+
+    // Rows of floating-point numbers that lie side by side and hold nothing new.
+    UNITLESS_INLINE bool fast(std::size_t r) {
+        if (input_.columns) return false;
+        const char* x = input_.data + static_cast<std::ptrdiff_t>(first_ + r) * input_.row_stride;
+        if (input_.type == Type::f32)
+            return scale_.within(reinterpret_cast<const float*>(x), input_.column_count, z(r));
+        if (input_.type == Type::f64)
+            return scale_.within(reinterpret_cast<const double*>(x), input_.column_count, z(r));
+        return false;
+    }
+};
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless
