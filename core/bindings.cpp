@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -173,13 +174,14 @@ double number_of(nb::handle object, const What& what) {
     throw InputError(what() + " is " + shown(object) + ", not a number");
 }
 
-// Python strings that were looked up before, by identity: most streams use the same few objects again and again.
+// Python strings that were looked up before. Their hashes are known (they are keys of a dictionary), so that finding one
+// again costs a few nanoseconds, whether it is the same object or another with the same text.
 class KnownStrings {
   public:
     static constexpr std::uint32_t none = 0;
     std::uint32_t find(PyObject* name) const {
         const Entry& entry = entries_[place(name)];
-        return entry.name == name ? entry.slot : none;
+        return entry.name && (entry.name == name || same(entry.name, name)) ? entry.slot : none;
     }
     void remember(PyObject* name, std::uint32_t slot) {
         Entry& entry = entries_[place(name)];
@@ -199,9 +201,14 @@ class KnownStrings {
         PyObject* name = nullptr;
         std::uint32_t slot = none;
     };
-    std::array<Entry, 1024> entries_{};
-    static std::size_t place(PyObject* name) {
-        return (reinterpret_cast<std::uintptr_t>(name) >> 4) * 0x9e3779b97f4a7c15ULL >> 54;
+    std::array<Entry, 4096> entries_{};
+    static std::size_t place(PyObject* name) { return static_cast<std::size_t>(PyObject_Hash(name)) % 4096; }
+    static bool same(PyObject* a, PyObject* b) {
+        if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;
+        if (PyUnicode_IS_ASCII(a) && PyUnicode_IS_ASCII(b))
+            return std::memcmp(PyUnicode_1BYTE_DATA(a), PyUnicode_1BYTE_DATA(b),
+                               static_cast<std::size_t>(PyUnicode_GET_LENGTH(a))) == 0;
+        return PyUnicode_Compare(a, b) == 0;
     }
 };
 
