@@ -58,7 +58,7 @@ format: $(VENV)/.test
 	$(BIN)/clang-format -i $(wildcard core/*.hpp core/*.cpp tests/core/*.cpp)
 
 sanitize:
-	cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug
 	cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
 

@@ -174,8 +174,8 @@ double number_of(nb::handle object, const What& what) {
     throw InputError(what() + " is " + shown(object) + ", not a number");
 }
 
-// Python strings that were looked up before. Their hashes are known (they are keys of a dictionary), so that finding one
-// again costs a few nanoseconds, whether it is the same object or another with the same text.
+// Python strings that were looked up before. Their hashes are known (they are keys of a dictionary), so that finding
+// one again costs a few nanoseconds, whether it is the same object or another with the same text.
 class KnownStrings {
   public:
     static constexpr std::uint32_t none = 0;

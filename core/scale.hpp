@@ -72,6 +72,7 @@ struct RmsScale {
         }
         const double root = square_root(1.0 + q * q), rho = 1.0 / root;
         r *= root;
+        if (!is_finite(r)) return {__builtin_nan(""), rho};  // beyond all numbers: the example is refused as divergent
         return {(q * rho) * (1.0 / root_h), rho};
     }
     static double peek(double r, double x) { return observe(r, x, 1.0).z; }

@@ -172,6 +172,7 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, op
         if not condition:
             raise ModelFileError(f"the file is no valid model: {problem}")
 
+    require(set(header["options"]) == set(options.asdict()), "options that are not all of a learner's")
     slot, scale, v, H = (arrays[name] for name in _ARRAYS)
     stored = np.dtype(options.precision)
     require(slot.dtype == np.uint32 and scale.dtype == np.float64, "arrays of the wrong type")
@@ -186,7 +187,10 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, op
     require(header["negative"] in (0, 1, 2), "an unknown coding of labels")
     columns, names = header["columns"], header["names"]
     require(columns is None or (type(columns) is int and 0 <= columns < 2**32 - 2), "an impossible number of columns")
-    require(names is None or all(type(name) is str for name in names), "feature names that are not text")
+    require(
+        names is None or (type(names) is list and all(type(name) is str for name in names)),
+        "feature names that are not text",
+    )
     require(columns is None or names is None, "both columns and names")
     require(options.bits is None or (columns is None and names is None), "names in a hashed model")
     slots = 1 + (2**options.bits if options.bits else columns if columns is not None else len(names or ()))

@@ -1,0 +1,206 @@
+// The core alone, for the sanitizers: every rule, loss and kernel over dense, sparse and named input, with values from
+// the ends of the floating-point range, odd sizes, bad input and divergence. Checks that all ways agree to the bit.
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "learner.hpp"
+
+using namespace unitless;
+
+namespace {
+
+int checks = 0, failures = 0;
+
+void check(bool condition, const char* what) {
+    ++checks;
+    if (condition) return;
+    ++failures;
+    std::printf("FAILED: %s\n", what);
+}
+
+bool same_bits(const std::vector<double>& a, const std::vector<double>& b) {
+    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0);
+}
+
+struct Data {
+    std::size_t rows, columns;
+    std::vector<double> x, y, weight;
+    // The same as compressed sparse rows, and as columns.
+    std::vector<double> values;
+    std::vector<std::int32_t> indices, starts;
+
+    Data(std::size_t n, std::size_t d, LossKind loss, double spread) : rows(n), columns(d), x(n * d), y(n), weight(n) {
+        std::mt19937_64 random(n * 31 + d);
+        std::normal_distribution<double> normal;
+        std::uniform_real_distribution<double> uniform;
+        starts.push_back(0);
+        for (std::size_t r = 0; r < n; ++r) {
+            double score = 0;
+            for (std::size_t j = 0; j < d; ++j) {
+                const double plain = uniform(random) < 0.4 ? 0.0 : normal(random) * (r > n / 2 ? 3.0 : 1.0);
+                score += plain * (j % 2 ? 1 : -1);
+                const double value = plain * std::pow(10.0, spread * (2.0 * double(j) / double(d) - 1));
+                x[r * d + j] = value;
+                if (value != 0) {
+                    values.push_back(value);
+                    indices.push_back(static_cast<std::int32_t>(j));
+                }
+            }
+            starts.push_back(static_cast<std::int32_t>(values.size()));
+            const bool classes = loss == LossKind::logistic || loss == LossKind::hinge;
+            y[r] = classes ? (score > 0 ? 1 : -1) : loss == LossKind::poisson ? std::floor(std::fabs(score)) : score;
+            weight[r] = r % 7 == 3 ? 0.0 : 0.5 + uniform(random);
+        }
+    }
+
+    DenseInput dense() const {
+        return {reinterpret_cast<const char*>(x.data()),
+                static_cast<std::ptrdiff_t>(columns * 8),
+                Type::f64,
+                nullptr,
+                columns,
+                rows};
+    }
+    CompressedRows compressed() const {
+        return {values.data(), indices.data(), starts.data(), false, rows, columns, values.size()};
+    }
+    Labels labels() const { return {y.data(), weight.data()}; }
+};
+
+std::vector<double> named(Learner& m, const Data& data) {
+    std::vector<std::string> names;
+    for (std::size_t j = 0; j < data.columns; ++j) names.push_back("feature " + std::to_string(j));
+    std::vector<double> predictions;
+    for (std::size_t r = 0; r < data.rows; ++r) {
+        const auto resolve = [&](std::size_t j, bool grow) -> std::optional<std::uint32_t> {
+            return grow ? m.features().intern(names[j]) : m.features().find(names[j]);
+        };
+        predictions.push_back(
+            m.learn_named(data.columns, data.x.data() + r * data.columns, data.y[r], data.weight[r], resolve));
+    }
+    return predictions;
+}
+
+void all_ways_agree(const Kernel& kernel, const Options& options, const Data& data) {
+    std::vector<double> a(data.rows), b(data.rows), c(data.rows), d(data.rows);
+    Learner dense(options, std::nullopt, kernel), sparse(options, std::nullopt, kernel);
+    Learner names(options, std::nullopt, kernel), frame(options, std::nullopt, kernel);
+    try {
+        dense.learn_dense(data.dense(), data.labels(), a.data());
+    } catch (const DivergedError&) {
+        return;  // plain steps may; the tests in Python look at what is then left
+    }
+    sparse.learn_compressed(data.compressed(), data.labels(), b.data());
+    c = named(names, data);
+    std::vector<Column> columns;
+    std::vector<std::string> texts;
+    for (std::size_t j = 0; j < data.columns; ++j) {
+        columns.push_back({reinterpret_cast<const char*>(data.x.data() + j),
+                           static_cast<std::ptrdiff_t>(data.columns * 8), Type::f64, 0});
+        texts.push_back(std::to_string(j));
+    }
+    frame.learn_frame(texts, columns, data.rows, data.labels(), d.data());
+    check(same_bits(a, b), "dense = sparse");
+    check(same_bits(a, c), "dense = named");
+    check(same_bits(a, d), "dense = frame");
+
+    for (const bool extrapolate : {false, true}) {
+        dense.predict_dense(data.dense(), extrapolate, a.data());
+        sparse.predict_compressed(data.compressed(), extrapolate, b.data());
+        check(same_bits(a, b), "dense = sparse when predicting");
+    }
+    Learner copy(options, std::nullopt, kernel);
+    copy.restore(dense.snapshot());
+    copy.predict_dense(data.dense(), false, a.data());
+    dense.predict_dense(data.dense(), false, b.data());
+    check(same_bits(a, b), "a restored learner is the same");
+}
+
+void bad_input(const Kernel& kernel) {
+    Data data(50, 5, LossKind::squared, 2);
+    Learner m(Options{}, std::nullopt, kernel);
+    std::vector<double> p(50);
+    m.learn_dense(data.dense(), data.labels(), p.data());
+    const Snapshot before = m.snapshot();
+    const auto refused = [&](const auto& action) {
+        try {
+            action();
+        } catch (const InputError&) {
+            check(m.snapshot().v == before.v && m.snapshot().clock.examples == before.clock.examples,
+                  "a refused call changes nothing");
+            return;
+        }
+        check(false, "bad input is refused");
+    };
+    Data worse = data;
+    worse.x[49 * 5 + 4] = std::numeric_limits<double>::quiet_NaN();
+    worse.values.back() = std::numeric_limits<double>::infinity();
+    refused([&] { m.learn_dense(worse.dense(), worse.labels(), p.data()); });
+    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), p.data()); });
+    worse = data;
+    worse.indices[3] = 77;
+    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), p.data()); });
+    worse = data;
+    worse.starts[3] = -5;
+    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), p.data()); });
+    worse = data;
+    worse.y[7] = std::numeric_limits<double>::infinity();
+    refused([&] { m.learn_dense(worse.dense(), worse.labels(), p.data()); });
+}
+
+void hashed(const Kernel& kernel) {
+    Data data(80, 40, LossKind::squared, 3);
+    Learner a(Options{}, 4, kernel), b(Options{}, 4, kernel);
+    std::vector<double> p(80), q(80);
+    a.learn_dense(data.dense(), data.labels(), p.data());
+    b.learn_compressed(data.compressed(), data.labels(), q.data());
+    check(same_bits(p, q), "hashed columns, dense = sparse");
+    named(a, data);
+}
+
+}  // namespace
+
+int main() {
+    std::vector<const Kernel*> kernels{&kernel_baseline};
+#if defined(__x86_64__)
+    if (kernel_avx2.supported()) kernels.push_back(&kernel_avx2);
+    if (kernel_avx512.supported()) kernels.push_back(&kernel_avx512);
+#endif
+    for (const Kernel* kernel : kernels) {
+        for (const auto rule : {RuleKind::gd, RuleKind::ag, RuleKind::ng, RuleKind::nag, RuleKind::snag}) {
+            const bool unscaled = rule == RuleKind::gd || rule == RuleKind::ag;
+            for (const auto loss :
+                 {LossKind::squared, LossKind::logistic, LossKind::hinge, LossKind::quantile, LossKind::poisson}) {
+                for (const bool aware : {true, false}) {
+                    for (const auto precision : {Precision::float64, Precision::float32}) {
+                        for (const auto order : {Order::paper, Order::vw}) {
+                            Options options;
+                            options.rule = rule;
+                            options.loss = loss;
+                            options.importance_aware = aware;
+                            options.precision = precision;
+                            options.order = order;
+                            options.clip = loss == LossKind::squared ? Clip::labels : Clip::none;
+                            options.learning_rate = 0.05;
+                            options.bias = aware;
+                            for (const std::size_t columns : {1, 7, 8, 9, 30})
+                                all_ways_agree(*kernel, options, Data(40, columns, loss, unscaled ? 0 : 100));
+                        }
+                    }
+                }
+            }
+        }
+        all_ways_agree(*kernel, Options{}, Data(30, 3, LossKind::squared, 305));
+        all_ways_agree(*kernel, Options{}, Data(3, 3000, LossKind::squared, 10));
+        bad_input(*kernel);
+        hashed(*kernel);
+    }
+    std::printf("%d passed, %d failed\n", checks - failures, failures);
+    return failures != 0;
+}
