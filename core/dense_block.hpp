@@ -15,11 +15,9 @@ enum class RowKind : unsigned char { steady, grown, weightless };  // grown: its
 
 inline bool all_finite(const double* x, std::size_t length) {
     const Vec8 most = Vec8::all(__DBL_MAX__);
-    Bits bad{};
-    for (std::size_t j = 0; j < length; j += width) {
-        note_beyond(bad, Vec8::load(x + j), most);
-    }
-    return !any(bad);
+    Flags beyond;
+    for (std::size_t j = 0; j < length; j += width) beyond.note_beyond(Vec8::load(x + j), most);
+    return !beyond.any();
 }
 
 template <class Scale>

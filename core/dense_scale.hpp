@@ -28,16 +28,16 @@ class DenseScale {
     bool within(const T* x, std::size_t count, double* z) const {
         if (raw || rms || !plain_) return false;
         const double *scale = pack_.scale, *inverse = pack_.inverse;
-        const auto eight = [&](std::size_t j, Bits& bad) {
+        Flags beyond;
+        const auto eight = [&](std::size_t j) {
             const Vec8 value = Vec8::load(x + j);
-            note_beyond(bad, value, Vec8::load(scale + j));
+            beyond.note_beyond(value, Vec8::load(scale + j));
             (value * Vec8::load(inverse + j)).store(z + j);
         };
-        Bits bad{};
         if (count >= width) {
-            for (std::size_t j = 0; j + width <= count; j += width) eight(j, bad);
-            if (count % width) eight(count - width, bad);  // the last eight once more: the same numbers
-            return !any(bad);
+            for (std::size_t j = 0; j + width <= count; j += width) eight(j);
+            if (count % width) eight(count - width);  // the last eight once more: the same numbers
+            return !beyond.any();
         }
         bool good = true;
         for (std::size_t j = 0; j < count; ++j) {

@@ -8,8 +8,8 @@
 #define UNITLESS_ISA baseline
 #endif
 
-// For the few functions on the way from one example's update to the next one's prediction. Sanitizers write their checks
-// into every copy, which takes a compiler minutes: there the functions stay functions.
+// For the few functions on the way from one example's update to the next one's prediction. Sanitizers write their
+// checks into every copy, which takes a compiler minutes: there the functions stay functions.
 #if defined(__SANITIZE_ADDRESS__)
 #define UNITLESS_INLINE inline
 #else

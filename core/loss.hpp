@@ -11,6 +11,7 @@
 
 #include "elementary.hpp"
 #include "options.hpp"
+#include "vec8.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -44,38 +45,27 @@ struct Logistic {
   private:
     // f reverted to a power series in d, cut off after d^10: to rounding up to d = 1/16, where nearly all steps are.
     // The coefficients depend on b alone, which is known long before d: they cost no time on the way to the update.
+    // A column is the polynomial in b that multiplies d^3 ... d^10, a row its coefficients of b^1, b^2, ...
     static UNITLESS_INLINE double series(double d, double b) {
-        const double c2 = b * (-1.0 / 2);
-        const double c3 = b * (-1.0 / 6 + b * (1.0 / 2));
-        const double c4 = b * (-1.0 / 24 + b * (5.0 / 12 + b * (-5.0 / 8)));
-        const double c5 = b * (-1.0 / 120 + b * (5.0 / 24 + b * (-7.0 / 8 + b * (7.0 / 8))));
-        const double c6 = b * (-1.0 / 720 + b * (7.0 / 90 + b * (-49.0 / 72 + b * (7.0 / 4 + b * (-21.0 / 16)))));
-        const double c7 =
-            b *
-            (-1.0 / 5040 + b * (17.0 / 720 + b * (-137.0 / 360 + b * (15.0 / 8 + b * (-55.0 / 16 + b * (33.0 / 16))))));
-        const double c8 =
-            b *
-            (-1.0 / 40320 +
-             b * (41.0 / 6720 +
-                  b * (-65.0 / 384 + b * (407.0 / 288 + b * (-605.0 / 128 + b * (429.0 / 64 + b * (-429.0 / 128)))))));
-        const double c9 =
-            b *
-            (-1.0 / 362880 +
-             b * (167.0 / 120960 +
-                  b * (-1529.0 / 24192 +
-                       b * (8657.0 / 10368 +
-                            b * (-15587.0 / 3456 + b * (13013.0 / 1152 + b * (-5005.0 / 384 + b * (715.0 / 128))))))));
-        const double c10 =
-            b * (-1.0 / 3628800 +
-                 b * (253.0 / 907200 +
-                      b * (-6193.0 / 302400 +
-                           b * (1859.0 / 4536 +
-                                b * (-173173.0 / 51840 +
-                                     b * (113113.0 / 8640 +
-                                          b * (-5005.0 / 192 + b * (2431.0 / 96 + b * (-2431.0 / 256)))))))));
+        static constexpr double table[9][width] = {
+            {-1.0 / 6, -1.0 / 24, -1.0 / 120, -1.0 / 720, -1.0 / 5040, -1.0 / 40320, -1.0 / 362880, -1.0 / 3628800},
+            {1.0 / 2, 5.0 / 12, 5.0 / 24, 7.0 / 90, 17.0 / 720, 41.0 / 6720, 167.0 / 120960, 253.0 / 907200},
+            {0, -5.0 / 8, -7.0 / 8, -49.0 / 72, -137.0 / 360, -65.0 / 384, -1529.0 / 24192, -6193.0 / 302400},
+            {0, 0, 7.0 / 8, 7.0 / 4, 15.0 / 8, 407.0 / 288, 8657.0 / 10368, 1859.0 / 4536},
+            {0, 0, 0, -21.0 / 16, -55.0 / 16, -605.0 / 128, -15587.0 / 3456, -173173.0 / 51840},
+            {0, 0, 0, 0, 33.0 / 16, 429.0 / 64, 13013.0 / 1152, 113113.0 / 8640},
+            {0, 0, 0, 0, 0, -429.0 / 128, -5005.0 / 384, -5005.0 / 192},
+            {0, 0, 0, 0, 0, 0, 715.0 / 128, 2431.0 / 96},
+            {0, 0, 0, 0, 0, 0, 0, -2431.0 / 256}};
+        const Vec8 powers = Vec8::all(b);
+        Vec8 horner = Vec8::load(table[8]);
+        for (int k = 7; k >= 0; --k) horner = Vec8::load(table[k]) + powers * horner;
+        double c[width];
+        (powers * horner).store(c);
         const double d2 = d * d, d4 = d2 * d2;
-        const double first = (1.0 + d * c2) + d2 * (c3 + d * c4), second = (c5 + d * c6) + d2 * (c7 + d * c8);
-        return d * (first + d4 * (second + d4 * (c9 + d * c10)));
+        const double first = (1.0 - d * (0.5 * b)) + d2 * (c[0] + d * c[1]);
+        const double second = (c[2] + d * c[3]) + d2 * (c[4] + d * c[5]);
+        return d * (first + d4 * (second + d4 * (c[6] + d * c[7])));
     }
     // The same to d^4, then Halley's method (cubic) twice.
     UNITLESS_RARE static double near(double d, double b) {

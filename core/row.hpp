@@ -83,7 +83,7 @@ class Row {
         const double t = clock.t + h;
         if (options_.clip == Clip::vw) widen_label_range(clock, y);
         Slot64 bias{pack.bias->scale, pack.bias->v, pack.bias->H};
-        const Observed one = Rule::Scale::observe(bias.scale, options_.bias ? 1.0 : 0.0, h);
+        const Observed one = observe_bias<typename Rule::Scale>(bias.scale, options_.bias ? 1.0 : 0.0, h);
         double raw = 0;
         if (options_.order == Order::vw) {
             raw = Rule::spread(clock.t) * (dot_before_rescaling(pack, active) + bias.v * (one.z / one.rho));

@@ -9,6 +9,8 @@
 // with multiplying x and s by a power of two, to the last bit.
 #pragma once
 
+#include <type_traits>
+
 #include "elementary.hpp"
 
 namespace unitless {
@@ -43,6 +45,14 @@ struct MaxScale {
     }
     static double linear(double s, double x) { return s > 0 ? ratio(x, s) : 0.0; }
 };
+
+// The bias feature, which is 1 in every example (`one`), or 0 where there is none.
+template <class Scale>
+Observed observe_bias(double& s, double one, double h) {
+    if constexpr (std::is_base_of_v<MaxScale, Scale>)
+        if (s == one) return {one, 1.0};  // as it is from the second example on
+    return Scale::observe(s, one, h);
+}
 
 // NAG keeps v when a scale grows, so that a value beyond the scale acts as the scale itself (Algorithm 2, 2.(a).i).
 struct HoldingMaxScale : MaxScale {

@@ -134,36 +134,53 @@ inline Vec8 square_root(const Vec8& x) {
     return r;
 }
 
-inline bool any(Bits mask) {
+// Yes or no for each of the eight, gathered over many.
+class Flags {
+  public:
 #if defined(__AVX512F__)
-    return _mm512_test_epi64_mask((__m512i)mask, (__m512i)mask) != 0;
-#elif defined(__AVX2__)
-    return !_mm256_testz_si256((__m256i)mask, (__m256i)mask);
-#else
-    return (mask[0] | mask[1]) != 0;
-#endif
-}
-
-// Is any of the eight other than zero?
-inline bool any_nonzero(const Vec8& x) {
-    Bits seen{};
-    for (const auto& p : x.part) seen |= (Bits)p << 1;  // the sign does not count
-    return any(seen);
-}
-
-// Is |x| <= s in all of the eight? False where either is NaN. `bad` collects the answer over many.
-inline void note_beyond(Bits& bad, const Vec8& x, const Vec8& s) {
-    for (int i = 0; i < Vec8::registers; ++i) bad |= ~(Bits)((Register)((Bits)x.part[i] << 1 >> 1) <= s.part[i]);
-}
-
-// Is |x| > s in any of the eight? False where either is NaN.
-inline bool any_beyond(const Vec8& x, const Vec8& s) {
-    Bits seen{};
-    for (int i = 0; i < Vec8::registers; ++i) {
-        const Register magnitude = (Register)((Bits)x.part[i] << 1 >> 1);
-        seen |= (Bits)(magnitude > s.part[i]);
+    void note_beyond(const Vec8& x, const Vec8& s) {
+        seen_ |= _mm512_cmp_pd_mask(_mm512_abs_pd((__m512d)x.part[0]), (__m512d)s.part[0], _CMP_NLE_UQ);
     }
-    return any(seen);
+    void note_nonzero(const Vec8& x) {
+        const __m512i magnitude = _mm512_set1_epi64(0x7fffffffffffffff);
+        seen_ |= _mm512_test_epi64_mask((__m512i)x.part[0], magnitude);
+    }
+    bool any() const { return seen_ != 0; }
+
+  private:
+    unsigned seen_ = 0;
+#else
+    // Where |x| <= s does not hold, NaN included.
+    void note_beyond(const Vec8& x, const Vec8& s) {
+        for (int i = 0; i < Vec8::registers; ++i) seen_ |= ~(Bits)((Register)((Bits)x.part[i] << 1 >> 1) <= s.part[i]);
+    }
+    // Where x is other than zero; the sign does not count.
+    void note_nonzero(const Vec8& x) {
+        for (const auto& part : x.part) seen_ |= (Bits)part << 1;
+    }
+    bool any() const {
+#if defined(__AVX2__)
+        return !_mm256_testz_si256((__m256i)seen_, (__m256i)seen_);
+#else
+        return (seen_[0] | seen_[1]) != 0;
+#endif
+    }
+
+  private:
+    Bits seen_{};
+#endif
+};
+
+inline bool any_nonzero(const Vec8& x) {
+    Flags flags;
+    flags.note_nonzero(x);
+    return flags.any();
+}
+
+inline bool any_beyond(const Vec8& x, const Vec8& s) {
+    Flags flags;
+    flags.note_beyond(x, s);
+    return flags.any();
 }
 
 }  // namespace UNITLESS_ISA
