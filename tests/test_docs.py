@@ -1,0 +1,47 @@
+"""The examples in the README, the documentation and the docstrings run."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pathlib
+import re
+
+import pytest
+
+from unitless import demo
+
+ROOT = pathlib.Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+MODULES = ["unitless.learner", "unitless.model_file", "unitless.merging", "unitless.reference"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_examples_in_pages_run(page: pathlib.Path) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)
+    runner = doctest.DocTestRunner()
+    runner.run(test)
+    assert runner.summarize(verbose=False).failed == 0
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_examples_in_docstrings_run(module: str) -> None:
+    results = doctest.testmod(importlib.import_module(module))
+    assert results.attempted > 0
+    assert results.failed == 0
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path) -> None:
+    demo.main(str(tmp_path))
+    printed = capsys.readouterr().out.split("\n\n")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert printed[0] in readme
+    assert printed[1] in readme
+    assert (tmp_path / "demo.png").stat().st_size > 10_000
