@@ -151,7 +151,7 @@ Labels labels(const Doubles& y, const std::optional<Doubles>& weight) {
 // Runs without the interpreter's lock: other threads go on while this one learns.
 template <class Action>
 NewDoubles unlocked(std::size_t rows, Action action) {
-    auto predictions = std::make_unique<double[]>(rows);
+    auto predictions = std::make_unique_for_overwrite<double[]>(rows);
     {
         const nb::gil_scoped_release release;
         action(predictions.get());

@@ -82,7 +82,7 @@ void with_slots(const Options& options, char* slots, Action action) {
 }  // namespace
 
 struct Learner::Encoded {
-    std::vector<double> y;
+    std::unique_ptr<double[]> y;
     NegativeLabel negative;
 };
 
@@ -198,13 +198,15 @@ double Learner::encode(double y, std::size_t row, NegativeLabel& negative) const
 }
 
 Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
-    Encoded encoded{std::vector<double>(rows), negative_};
+    Encoded encoded{std::make_unique_for_overwrite<double[]>(rows), negative_};
     for (std::size_t r = 0; r < rows; ++r) {
-        encoded.y[r] = encode(labels.y[r], r, encoded.negative);
-        if (labels.weight && !(labels.weight[r] >= 0 && std::isfinite(labels.weight[r])))
+        const double y = labels.y[r];
+        encoded.y[r] = y == 1 ? 1 : encode(y, r, encoded.negative);  // 1 is 1 for every loss
+    }
+    for (std::size_t r = 0; labels.weight && r < rows; ++r)
+        if (!(labels.weight[r] >= 0 && std::isfinite(labels.weight[r])))
             throw InputError("weight is " + number(labels.weight[r]) + where(r) +
                              "; weights must be finite and not negative");
-    }
     return encoded;
 }
 
@@ -265,7 +267,7 @@ void Learner::learn_dense(const DenseInput& input, const Labels& labels, double*
     const Encoded encoded = encode(labels, input.rows);
     all_or_nothing([&] {
         features_.use_columns(input.column_count);
-        learn_columns(input, nullptr, {encoded.y.data(), labels.weight}, predictions);
+        learn_columns(input, nullptr, {encoded.y.get(), labels.weight}, predictions);
     });
     negative_ = encoded.negative;
 }
@@ -279,7 +281,7 @@ void Learner::learn_frame(const Names& names, std::vector<Column>& columns, std:
         features_.use_names();
         for (std::size_t j = 0; j < columns.size(); ++j) columns[j].slot = features_.intern(names[j]);
         const DenseInput input{nullptr, 0, Type::f64, columns.data(), columns.size(), rows};
-        learn_columns(input, &names, {encoded.y.data(), labels.weight}, predictions);
+        learn_columns(input, &names, {encoded.y.get(), labels.weight}, predictions);
     });
     negative_ = encoded.negative;
 }
@@ -416,7 +418,7 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
         features_.use_columns(input.columns);
         check(input);
         reserve(features_.slot_count());
-        const Labels ready{encoded.y.data(), labels.weight};
+        const Labels ready{encoded.y.get(), labels.weight};
         in_batches(input, [&](std::size_t first) { learn_rows(ready, first, predictions); });
     });
     negative_ = encoded.negative;

@@ -1,0 +1,31 @@
+"""The package itself: stubs, types, what is exported."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+
+import unitless as ul
+from unitless import _core
+
+SOURCE = pathlib.Path(ul.__file__).parent
+
+
+def test_the_stub_lists_what_the_extension_has() -> None:
+    stub = ast.parse((SOURCE / "_core.pyi").read_text(encoding="utf-8"))
+    functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
+    classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
+    methods = {node.name for node in classes["Learner"].body if isinstance(node, ast.FunctionDef)}
+    assert functions == {"kernels"}
+    assert methods - {"__init__"} == {name for name in vars(_core.Learner) if not name.startswith("_")}
+
+
+def test_the_package_is_typed_and_versioned() -> None:
+    assert (SOURCE / "py.typed").exists()
+    assert ul.__version__.count(".") == 2
+    assert all(hasattr(ul, name) for name in ul.__all__)
+
+
+def test_one_root_for_all_errors() -> None:
+    errors = [ul.DivergedError, ul.InputError, ul.MergeError, ul.ModelFileError, ul.OptionError]
+    assert all(issubclass(error, ul.Error) for error in errors)
