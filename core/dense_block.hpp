@@ -26,7 +26,9 @@ class DenseBlock {
     DenseBlock(const DenseInput& input, const Pack& pack, std::size_t chunks, double* memory)
         : input_(input),
           scale_(pack, chunks),
+          chunks_(chunks),
           length_(chunks * width),
+          active_{pack.active, pack.active + chunks},
           z_(memory),
           rho_(memory + block_rows(chunks) * length_) {
         clear(z_, block_rows(chunks) * length_);
@@ -49,6 +51,7 @@ class DenseBlock {
             scale_.peek(z(r));
             kind_[r] = RowKind::weightless;
         }
+        active_count_[r % 2] = find_active(z(r), chunks_, active(r));
         return seen;
     }
 
@@ -57,6 +60,7 @@ class DenseBlock {
         if (fast(r)) return {};
         const Outcome seen = widen_and_check(r);
         extrapolate ? scale_.linear(z(r)) : scale_.peek(z(r));
+        active_count_[r % 2] = find_active(z(r), chunks_, active(r));
         return seen;
     }
 
@@ -71,11 +75,16 @@ class DenseBlock {
     double* z(std::size_t r) { return z_ + r * length_; }
     double* rho(std::size_t r) { return rho_ + r * length_; }
     RowKind kind(std::size_t r) const { return kind_[r]; }
+    // The chunks of row r that count. They are kept for two rows: the one being learned and the one being staged.
+    std::uint32_t* active(std::size_t r) { return active_[r % 2]; }
+    std::size_t active_count(std::size_t r) const { return active_count_[r % 2]; }
 
   private:
     const DenseInput& input_;
     DenseScale<Scale> scale_;
-    std::size_t length_, first_ = 0;
+    std::size_t chunks_, length_, first_ = 0;
+    std::uint32_t* active_[2];
+    std::size_t active_count_[2] = {};
     double *z_, *rho_;
     RowKind kind_[64] = {};
 
@@ -91,11 +100,14 @@ class DenseBlock {
     UNITLESS_INLINE bool fast(std::size_t r) {
         if (input_.columns) return false;
         const char* x = input_.data + static_cast<std::ptrdiff_t>(first_ + r) * input_.row_stride;
-        if (input_.type == Type::f32)
-            return scale_.within(reinterpret_cast<const float*>(x), input_.column_count, z(r));
-        if (input_.type == Type::f64)
-            return scale_.within(reinterpret_cast<const double*>(x), input_.column_count, z(r));
+        if (input_.type == Type::f32) return within(reinterpret_cast<const float*>(x), r);
+        if (input_.type == Type::f64) return within(reinterpret_cast<const double*>(x), r);
         return false;
+    }
+
+    template <class T>
+    bool within(const T* x, std::size_t r) {
+        return scale_.within(x, input_.column_count, z(r), active(r), active_count_[r % 2]);
     }
 };
 

@@ -22,30 +22,26 @@ class DenseScale {
         for (std::size_t j = 0; j < size_; ++j) refresh(j);
     }
 
-    // The way of nearly all rows, straight from the caller's numbers: z = x/s.
+    // The way of nearly all rows, straight from the caller's numbers: z = x/s, and the active chunks (see find_active).
     // False if some value is new to its scale or not finite; then z is not to be used.
     template <class T>
-    bool within(const T* x, std::size_t count, double* z) const {
-        if (raw || rms || !plain_) return false;
+    bool within(const T* x, std::size_t count, double* z, std::uint32_t* active, std::size_t& active_count) const {
+        if (raw || rms || !plain_ || count < width) return false;
         const double *scale = pack_.scale, *inverse = pack_.inverse;
         Flags beyond;
-        const auto eight = [&](std::size_t j) {
+        std::size_t n = 0;
+        const auto eight = [&](std::size_t j, std::size_t chunk) {
             const Vec8 value = Vec8::load(x + j);
             beyond.note_beyond(value, Vec8::load(scale + j));
             (value * Vec8::load(inverse + j)).store(z + j);
+            active[n] = static_cast<std::uint32_t>(chunk);
+            n += any_nonzero(value);
         };
-        if (count >= width) {
-            for (std::size_t j = 0; j + width <= count; j += width) eight(j);
-            if (count % width) eight(count - width);  // the last eight once more: the same numbers
-            return !beyond.any();
-        }
-        bool good = true;
-        for (std::size_t j = 0; j < count; ++j) {
-            const auto value = static_cast<double>(x[j]);
-            good = good && absolute(value) <= scale[j];
-            z[j] = value * inverse[j];
-        }
-        return good;
+        std::size_t j = 0;
+        for (; j + width <= count; j += width) eight(j, j / width);
+        if (j < count) eight(count - width, j / width);  // some of them for the second time, with the same result
+        active_count = n;
+        return !beyond.any();
     }
 
     // x becomes z in place; scales are updated and rho is set. True if some rho is not 1.

@@ -24,6 +24,11 @@ T larger(T a, T b) {
     return a < b ? b : a;
 }
 inline double absolute(double x) { return __builtin_fabs(x); }
+// x where y is positive, -x where it is negative.
+inline double with_sign(double x, double y) {
+    constexpr std::uint64_t sign = std::uint64_t{1} << 63;
+    return std::bit_cast<double>(std::bit_cast<std::uint64_t>(x) ^ (std::bit_cast<std::uint64_t>(y) & sign));
+}
 inline double square_root(double x) { return __builtin_sqrt(x); }
 inline bool is_finite(double x) { return absolute(x) <= __DBL_MAX__; }
 
@@ -54,14 +59,16 @@ UNITLESS_INLINE double exp(double x) {
     const double shifted = x * 0x1.71547652b82fep+4 + shift, k = shifted - shift;
     const double r = (x - k * high) - k * low, r2 = r * r;
     const auto n = static_cast<std::int32_t>(std::bit_cast<std::uint64_t>(shifted));
-    const double root = roots[n & 15];
     const double tail =
         ((1.0 / 2 + r * (1.0 / 6)) + r2 * (1.0 / 24 + r * (1.0 / 120))) + r2 * r2 * (1.0 / 720 + r * (1.0 / 5040));
-    const double y = root + root * (r + r2 * tail);
     const std::int32_t exponent = n >> 4;
-    if (exponent > 1000) return y * power_of_two(exponent - 200) * power_of_two(200);
-    if (exponent < -1000) return y * power_of_two(exponent + 200) * power_of_two(-200);
-    return y * power_of_two(exponent);
+    if (exponent > 1000 || exponent < -1000) {  // in two factors: the power alone may not be a number
+        const std::int32_t half = exponent / 2;
+        const double y = roots[n & 15] + roots[n & 15] * (r + r2 * tail);
+        return y * power_of_two(half) * power_of_two(exponent - half);
+    }
+    const double power = roots[n & 15] * power_of_two(exponent);  // known before the series is
+    return power + power * (r + r2 * tail);
 }
 
 // e^x - 1 without the cancellation near 0.

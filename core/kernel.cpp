@@ -77,8 +77,9 @@ Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std:
                 if (r + 1 < rows) seen = block.observe(r + 1, weight ? weight[r + 1] : 1.0);
                 current.x = block.z(r);
                 current.rho = block.rho(r);
+                current.active = block.active(r);
                 block.prefetch(first + rows + r);
-                const std::size_t active = find_active(current, chunks);
+                const std::size_t active = block.active_count(r);
                 double& prediction = predictions[first + r];
                 if (block.kind(r) == RowKind::weightless) {
                     prediction = limit(options, clock, predict<Rule>(options, clock, current, active, false));
@@ -105,7 +106,8 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
                 const Outcome seen = block.peek(r, extrapolate);
                 if (seen.status != Status::ok) return seen;
                 current.x = block.z(r);
-                const std::size_t active = find_active(current, chunks);
+                current.active = block.active(r);
+                const std::size_t active = block.active_count(r);
                 predictions[first + r] =
                     limit(options, clock, predict<Rule>(options, clock, current, active, extrapolate));
             }
@@ -185,7 +187,8 @@ double predict_packed(const Options& options, const Clock& clock, const Pack& pa
         if (pack.x[i] == 0) continue;
         pack.x[i] = extrapolate ? Scale::linear(pack.scale[i], pack.x[i]) : Scale::peek(pack.scale[i], pack.x[i]);
     }
-    return limit(options, clock, predict<Rule>(options, clock, pack, find_active(pack, chunks), extrapolate));
+    return limit(options, clock,
+                 predict<Rule>(options, clock, pack, find_active(pack.x, chunks, pack.active), extrapolate));
 }
 
 template <class Slot>
@@ -205,7 +208,7 @@ Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack
             }
             const bool grown = observe<typename Rule::Scale>(pack, chunks, h);
             const Learned learned =
-                row.learn(pack, find_active(pack, chunks), grown, labels.y[r], h, clock, predictions[r]);
+                row.learn(pack, find_active(pack.x, chunks, pack.active), grown, labels.y[r], h, clock, predictions[r]);
             if (learned == Learned::diverged) return {Status::diverged, r, 0};
             if (learned == Learned::skipped) continue;
             features.scatter(input, slots, pack);

@@ -35,10 +35,10 @@ struct Logistic {
         const double m = y * p;
         return m > 0 ? log1p(exp(-m)) : log1p(exp(m)) - m;
     }
-    double slope(double p, double y) const { return -y / (1.0 + exp(y * p)); }
+    double slope(double p, double y) const { return -y / (1.0 + exp(with_sign(p, y))); }  // y p, y being 1 or -1
     UNITLESS_INLINE double change(double p, double y, double slope, double tau) const {
         const double s = absolute(slope), b = 1.0 - s, d = s * tau;  // s = 1/(1 + exp(m))
-        if (d <= 0.0625) return y * series(d, b);
+        if (d <= 0.0625) return with_sign(series(d, b), y);
         return y * (d <= 0.5 ? near(d, b) : far(d, exp(y * p) * s, y * p, tau));
     }
 

@@ -11,16 +11,6 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// The chunks of the pack in which some z is not zero. The others add nothing to any sum, to the bit.
-UNITLESS_INLINE std::size_t find_active(const Pack pack, std::size_t chunks) {
-    std::size_t n = 0;
-    for (std::size_t c = 0; c < chunks; ++c) {
-        pack.active[n] = static_cast<std::uint32_t>(c);
-        n += any_nonzero(Vec8::load(pack.x + c * width));
-    }
-    return n;
-}
-
 // sum v z over the active chunks.
 UNITLESS_INLINE double dot(const Pack pack, std::size_t active) {
     Vec8 total = Vec8::all(0.0);

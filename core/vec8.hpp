@@ -5,6 +5,7 @@
 #pragma once
 
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "isa.hpp"
@@ -181,6 +182,16 @@ inline bool any_beyond(const Vec8& x, const Vec8& s) {
     Flags flags;
     flags.note_beyond(x, s);
     return flags.any();
+}
+
+// Lists the chunks of eight in which something is other than zero. The others add nothing to any sum, to the bit.
+inline std::size_t find_active(const double* x, std::size_t chunks, std::uint32_t* active) {
+    std::size_t n = 0;
+    for (std::size_t c = 0; c < chunks; ++c) {
+        active[n] = static_cast<std::uint32_t>(c);
+        n += any_nonzero(Vec8::load(x + c * width));
+    }
+    return n;
 }
 
 }  // namespace UNITLESS_ISA
