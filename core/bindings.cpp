@@ -159,6 +159,13 @@ NewDoubles unlocked(std::size_t rows, Action action) {
     return hand_over<NewDoubles>(std::move(predictions), rows);
 }
 
+// Whoever waits for the learner must not hold the interpreter's lock meanwhile.
+template <class Action>
+auto unlocked_get(Action action) {
+    const nb::gil_scoped_release release;
+    return action();
+}
+
 // ------------------------------------------------------------------------------------------- named rows
 
 std::string shown(nb::handle object) { return nb::cast<std::string>(nb::str(nb::repr(object))); }
@@ -169,6 +176,9 @@ double number_of(nb::handle object, const What& what) {
     if (!PyUnicode_Check(object.ptr()) && !PyBytes_Check(object.ptr())) {
         const double value = PyFloat_AsDouble(object.ptr());
         if (!(value == -1.0 && PyErr_Occurred())) return value;
+        const bool no_number = PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError) ||
+                               PyErr_ExceptionMatches(PyExc_OverflowError);
+        if (!no_number) throw nb::python_error();
         PyErr_Clear();
     }
     throw InputError(what() + " is " + shown(object) + ", not a number");
@@ -229,7 +239,15 @@ class NamedRow {
     }
     NamedRow(const NamedRow&) = delete;
     ~NamedRow() {
+        if (held_)
+            for (PyObject* name : memory_.names) Py_DECREF(name);
         if (spare_) *spare_ = std::move(memory_);
+    }
+
+    // The names are borrowed from the mapping. Before other code can run and change it, they become ours.
+    void hold() {
+        for (PyObject* name : memory_.names) Py_INCREF(name);
+        held_ = true;
     }
 
     std::size_t size() const { return memory_.values.size(); }
@@ -240,9 +258,10 @@ class NamedRow {
     RowMemory* spare_;
     RowMemory memory_;
     nb::object items_;
+    bool held_ = false;
 
     void add(PyObject* name, double value) {
-        if (!PyUnicode_Check(name)) throw InputError("feature names must be text, not " + shown(name));
+        if (!PyUnicode_CheckExact(name)) throw InputError("feature names must be text, not " + shown(name));
         if (!PyUnicode_IS_ASCII(name) && !PyUnicode_AsUTF8(name)) {
             PyErr_Clear();
             throw InputError("feature name " + shown(name) + " is not valid Unicode");
@@ -277,7 +296,9 @@ class NamedRow {
         if (!nb::hasattr(x, "items")) throw InputError("x is " + shown(x) + ", not a mapping of names to numbers");
         items_ = nb::list(x.attr("items")());
         for (nb::handle item : nb::cast<nb::list>(items_)) {
-            const nb::handle name = item[0].ptr(), value = item[1].ptr();
+            if (!PyTuple_Check(item.ptr()) || PyTuple_GET_SIZE(item.ptr()) != 2)
+                throw InputError("x is " + shown(x) + ", not a mapping of names to numbers");
+            const nb::handle name = PyTuple_GET_ITEM(item.ptr(), 0), value = PyTuple_GET_ITEM(item.ptr(), 1);
             add(name.ptr(), number_of(value, [&] { return "the value of feature " + shown(name); }));
         }
     }
@@ -290,9 +311,11 @@ class PyLearner {
     RowMemory spare_;
 
     // A thread never waits for the learner while it holds the interpreter's lock.
-    std::unique_lock<std::mutex> lock() {
+    template <class... Rows>
+    std::unique_lock<std::mutex> lock(Rows&... rows) {
         std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
         if (!guard) {
+            (rows.hold(), ...);
             const nb::gil_scoped_release release;
             guard.lock();
         }
@@ -325,31 +348,31 @@ class PyLearner {
         if (!(h >= 0 && std::isfinite(h)))
             throw InputError("weight is " + shown(weight) + "; weights must be finite and not negative");
         NamedRow row(x, &spare_);
-        const auto guard = lock();
-        try {
-            return learner.learn_named(row.size(), row.values(), label, h, resolver(row));
-        } catch (const InputError&) {
-            known_.forget();  // names that were new have lost their slots again
-            throw;
-        }
+        const auto guard = lock(row);
+        learner.check_sum(row.size(), row.values(), 0);
+        return learner.learn_named(row.size(), row.values(), label, h, resolver(row));
     }
 
     // All rows are read and checked before the first is learned.
     NewDoubles learn_named(const nb::list& rows, const Doubles& y, const std::optional<Doubles>& weight) {
         std::vector<std::unique_ptr<NamedRow>> ready;
-        for (nb::handle x : rows) ready.push_back(std::make_unique<NamedRow>(x));
+        for (nb::handle x : rows) {
+            ready.push_back(std::make_unique<NamedRow>(x));
+            ready.back()->hold();
+        }
         const auto guard = lock();
         learner.check(labels(y, weight), ready.size());
+        for (std::size_t r = 0; r < ready.size(); ++r) learner.check_sum(ready[r]->size(), ready[r]->values(), r);
         auto predictions = std::make_unique<double[]>(ready.size());
         for (std::size_t r = 0; r < ready.size(); ++r)
             predictions[r] = learner.learn_named(ready[r]->size(), ready[r]->values(), y.data()[r],
-                                                 weight ? weight->data()[r] : 1.0, resolver(*ready[r]));
+                                                 weight ? weight->data()[r] : 1.0, resolver(*ready[r]), r);
         return hand_over<NewDoubles>(std::move(predictions), ready.size());
     }
 
     double predict_one(nb::handle x, bool extrapolate) {
         NamedRow row(x, &spare_);
-        const auto guard = lock();
+        const auto guard = lock(row);
         return learner.predict_named(row.size(), row.values(), extrapolate, resolver(row));
     }
 };
@@ -455,13 +478,13 @@ NB_MODULE(_core, m) {
             },
             nb::kw_only(), "rule"_a, "loss"_a, "learning_rate"_a, "importance_aware"_a, "bias"_a, "quantile"_a,
             "schedule"_a, "order"_a, "clip"_a, "precision"_a, "bits"_a.none(), "kernel"_a)
-        .def("learn_one", &PyLearner::learn_one, "x"_a, "y"_a, "weight"_a = 1.0,
+        .def("learn_one", &PyLearner::learn_one, "x"_a.none(), "y"_a.none(), "weight"_a.none() = 1.0,
              "Learn from one mapping of names to numbers; gives the prediction made before the update.")
-        .def("predict_one", &PyLearner::predict_one, "x"_a, nb::kw_only(), "extrapolate"_a = false,
+        .def("predict_one", &PyLearner::predict_one, "x"_a.none(), nb::kw_only(), "extrapolate"_a = false,
              "The prediction for one mapping of names to numbers; changes nothing.")
-        .def("learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none())
+        .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none())
         .def(
-            "learn_dense",
+            "_learn_dense",
             [](PyLearner& self, const Matrix& x, const Doubles& y, const std::optional<Doubles>& weight) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
@@ -469,7 +492,7 @@ NB_MODULE(_core, m) {
             },
             "x"_a, "y"_a, "weight"_a.none())
         .def(
-            "predict_dense",
+            "_predict_dense",
             [](PyLearner& self, const Matrix& x, bool extrapolate) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
@@ -477,7 +500,7 @@ NB_MODULE(_core, m) {
             },
             "x"_a, "extrapolate"_a)
         .def(
-            "learn_compressed",
+            "_learn_compressed",
             [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
                std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
@@ -486,7 +509,7 @@ NB_MODULE(_core, m) {
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none())
         .def(
-            "predict_compressed",
+            "_predict_compressed",
             [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
                std::size_t columns, bool extrapolate) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
@@ -494,7 +517,7 @@ NB_MODULE(_core, m) {
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a)
         .def(
-            "learn_frame",
+            "_learn_frame",
             [](PyLearner& self, const std::vector<std::string>& names, const std::vector<Vector>& arrays,
                const Doubles& y, const std::optional<Doubles>& weight) {
                 std::vector<Column> columns;
@@ -505,7 +528,7 @@ NB_MODULE(_core, m) {
             },
             "names"_a, "columns"_a, "y"_a, "weight"_a.none())
         .def(
-            "predict_frame",
+            "_predict_frame",
             [](PyLearner& self, const std::vector<std::string>& names, const std::vector<Vector>& arrays,
                std::size_t rows, bool extrapolate) {
                 std::vector<Column> columns;
@@ -515,19 +538,18 @@ NB_MODULE(_core, m) {
             },
             "names"_a, "columns"_a, "rows"_a, "extrapolate"_a)
         .def(
-            "loss",
+            "_loss",
             [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& tau) {
                 return unlocked(p.shape(0), [&](double* out) {
                     self.learner.loss(which, p.data(), y.data(), tau.data(), p.shape(0), out);
                 });
             },
             "which"_a, "p"_a, "y"_a, "tau"_a)
-        .def("snapshot", &snapshot)
-        .def("restore", &restore, "snapshot"_a)
-        .def(
-            "slot_of",
-            [](const PyLearner& self, const std::string& name) { return self.learner.features().find(name); }, "name"_a)
-        .def_prop_ro("nbytes", [](const PyLearner& self) { return self.learner.bytes(); })
-        .def_prop_ro("total_weight", [](const PyLearner& self) { return self.learner.clock().t; })
-        .def_prop_ro("examples", [](const PyLearner& self) { return self.learner.clock().examples; });
+        .def("_snapshot", &snapshot)
+        .def("_restore", &restore, "snapshot"_a)
+        .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })
+        .def_prop_ro("total_weight",
+                     [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().t; }); })
+        .def_prop_ro("examples",
+                     [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().examples; }); });
 }

@@ -104,7 +104,9 @@ class DenseScale {
     // Can the eight features from j on take the vector's way?
     bool ordinary(const double* x, std::size_t j, double root_h) const {
         Vec8 limit = Vec8::load(pack_.scale + j);
-        if constexpr (rms) limit = limit * Vec8::all(RmsScale::negligible / (2 + root_h));
+        if constexpr (rms)
+            limit = smaller(limit * Vec8::all(RmsScale::negligible / (2 + root_h)),
+                            Vec8::all(scale_ceiling / (2 + root_h)));  // so that r stays a number
         return plain_ && !any_beyond(Vec8::load(x), limit);
     }
 

@@ -12,6 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "errors.hpp"
+
 namespace unitless {
 
 enum class Space { unset, columns, names, hashed };
@@ -86,6 +88,7 @@ class Features {
 
     // The slot of a name, which gets one now if it has none.
     std::uint32_t intern(std::string_view name) {
+        if (name == "(bias)") throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
         if (const auto slot = find(name)) return *slot;
         names_.emplace_back(name);
         const auto slot = static_cast<std::uint32_t>(names_.size());

@@ -203,7 +203,7 @@ Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack
             const std::size_t chunks = features.gather(input, slots, pack);
             const double h = labels.weight ? labels.weight[r] : 1.0;
             if (h == 0) {
-                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, false);
+                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, options.order == Order::vw);
                 continue;
             }
             const bool grown = observe<typename Rule::Scale>(pack, chunks, h);

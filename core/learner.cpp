@@ -39,7 +39,8 @@ std::string where(std::size_t row, std::size_t column, const Learner::Names* nam
 
 [[noreturn]] void throw_diverged(std::size_t row) {
     throw DivergedError("the learner diverged" + where(row) +
-                        "; the rows before it are learned. Use a smaller learning_rate, or importance_aware=True");
+                        "; the rows before it are learned. Look for values, labels or weights beyond reason there, or "
+                        "use a smaller learning_rate, or importance_aware=True");
 }
 
 std::int64_t index_at(const void* indices, bool wide, std::size_t k) {
@@ -201,7 +202,9 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
     Encoded encoded{std::make_unique_for_overwrite<double[]>(rows), negative_};
     for (std::size_t r = 0; r < rows; ++r) {
         const double y = labels.y[r];
-        encoded.y[r] = y == 1 ? 1 : encode(y, r, encoded.negative);  // 1 is 1 for every loss
+        NegativeLabel unseen = encoded.negative;  // a label without weight settles nothing
+        NegativeLabel& negative = labels.weight && labels.weight[r] == 0 ? unseen : encoded.negative;
+        encoded.y[r] = y == 1 ? 1 : encode(y, r, negative);  // 1 is 1 for every loss
     }
     for (std::size_t r = 0; labels.weight && r < rows; ++r)
         if (!(labels.weight[r] >= 0 && std::isfinite(labels.weight[r])))
@@ -211,6 +214,13 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
 }
 
 void Learner::check(const Labels& labels, std::size_t rows) const { encode(labels, rows); }
+
+void Learner::check_sum(std::size_t count, const double* values, std::size_t row) const {
+    double total = 0;
+    for (std::size_t i = 0; i < count; ++i) total += std::fabs(values[i]);
+    if (!std::isfinite(total))
+        throw InputError("the values add up to more than a float64 can hold" + where(row) + "; use smaller units");
+}
 
 void Learner::check_named() const {
     if (features_.space() == Space::columns)
@@ -228,10 +238,16 @@ void Learner::check_columns(std::size_t count) const {
         throw InputError("X has more columns than a learner can hold; hash them with bits=");
 }
 
-void Learner::check_finite(const DenseInput& input, const Names* names) const {
-    for (std::size_t r = 0; r < input.rows; ++r)
-        for (std::size_t j = 0; j < input.column_count; ++j)
-            if (const double x = value_at(input, r, j); !std::isfinite(x)) throw_not_finite(x, where(r, j, names));
+void Learner::check_finite(const DenseInput& input, const Names* names) {
+    double largest = 0;
+    for (std::size_t r = 0; r < input.rows; ++r) {
+        for (std::size_t j = 0; j < input.column_count; ++j) {
+            const double x = value_at(input, r, j);
+            if (!std::isfinite(x)) throw_not_finite(x, where(r, j, names));
+            largest = std::max(largest, std::fabs(x));
+        }
+    }
+    if (largest > 0x1p960) in_batches(input, [](std::size_t) {});  // entries of one slot might add up to infinity
 }
 
 void Learner::check(const CompressedRows& input) {
@@ -255,6 +271,18 @@ void Learner::check(const CompressedRows& input) {
 
 // ---------------------------------------------------------------------------------------------------- dense
 
+// Bad input changes nothing; after divergence the rows before are learned, and with them how labels are written.
+template <class Action>
+void Learner::learn_all(const Encoded& encoded, Action action) {
+    try {
+        all_or_nothing(action);
+    } catch (const DivergedError&) {
+        negative_ = encoded.negative;
+        throw;
+    }
+    negative_ = encoded.negative;
+}
+
 // Is it worth mirroring all slots in a pack for this call? The kernel's dense way also wants the paper's order.
 bool Learner::mirrors(const DenseInput& input) const {
     return options_.order == Order::paper && features_.space() != Space::hashed &&
@@ -265,11 +293,10 @@ void Learner::learn_dense(const DenseInput& input, const Labels& labels, double*
     const std::lock_guard guard(lock_);
     check_columns(input.column_count);
     const Encoded encoded = encode(labels, input.rows);
-    all_or_nothing([&] {
+    learn_all(encoded, [&] {
         features_.use_columns(input.column_count);
         learn_columns(input, nullptr, {encoded.y.get(), labels.weight}, predictions);
     });
-    negative_ = encoded.negative;
 }
 
 void Learner::learn_frame(const Names& names, std::vector<Column>& columns, std::size_t rows, const Labels& labels,
@@ -277,13 +304,12 @@ void Learner::learn_frame(const Names& names, std::vector<Column>& columns, std:
     const std::lock_guard guard(lock_);
     check_named();
     const Encoded encoded = encode(labels, rows);
-    all_or_nothing([&] {
+    learn_all(encoded, [&] {
         features_.use_names();
         for (std::size_t j = 0; j < columns.size(); ++j) columns[j].slot = features_.intern(names[j]);
         const DenseInput input{nullptr, 0, Type::f64, columns.data(), columns.size(), rows};
         learn_columns(input, &names, {encoded.y.get(), labels.weight}, predictions);
     });
-    negative_ = encoded.negative;
 }
 
 void Learner::learn_columns(const DenseInput& input, const Names* names, const Labels& labels, double* predictions) {
@@ -398,30 +424,29 @@ void Learner::in_batches(const Input& input, Action action) {
     }
 }
 
-void Learner::learn_rows(const Labels& labels, std::size_t first, double* predictions) {
+void Learner::learn_rows(const Labels& labels, std::size_t first, double* predictions, std::size_t offset) {
     const Labels part{labels.y + first, labels.weight ? labels.weight + first : nullptr};
     const Outcome outcome = kernel_->learn_sparse(options_, clock_, make_pack(rows_.chunks()), slots_.get(),
                                                   rows_.view(), part, predictions + first);
-    if (outcome.status == Status::diverged) throw_diverged(first + outcome.row);
+    if (outcome.status == Status::diverged) throw_diverged(offset + first + outcome.row);
 }
 
 void Learner::predict_rows(std::size_t first, bool extrapolate, double* predictions) {
-    kernel_->predict_sparse(options_, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(), extrapolate,
-                            predictions + first);
+    kernel_->predict_sparse(options_, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(),
+                            extrapolate || options_.order == Order::vw, predictions + first);
 }
 
 void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions) {
     const std::lock_guard guard(lock_);
     check_columns(input.columns);
     const Encoded encoded = encode(labels, input.rows);
-    all_or_nothing([&] {
+    learn_all(encoded, [&] {
         features_.use_columns(input.columns);
         check(input);
         reserve(features_.slot_count());
         const Labels ready{encoded.y.get(), labels.weight};
         in_batches(input, [&](std::size_t first) { learn_rows(ready, first, predictions); });
     });
-    negative_ = encoded.negative;
 }
 
 void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, double* predictions) {

@@ -58,12 +58,15 @@ class Learner {
     // One row of named features. `Resolve(i, grow)` gives the slot of the i-th feature, or none. The caller holds the
     // lock (see `lock`), has checked that the values are finite, and passes them in any order.
     template <class Resolve>
-    double learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve);
+    double learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
+                       std::size_t row = 0);
     template <class Resolve>
     double predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve);
 
     // Throws if the labels or weights cannot be learned from. The caller holds the lock.
     void check(const Labels& labels, std::size_t rows) const;
+    // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
+    void check_sum(std::size_t count, const double* values, std::size_t row) const;
 
     // Values, slopes or importance-aware changes of the learner's loss.
     void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;
@@ -106,7 +109,7 @@ class Learner {
     Encoded encode(const Labels& labels, std::size_t rows) const;
     void check_columns(std::size_t count) const;
     void check_named() const;
-    void check_finite(const DenseInput& input, const Names* names) const;
+    void check_finite(const DenseInput& input, const Names* names);
     void check(const CompressedRows& input);
 
     bool mirrors(const DenseInput& input) const;
@@ -117,10 +120,12 @@ class Learner {
     void end_row(std::size_t row);
     template <class Input, class Action>
     void in_batches(const Input& input, Action action);
-    void learn_rows(const Labels& labels, std::size_t first, double* predictions);
+    void learn_rows(const Labels& labels, std::size_t first, double* predictions, std::size_t offset = 0);
     void predict_rows(std::size_t first, bool extrapolate, double* predictions);
     template <class Action>
     void all_or_nothing(Action action);
+    template <class Action>
+    void learn_all(const Encoded& encoded, Action action);
 };
 
 // Bad input leaves the features as they were.
@@ -129,16 +134,19 @@ void Learner::all_or_nothing(Action action) {
     const Features::Mark mark = features_.mark();
     try {
         action();
-    } catch (const InputError&) {
+    } catch (const DivergedError&) {  // the rows before are learned, and so are their features
+        throw;
+    } catch (...) {
         features_.rewind(mark);
         throw;
     }
 }
 
 template <class Resolve>
-double Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve) {
+double Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
+                            std::size_t row) {
     NegativeLabel negative = negative_;
-    const double label = encode(y, 0, negative);
+    const double label = encode(y, row, negative);
     check_named();
     if (weight == 0) return predict_named(count, values, false, resolve);
     all_or_nothing([&] {
@@ -146,11 +154,11 @@ double Learner::learn_named(std::size_t count, const double* values, double y, d
         rows_.clear();
         rows_.begin_row();
         for (std::size_t i = 0; i < count; ++i) rows_.add(*resolve(i, true), values[i]);
-        end_row(0);
+        end_row(row);
     });
     reserve(features_.slot_count());
     double prediction = 0;
-    learn_rows({&label, &weight}, 0, &prediction);
+    learn_rows({&label, &weight}, 0, &prediction, row);
     negative_ = negative;
     return prediction;
 }

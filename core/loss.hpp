@@ -116,8 +116,9 @@ struct Poisson {
     explicit Poisson(const Options&) {}
     double value(double p, double y) const { return (exp(p) - y * p) + (y > 0 ? y * log(y) - y : 0.0); }
     double slope(double p, double y) const { return exp(p) - y; }
-    double change(double, double y, double slope, double tau) const {
-        return -log1p(slope * (y > 0 ? -expm1(-y * tau) / y : tau));
+    double change(double p, double y, double slope, double tau) const {
+        const double decay = y > 0 ? -expm1(-y * tau) / y : tau, part = slope * decay;
+        return part > -0.5 ? -log1p(part) : -log(exp(-y * tau) + exp(p) * decay);
     }
 };
 

@@ -36,6 +36,12 @@ inline double limit(const Options& options, const Clock& clock, double p) {
     return smaller(larger(p, clock.label_min), clock.label_max);
 }
 
+// Vowpal Wabbit's range includes the label that is being predicted.
+inline double limit(const Options& options, const Clock& clock, double p, double y) {
+    if (options.clip != Clip::vw) return limit(options, clock, p);
+    return smaller(larger(p, smaller(clock.label_min, y)), larger(clock.label_max, y));
+}
+
 inline void widen_label_range(Clock& clock, double y) {
     clock.label_min = smaller(clock.label_min, y);
     clock.label_max = larger(clock.label_max, y);
@@ -71,16 +77,17 @@ class Row {
         // Totals are kept in variables, not in a second Clock: copying one right after its parts were written would
         // wait for the writes to reach the cache.
         const double t = clock.t + h;
-        if (options_.clip == Clip::vw) widen_label_range(clock, y);
         Slot64 bias{pack.bias->scale, pack.bias->v, pack.bias->H};
         const Observed one = observe_bias<typename Rule::Scale>(bias.scale, options_.bias ? 1.0 : 0.0, h);
         double raw = 0;
         if (options_.order == Order::vw) {
             raw = Rule::spread(clock.t) * (dot_before_rescaling(pack, active) + bias.v * (one.z / one.rho));
-            prediction = limit(options_, clock, raw);
+            prediction = limit(options_, clock, raw, y);
+            if (!is_finite(raw)) return Learned::diverged;
             if (!(loss_.value(prediction, y) > 0)) {
                 clock.t = t;
                 clock.examples += 1;
+                if (options_.clip != Clip::none) widen_label_range(clock, y);
                 return Learned::skipped;
             }
         }
@@ -90,12 +97,14 @@ class Row {
         sums.zz += one.z * one.z;
         if (options_.order == Order::paper) {
             raw = Rule::spread(t) * sums.vz;
-            prediction = limit(options_, clock, raw);
+            prediction = limit(options_, clock, raw, y);
         }
         const double p = prediction, T = clock.T + h, N = clock.N + h * (Rule::spread_squared(t) * sums.zz);
         const double slope = loss_.slope(p, y);
-        if (!is_finite(raw) || !is_finite(slope)) return Learned::diverged;
+        if (!is_finite(raw) || !is_finite(slope) || !is_finite(t) || !is_finite(N)) return Learned::diverged;
         if (slope != 0 && N > 0 && !update(pack, active, bias, one.z, sums.zz, p, y, h, slope, t, T / N))
+            return Learned::diverged;
+        if (absolute(raw) + absolute(slope) + h + sums.zz > suspicious && !all_finite(pack, active, bias))
             return Learned::diverged;
         if (options_.precision == Precision::float32 && !narrow_all(pack, active, bias, clock.examples + 1))
             return Learned::diverged;
@@ -114,8 +123,18 @@ class Row {
     struct Sums {
         double vz, zz;
     };
+    // Beyond this, results are looked at one by one: a product of two such numbers may not be one.
+    static constexpr double suspicious = 0x1p500;
     const Options& options_;
     Loss loss_;
+
+    UNITLESS_RARE static bool all_finite(const Pack& pack, std::size_t active, const Slot64& bias) {
+        bool finite = is_finite(bias.scale) && is_finite(bias.v) && is_finite(bias.H);
+        for (std::size_t k = 0; k < active; ++k)
+            for (std::size_t i = pack.active[k] * width; i < (pack.active[k] + 1) * width; ++i)
+                finite = finite && is_finite(pack.v[i]) && is_finite(pack.H[i]);
+        return finite;
+    }
 
     // Steps 2.(a).i, (b) and (c): what a new scale does to the state, yhat, and N's increment.
     template <bool grown>
@@ -171,11 +190,11 @@ class Row {
                 const double reach = spread * (accumulate(pack, active, h, square) + bias_z * bias_z * bias_rate);
                 if (!(reach > 0)) return true;
                 const double per_reach = 1.0 / reach;  // apart, so that the division does not wait for the change
-                move = loss_.change(p, y, slope, speed * reach) * per_reach;
-                if (!is_finite(move)) return false;
+                if (is_finite(per_reach)) move = loss_.change(p, y, slope, speed * reach) * per_reach;
+                if (!(absolute(move) <= suspicious)) return false;
                 add(pack, active, move);
             } else {
-                if (!is_finite(move)) return false;
+                if (!(absolute(move) <= suspicious)) return false;
                 accumulate_and_add(pack, active, h, square, move);
             }
             bias.v += move * (bias_z * bias_rate);
@@ -185,9 +204,10 @@ class Row {
             double move = -(speed * slope);
             if constexpr (aware) {
                 if (!(zz > 0)) return true;
-                move = loss_.change(p, y, slope, speed * zz) / zz;
+                const double per_zz = 1.0 / zz;
+                if (is_finite(per_zz)) move = loss_.change(p, y, slope, speed * zz) * per_zz;
             }
-            if (!is_finite(move)) return false;
+            if (!(absolute(move) <= suspicious)) return false;
             add_and_count(pack, active, h, move);
             bias.H += h * (bias_z * bias_z);
             bias.v += move * bias_z;

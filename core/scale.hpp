@@ -78,6 +78,7 @@ struct RmsScale {
         if (!(absolute(q) < negligible)) {
             const double rho = r > 0 ? 1.0 / absolute(q) : 1.0;
             r = absolute(x) * root_h;
+            if (!is_finite(r)) return {__builtin_nan(""), rho};
             return {sign_of(x) * (1.0 / root_h), rho};
         }
         const double root = square_root(1.0 + q * q), rho = 1.0 / root;

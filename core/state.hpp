@@ -9,7 +9,8 @@ namespace unitless {
 // One feature. The unit is in `scale` alone; v and H have none.
 //   scale   s = max |x| (NG, NAG); r = sqrt(sum x^2) (sNAG); max |x|, for reports only (GD, AG)
 //   v       w s (NG, NAG), w r/sqrt(t) (sNAG), w (GD, AG)
-//   H       G/s^2 (NAG, sNAG), G (AG); sum of z^2 (NG) or x^2 (GD), which only merging reads
+//   H       G/s^2 (NAG, sNAG), G (AG); sum of z^2 (NG) or x^2 (GD) over the examples that moved v, which only merging
+//   reads
 struct Slot64 {
     double scale, v, H;
 };

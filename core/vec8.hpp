@@ -120,6 +120,12 @@ UNITLESS_INLINE double inverse_root(double x) {
     return x >= __DBL_MIN__ ? newton_inverse_root(x, guess) : 0.0;
 }
 
+inline Vec8 smaller(const Vec8& a, const Vec8& b) {
+    Vec8 r;
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] < b.part[i] ? a.part[i] : b.part[i];
+    return r;
+}
+
 inline Vec8 square_root(const Vec8& x) {
     Vec8 r;
 #if defined(__AVX512F__)

@@ -32,7 +32,7 @@ REFERENCE = {
 
 def core(loss: str, which: int, p: float, y: float, tau: float = 0.0) -> float:
     m = ul.Learner(loss=loss, quantile=0.3)
-    return float(m.loss(which, np.array([p]), np.array([y]), np.array([tau]))[0])
+    return float(m._loss(which, np.array([p]), np.array([y]), np.array([tau]))[0])
 
 
 @pytest.mark.parametrize("loss", LABELS)

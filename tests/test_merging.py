@@ -25,7 +25,7 @@ def shards(rule: str, count: int = 3, **options: object) -> list[ul.Learner]:
 
 
 def numbers(m: ul.Learner) -> np.ndarray:
-    state = m.snapshot()
+    state = m._snapshot()
     return np.concatenate([state["scale"], state["v"], state["H"], [state["N"], state["t"], state["examples"]]])
 
 
@@ -70,7 +70,7 @@ def test_merging_is_unit_free_to_the_bit(rule: str, bounded: bool) -> None:
         parts[0].learn(X[:100] * units, y[:100])
         parts[1].learn(X[100:] * units, y[100:])
         merged.append(ul.merge(parts, bounded=bounded))
-    a, b = (m.snapshot() for m in merged)
+    a, b = (m._snapshot() for m in merged)
     for key in ("v", "H"):
         assert a[key].tobytes() == b[key].tobytes()
     assert (a["N"], a["t"]) == (b["N"], b["t"])
@@ -121,7 +121,7 @@ def test_increments_since_a_common_base(rule: str) -> None:
     close(ul.merge([base.copy(), base.copy()], base=base), base)
     close(ul.merge([a, base.copy()], base=base), a)
     # What both knew is counted once, not twice.
-    both, twice = merged.snapshot(), ul.merge([a, b]).snapshot()
+    both, twice = merged._snapshot(), ul.merge([a, b])._snapshot()
     assert both["N"] < twice["N"]
 
 

@@ -22,12 +22,12 @@ def after(examples: float, rule: str, precision: str) -> ul.Learner:
     """A learner as it is after so many examples with x = 1 and |slope| = 1."""
     m = ul.Learner(rule, "logistic", bias=False, precision=precision)
     m.learn([[1.0]], [1])
-    state = m.snapshot()
+    state = m._snapshot()
     state.update(t=examples, T=examples, N=examples, examples=int(examples))
     state["H"] = np.array([examples if rule != "snag" else 1.0])
     state["scale"] = np.array([1.0 if rule != "snag" else np.sqrt(examples)])
     state["v"] = np.array([0.25])
-    m.restore(state)
+    m._restore(state)
     return m
 
 
@@ -40,14 +40,14 @@ def test_after_1e8_examples_an_update_is_what_it_should_be(rule: str) -> None:
     oracle.s = np.array([1e8 if rule == "snag" else 1.0])
     oracle.G = np.array([1e8])
     for y in (1, 1, -1):
-        before = m.snapshot()
+        before = m._snapshot()
         p = m.learn([[1.0]], [y])
         assert p[0] == pytest.approx(oracle.learn_one(np.array([1.0]), y), rel=1e-12)
-        now = m.snapshot()
+        now = m._snapshot()
         assert now["v"][0] != before["v"][0]
         assert now["H"][0] != before["H"][0]
     assert next(iter(m.weights.values())) == pytest.approx(oracle.w[0], rel=1e-12)
-    G = m.snapshot()["H"][0] * (m.snapshot()["scale"][0] ** 2 if rule == "snag" else 1)
+    G = m._snapshot()["H"][0] * (m._snapshot()["scale"][0] ** 2 if rule == "snag" else 1)
     assert pytest.approx(oracle.G[0] - 1e8, rel=1e-6) == G - 1e8
 
 
@@ -57,11 +57,11 @@ def test_float32_state_does_not_stagnate_after_1e8_examples(rule: str) -> None:
     m = after(1e8, rule, "float32")
     exact = after(1e8, rule, "float64")
     X, y = np.ones((20_000, 1)), np.ones(20_000)
-    H, v = m.snapshot()["H"][0], m.snapshot()["v"][0]
+    H, v = m._snapshot()["H"][0], m._snapshot()["v"][0]
     m.learn(X, y)
     exact.learn(X, y)
-    assert m.snapshot()["H"][0] - H == pytest.approx(exact.snapshot()["H"][0] - 1e8, rel=0.1)
-    assert m.snapshot()["v"][0] - v == pytest.approx(exact.snapshot()["v"][0] - 0.25, rel=0.1)
+    assert m._snapshot()["H"][0] - H == pytest.approx(exact._snapshot()["H"][0] - 1e8, rel=0.1)
+    assert m._snapshot()["v"][0] - v == pytest.approx(exact._snapshot()["v"][0] - 0.25, rel=0.1)
 
 
 def test_threads_that_share_a_learner_do_not_corrupt_it() -> None:

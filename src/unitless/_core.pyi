@@ -51,14 +51,14 @@ class Learner:
     def predict_one(self, x: Mapping[str, float], *, extrapolate: bool = False) -> float:
         """The prediction for one mapping of names to numbers; changes nothing."""
 
-    def learn_named(
+    def _learn_named(
         self, rows: list[Mapping[str, float]], y: NDArray[np.float64], weight: NDArray[np.float64] | None
     ) -> NDArray[np.float64]: ...
-    def learn_dense(
+    def _learn_dense(
         self, x: NDArray[Any], y: NDArray[np.float64], weight: NDArray[np.float64] | None
     ) -> NDArray[np.float64]: ...
-    def predict_dense(self, x: NDArray[Any], extrapolate: bool) -> NDArray[np.float64]: ...
-    def learn_compressed(
+    def _predict_dense(self, x: NDArray[Any], extrapolate: bool) -> NDArray[np.float64]: ...
+    def _learn_compressed(
         self,
         values: NDArray[np.float64],
         indices: NDArray[Any],
@@ -67,7 +67,7 @@ class Learner:
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
     ) -> NDArray[np.float64]: ...
-    def predict_compressed(
+    def _predict_compressed(
         self,
         values: NDArray[np.float64],
         indices: NDArray[Any],
@@ -75,26 +75,25 @@ class Learner:
         columns: int,
         extrapolate: bool,
     ) -> NDArray[np.float64]: ...
-    def learn_frame(
+    def _learn_frame(
         self,
         names: list[str],
         columns: list[NDArray[Any]],
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
     ) -> NDArray[np.float64]: ...
-    def predict_frame(
+    def _predict_frame(
         self, names: list[str], columns: list[NDArray[Any]], rows: int, extrapolate: bool
     ) -> NDArray[np.float64]: ...
-    def loss(
+    def _loss(
         self,
         which: int,
         p: NDArray[np.float64],
         y: NDArray[np.float64],
         tau: NDArray[np.float64],
     ) -> NDArray[np.float64]: ...
-    def snapshot(self) -> Snapshot: ...
-    def restore(self, snapshot: Snapshot) -> None: ...
-    def slot_of(self, name: str) -> int | None: ...
+    def _snapshot(self) -> Snapshot: ...
+    def _restore(self, snapshot: Snapshot) -> None: ...
     @property
     def nbytes(self) -> int: ...
     @property

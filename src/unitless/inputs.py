@@ -72,7 +72,7 @@ Input: TypeAlias = Dense | Compressed | Frame | NamedRows
 def read(X: Any) -> Input:
     """X as one of the four kinds of input."""
     if isinstance(X, np.ndarray):
-        return _dense(X)
+        return _dense(_unmasked(X, "X"))
     if hasattr(X, "tocsr"):
         return _compressed(X.tocsr())
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
@@ -81,34 +81,56 @@ def read(X: Any) -> Input:
         return _frame(list(X.columns), X.__getitem__, X.shape[0])
     if isinstance(X, Mapping):
         raise InputError("X is one mapping; use learn_one or predict_one, or give a list of mappings")
-    if isinstance(X, Sequence) and len(X) and all(isinstance(row, Mapping) for row in X):
+    if isinstance(X, Sequence) and not isinstance(X, str) and all(isinstance(row, Mapping) for row in X):
         return NamedRows(X)
-    try:
-        array = np.asarray(X)
-    except ValueError as error:
-        raise InputError(f"X is no array: {error}") from None
+    array = _array(X, "X")
+    if array.ndim == 0:
+        raise InputError(f"X is a {type(X).__name__}; it must be an array, a sparse matrix, a frame or a list of rows")
     return _dense(array)
 
 
-def vector(values: Any, name: str, rows: int) -> Float64:
+def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
     """Labels or weights as contiguous float64, one per row."""
-    if hasattr(values, "to_numpy"):  # a column of a frame
-        values = values.to_numpy()
-    array = np.asarray(values)
+    array = _unmasked(_array(values, name), name)
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions; it must be a list of numbers, one per row")
     if len(array) != rows:
-        raise InputError(f"{name} has {len(array)} values, but X has {rows} rows")
+        raise InputError(f"{name} has {len(array)} values, but {rows_of} has {rows} rows")
     return np.ascontiguousarray(_numbers(array, name), dtype=np.float64)
+
+
+def _array(values: Any, what: str) -> NDArray[Any]:
+    """Whatever it is (a list, a column of a frame, ...) as a NumPy array."""
+    if isinstance(values, np.ndarray):
+        return values
+    try:
+        if hasattr(values, "type") and hasattr(values, "to_pylist"):  # pyarrow's arrays copy only when told to
+            return np.asarray(values.to_pandas() if hasattr(values, "chunks") else values.to_numpy(False))
+        return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    except InputError:
+        raise
+    except Exception as error:  # every library has its own way of saying that something is no array
+        raise InputError(f"{what} is no array: {error}") from None
+
+
+def _unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
+    if isinstance(array, np.ma.MaskedArray):
+        if np.ma.getmaskarray(array).any():
+            raise InputError(f"{what} has masked values; fill them in or leave them out")
+        return np.asarray(array.data)
+    return array
 
 
 def _numbers(array: NDArray[Any], what: str) -> NDArray[Any]:
     """The array in a type that the core reads."""
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "O":  # numbers in a column of objects, None for a missing one
+        text = next((value for value in array.flat if isinstance(value, str | bytes)), None)
+        if text is not None:
+            raise InputError(f"{what} is not all numbers: it has {text!r}. Encode text as features of its own")
         try:
             return array.astype(np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"{what} is not all numbers: {error}") from None
     if kind not in "biuf":
         raise InputError(f"{what} is of type {array.dtype}; it must hold numbers. Encode other things as features")
@@ -129,6 +151,8 @@ def _compressed(matrix: Any) -> Compressed:
     if len(matrix.shape) != 2:
         raise InputError("X must have 2 dimensions: rows and columns")
     values = np.ascontiguousarray(_numbers(np.asarray(matrix.data), "X"), dtype=np.float64)
+    if len(matrix.indices) != len(values) or len(matrix.indptr) != matrix.shape[0] + 1:
+        raise InputError("the sparse matrix is malformed: its data, indices and indptr do not fit together")
     index_type = np.int64 if np.int64 in (matrix.indices.dtype, matrix.indptr.dtype) else np.int32
     return Compressed(
         values,
@@ -140,11 +164,16 @@ def _compressed(matrix: Any) -> Compressed:
 
 def _frame(names: list[Any], column: Any, rows: int) -> Frame:
     texts = [str(name) for name in names]
+    for text in texts:
+        if not text.isascii() and text.encode(errors="replace").decode() != text:
+            raise InputError(f"column name {text!r} is not valid Unicode")
     if len(set(texts)) < len(texts):
         double = next(name for name in texts if texts.count(name) > 1)
         raise InputError(f"the frame has two columns named {double!r}")
     columns = []
     for name, text in zip(names, texts, strict=True):
-        array = np.asarray(column(name).to_numpy())
-        columns.append(_numbers(array, f"column {text!r}"))
+        array = _numbers(_array(column(name), f"column {text!r}"), f"column {text!r}")
+        if array.ndim != 1:
+            raise InputError(f"column {text!r} holds lists; it must hold numbers")
+        columns.append(array)
     return Frame(texts, columns, rows)

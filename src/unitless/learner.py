@@ -24,7 +24,8 @@ def kernels() -> list[str]:
     return _core.kernels()
 
 
-def _chosen_kernel() -> str:
+def chosen_kernel() -> str:
+    """The instruction set for new learners."""
     name = os.environ.get("UNITLESS_KERNEL") or kernels()[-1]
     if name not in kernels():
         raise OptionError(f"UNITLESS_KERNEL is {name!r}; this machine runs {', '.join(kernels())}")
@@ -98,7 +99,7 @@ class Learner(_core.Learner):
             clip=options.clip or "none",
             precision=options.precision,
             bits=options.bits,
-            kernel=_chosen_kernel(),
+            kernel=chosen_kernel(),
         )
 
     @property
@@ -121,12 +122,12 @@ class Learner(_core.Learner):
         labels = inputs.vector(y, "y", data.rows)
         weights = None if weight is None else inputs.vector(weight, "weight", data.rows)
         if isinstance(data, inputs.Dense):
-            return self.learn_dense(data.array, labels, weights)
+            return self._learn_dense(data.array, labels, weights)
         if isinstance(data, inputs.Compressed):
-            return self.learn_compressed(data.values, data.indices, data.row_starts, data.columns, labels, weights)
+            return self._learn_compressed(data.values, data.indices, data.row_starts, data.columns, labels, weights)
         if isinstance(data, inputs.Frame):
-            return self.learn_frame(data.names, data.columns, labels, weights)
-        return self.learn_named(list(data.mappings), labels, weights)
+            return self._learn_frame(data.names, data.columns, labels, weights)
+        return self._learn_named(list(data.mappings), labels, weights)
 
     def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
         """The predictions for rows; changes nothing.
@@ -136,11 +137,11 @@ class Learner(_core.Learner):
         """
         data = inputs.read(X)
         if isinstance(data, inputs.Dense):
-            return self.predict_dense(data.array, extrapolate)
+            return self._predict_dense(data.array, extrapolate)
         if isinstance(data, inputs.Compressed):
-            return self.predict_compressed(data.values, data.indices, data.row_starts, data.columns, extrapolate)
+            return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, extrapolate)
         if isinstance(data, inputs.Frame):
-            return self.predict_frame(data.names, data.columns, data.rows, extrapolate)
+            return self._predict_frame(data.names, data.columns, data.rows, extrapolate)
         return np.array([self.predict_one(row, extrapolate=extrapolate) for row in data.mappings])
 
     def link(self, score: Any) -> Float64:
@@ -153,25 +154,25 @@ class Learner(_core.Learner):
 
     def losses(self, predictions: Any, y: Any) -> Float64:
         """The loss of each prediction: with the predictions of `learn`, the progressive loss."""
-        predictions = np.ascontiguousarray(predictions, dtype=np.float64)
-        return self.loss(0, predictions, inputs.vector(y, "y", len(predictions)), np.zeros(0))
+        scores = inputs.vector(predictions, "predictions", len(predictions))
+        return self._loss(0, scores, inputs.vector(y, "y", len(scores), "predictions"), np.zeros(0))
 
     @property
     def weights(self) -> dict[str | int, float]:
         """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x."""
-        state = self.snapshot()
+        state = self._snapshot()
         return self._by_feature(state, self._in_units(state))
 
     @property
     def scales(self) -> dict[str | int, float]:
         """s by feature: the largest |x| ("snag": the root mean square of x)."""
-        state = self.snapshot()
+        state = self._snapshot()
         return self._by_feature(state, self._scale(state))
 
     @property
     def importance(self) -> dict[str | int, float]:
         """|w|·s by feature: how far the feature moves the prediction. It has no unit of the feature's."""
-        state = self.snapshot()
+        state = self._snapshot()
         v = np.abs(state["v"])
         return self._by_feature(state, v if self._options.rule in ("ng", "nag", "snag") else v * state["scale"])
 

@@ -41,19 +41,26 @@ def merge(learners: Iterable[Learner], *, bounded: bool = False, base: Learner |
         >>> bool(np.mean((ul.merge([a, b]).predict(X) - y) ** 2) < 0.01)
         True
     """
+    if not isinstance(learners, Iterable):
+        raise MergeError("merge takes a list of learners")
     models = list(learners)
     if not models:
         raise MergeError("there is nothing to merge")
+    for model in (*models, *([base] if base is not None else [])):
+        if not isinstance(model, Learner):
+            raise MergeError(f"only learners can be merged, not {model!r}")
     first = models[0]
     for other in (*models[1:], *([base] if base else [])):
         _check_alike(first, other)
-    states = [model.snapshot() for model in models]
-    base_state = base.snapshot() if base is not None else None
+    states = [model._snapshot() for model in models]
+    base_state = base._snapshot() if base is not None else None
+    if base_state is not None and any(state["examples"] < base_state["examples"] for state in states):
+        raise MergeError("a model has seen less than the base: it cannot have been continued from it")
     layout = _Layout.of([*([base_state] if base_state else []), *states])
     merged = Learner(**first.options.asdict())
     parts = [layout.spread(state) for state in states]
     start = layout.spread(base_state) if base_state is not None else None
-    merged.restore(layout.snapshot(_combine(first.options.rule, parts, start, bounded), states, base_state))
+    merged._restore(layout.snapshot(_combine(first.options.rule, parts, start, bounded), states, base_state))
     return merged
 
 
@@ -147,7 +154,8 @@ class _Layout:
 
 def _ratio(a: Float64, b: Float64) -> Float64:
     """a/b, and 0 where b is 0."""
-    return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
+    with np.errstate(over="ignore"):
+        return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
 
 
 def _combine(rule: str, parts: list[_Part], base: _Part | None, bounded: bool) -> _Part:
@@ -179,5 +187,8 @@ def _combine(rule: str, parts: list[_Part], base: _Part | None, bounded: bool) -
     gains = [np.maximum(part.H * rho(part) ** 2 - H_base, 0) for part in parts]
     gained = sum(gains, np.zeros_like(scale))
     v_base = np.zeros_like(scale) if base is None else carried(base)
-    average = _ratio(sum((gain * carried(part) for gain, part in zip(gains, parts, strict=True)), v_base * 0), gained)
+    weighted = np.zeros_like(scale)
+    for gain, part in zip(gains, parts, strict=True):
+        weighted += np.multiply(gain, carried(part), out=np.zeros_like(scale), where=gain > 0)  # 0 · ∞ is 0 here
+    average = _ratio(weighted, gained)
     return _Part(scale, np.where(gained > 0, average, v_base), H_base + gained, t)

@@ -14,6 +14,7 @@ features' names or number, and a digest of all the rest.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import math
@@ -28,7 +29,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from .errors import Error, ModelFileError
-from .learner import Learner
+from .learner import Learner, chosen_kernel
 from .options import Options
 
 VERSION = 1
@@ -40,14 +41,17 @@ _Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 def save(learner: Learner, path: str | os.PathLike[str]) -> None:
     """Write the model: a temporary file beside the target, flushed to the disk, then renamed over it."""
-    target = os.path.abspath(os.fspath(path))
-    folder = os.path.dirname(target)
     try:
+        target = os.path.realpath(os.fspath(path))  # through a link, not over it
+        folder = os.path.dirname(target)
+        if os.path.isdir(target) or str(os.fspath(path)).endswith(os.sep):
+            raise IsADirectoryError(errno.EISDIR, "it is a directory")
         handle, temporary = tempfile.mkstemp(prefix=".unitless-", dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(to_bytes(learner))
                 file.flush()
+                os.chmod(temporary, _mode(target))
                 os.fsync(file.fileno())
             os.replace(temporary, target)
         except BaseException:
@@ -55,8 +59,18 @@ def save(learner: Learner, path: str | os.PathLike[str]) -> None:
                 os.unlink(temporary)
             raise
         _flush_folder(folder)
-    except OSError as error:
-        raise ModelFileError(f"cannot write the model to {target}: {error.strerror or error}") from error
+    except (OSError, TypeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(f"cannot write the model to {path!r}: {reason}") from error
+
+
+def _mode(target: str) -> int:
+    """The permissions of the file that is replaced, or those of any new file."""
+    if os.path.exists(target):
+        return os.stat(target).st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
 
 
 def load(path: str | os.PathLike[str]) -> Learner:
@@ -72,10 +86,10 @@ def load(path: str | os.PathLike[str]) -> Learner:
     True
     """
     try:
-        with open(path, "rb") as file:
+        with open(os.fspath(path), "rb") as file:
             data = file.read()
-    except OSError as error:
-        raise ModelFileError(f"cannot read {os.fspath(path)}: {error.strerror or error}") from error
+    except (OSError, TypeError, ValueError) as error:
+        raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
     try:
         return from_bytes(data)
     except ModelFileError as error:
@@ -84,7 +98,7 @@ def load(path: str | os.PathLike[str]) -> Learner:
 
 def to_bytes(learner: Learner) -> bytes:
     """The file's content. The same model gives the same bytes."""
-    state = learner.snapshot()
+    state = learner._snapshot()
     stored = np.dtype(learner.options.precision)
     arrays: _Arrays = {
         "slot": state["slots"],
@@ -108,6 +122,7 @@ def to_bytes(learner: Learner) -> bytes:
 
 def from_bytes(data: bytes) -> Learner:
     """The model in a file's content, or a ModelFileError."""
+    chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
     try:
         if header.get("version") != VERSION:
@@ -120,7 +135,7 @@ def from_bytes(data: bytes) -> Learner:
         learner = Learner(**header["options"])
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, learner.options)
-        learner.restore(
+        learner._restore(
             _core_snapshot(
                 slots=arrays["slot"],
                 scale=arrays["scale"],
@@ -135,7 +150,16 @@ def from_bytes(data: bytes) -> Learner:
         )
     except ModelFileError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, Error) as error:
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        MemoryError,
+        RuntimeError,
+        Error,
+    ) as error:
         raise ModelFileError(f"the file is no valid model: {error}") from None
     return learner
 
@@ -149,7 +173,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
         length = int.from_bytes(data[:8], "little")
         header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
         arrays = safetensors.numpy.load(data)
-    except (ValueError, KeyError, TypeError, AttributeError, safetensors.SafetensorError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
         raise ModelFileError("the file is no unitless model, or a damaged one") from None
     if not isinstance(header, dict) or set(arrays) != set(_ARRAYS):
         raise ModelFileError("the file is no unitless model, or a damaged one")
@@ -184,7 +208,7 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, op
     require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
     require(not any(math.isnan(totals[key]) for key in ("label_min", "label_max")), "a label range that is not a range")
     require(type(header["examples"]) is int and 0 <= header["examples"] < 2**63, "an impossible number of examples")
-    require(header["negative"] in (0, 1, 2), "an unknown coding of labels")
+    require(type(header["negative"]) is int and header["negative"] in (0, 1, 2), "an unknown coding of labels")
     columns, names = header["columns"], header["names"]
     require(columns is None or (type(columns) is int and 0 <= columns < 2**32 - 2), "an impossible number of columns")
     require(

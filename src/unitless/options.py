@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
@@ -41,20 +42,25 @@ class Options:
         _one_of("clip", self.clip, (None, *get_args(Clip)))
         _one_of("schedule", self.schedule, (None, *get_args(Schedule)))
         _one_of("precision", self.precision, get_args(Precision))
-        _one_of("importance_aware", self.importance_aware, (True, False))
-        _one_of("bias", self.bias, (True, False))
-        if not 0 < _number("learning_rate", self.learning_rate) < math.inf:
-            raise OptionError(f"learning_rate is {self.learning_rate!r}; it must be positive and finite")
-        if not 0 < _number("quantile", self.quantile) < 1:
+        for name in ("importance_aware", "bias"):
+            value = getattr(self, name)
+            _one_of(name, bool(value) if type(value).__name__ in ("bool", "bool_") else value, (True, False))
+            object.__setattr__(self, name, bool(value))
+        for name in ("learning_rate", "quantile"):  # as a plain float, whatever kind of number it was
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
+        if not 0 < self.learning_rate < math.inf:
+            raise OptionError(f"learning_rate is {self.learning_rate:g}; it must be positive and finite")
+        if not 0 < self.quantile < 1:
             raise OptionError(f"quantile is {self.quantile!r}; it must lie between 0 and 1")
         if self.schedule is not None and self.rule not in ("gd", "ng"):
             raise OptionError(f"schedule is for the rules 'gd' and 'ng'; rule {self.rule!r} adapts its rates by itself")
         if self.clip == "labels" and self.loss not in ("squared", "quantile"):
             raise OptionError(f"clip='labels' is for squared and quantile loss; {self.loss} loss predicts a score")
-        if self.bits is not None and (
-            not isinstance(self.bits, int) or isinstance(self.bits, bool) or not 1 <= self.bits <= MAX_BITS
-        ):
-            raise OptionError(f"bits is {self.bits!r}; it must be a whole number from 1 to {MAX_BITS}, or None")
+        if self.bits is not None:
+            whole = hasattr(self.bits, "__index__") and not isinstance(self.bits, bool)
+            if not whole or not 1 <= operator.index(self.bits) <= MAX_BITS:
+                raise OptionError(f"bits is {self.bits!r}; it must be a whole number from 1 to {MAX_BITS}, or None")
+            object.__setattr__(self, "bits", operator.index(self.bits))
 
     def asdict(self) -> dict[str, Any]:
         """The options as a plain dictionary."""
@@ -70,4 +76,7 @@ def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
 def _number(name: str, value: object) -> float:
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         raise OptionError(f"{name} is {value!r}; it must be a number")
-    return float(value)
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError):
+        raise OptionError(f"{name} is not a number that a float64 can hold") from None
