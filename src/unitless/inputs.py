@@ -115,7 +115,7 @@ def _array(values: Any, what: str) -> NDArray[Any]:
 
 def _unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
     if isinstance(array, np.ma.MaskedArray):
-        if np.ma.getmaskarray(array).any():
+        if np.any(array.mask):
             raise InputError(f"{what} has masked values; fill them in or leave them out")
         return np.asarray(array.data)
     return array

@@ -146,7 +146,9 @@ class Algorithm(abc.ABC):
     def __init__(self, eta: float = 0.5, loss: Loss | None = None, aware: bool = True) -> None:
         self.eta, self.loss, self.aware = eta, loss or Squared(), aware
         self.t = self.N = 0.0
-        self.w = self.s = self.G = np.zeros(0)
+        self.w: Float64 = np.zeros(0)
+        self.s: Float64 = np.zeros(0)
+        self.G: Float64 = np.zeros(0)
 
     def learn_one(self, x: Float64, y: float, h: float = 1.0) -> float:
         """One timestep; gives ŷ, made before the update. A weight of 0 changes nothing."""
@@ -231,7 +233,7 @@ class NAG(NG):
     squash = 1
 
     def rate(self) -> Float64:
-        return float(np.sqrt(self.t / self.N)) / (self.s * np.sqrt(self.G))
+        return np.asarray(float(np.sqrt(self.t / self.N)) / (self.s * np.sqrt(self.G)))
 
     def eta_t(self) -> float:
         return self.eta
@@ -255,7 +257,7 @@ class SNAG(NAG):
         return np.sqrt(self.s / t) if t > 0 else np.zeros(len(self.s))
 
     def rate(self) -> Float64:
-        return float(np.sqrt(self.t / self.N)) / (self._sigma(self.t) * np.sqrt(self.G))
+        return np.asarray(float(np.sqrt(self.t / self.N)) / (self._sigma(self.t) * np.sqrt(self.G)))
 
 
 def run(algorithm: Algorithm, X: Any, y: Any, weight: Any = None, bias: bool = True) -> Float64:
