@@ -83,7 +83,8 @@ void with_slots(const Options& options, char* slots, Action action) {
 }  // namespace
 
 struct Learner::Encoded {
-    std::unique_ptr<double[]> y;
+    const double* y;
+    std::unique_ptr<double[]> own;  // where y had to be changed
     NegativeLabel negative;
 };
 
@@ -199,17 +200,26 @@ double Learner::encode(double y, std::size_t row, NegativeLabel& negative) const
 }
 
 Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
-    Encoded encoded{std::make_unique_for_overwrite<double[]>(rows), negative_};
-    for (std::size_t r = 0; r < rows; ++r) {
-        const double y = labels.y[r];
-        NegativeLabel unseen = encoded.negative;  // a label without weight settles nothing
-        NegativeLabel& negative = labels.weight && labels.weight[r] == 0 ? unseen : encoded.negative;
-        encoded.y[r] = y == 1 ? 1 : encode(y, r, negative);  // 1 is 1 for every loss
-    }
     for (std::size_t r = 0; labels.weight && r < rows; ++r)
         if (!(labels.weight[r] >= 0 && std::isfinite(labels.weight[r])))
             throw InputError("weight is " + number(labels.weight[r]) + where(r) +
                              "; weights must be finite and not negative");
+    Encoded encoded{labels.y, nullptr, negative_};
+    if (options_.loss == LossKind::squared || options_.loss == LossKind::quantile) {
+        bool finite = true;
+        for (std::size_t r = 0; r < rows; ++r) finite &= std::fabs(labels.y[r]) <= std::numeric_limits<double>::max();
+        if (finite) return encoded;
+    }
+    encoded.own = std::make_unique_for_overwrite<double[]>(rows);
+    encoded.y = encoded.own.get();
+    for (std::size_t r = 0; r < rows; ++r) {
+        const double y = labels.y[r];
+        NegativeLabel unseen = encoded.negative;  // a label without weight settles nothing
+        NegativeLabel& negative = labels.weight && labels.weight[r] == 0 ? unseen : encoded.negative;
+        const bool known =
+            (y == 0 && negative == NegativeLabel::zero) || (y == -1 && negative == NegativeLabel::minus_one);
+        encoded.own[r] = y == 1 ? 1 : known ? -1 : encode(y, r, negative);  // 1 is 1 for every loss
+    }
     return encoded;
 }
 
@@ -295,7 +305,7 @@ void Learner::learn_dense(const DenseInput& input, const Labels& labels, double*
     const Encoded encoded = encode(labels, input.rows);
     learn_all(encoded, [&] {
         features_.use_columns(input.column_count);
-        learn_columns(input, nullptr, {encoded.y.get(), labels.weight}, predictions);
+        learn_columns(input, nullptr, {encoded.y, labels.weight}, predictions);
     });
 }
 
@@ -308,7 +318,7 @@ void Learner::learn_frame(const Names& names, std::vector<Column>& columns, std:
         features_.use_names();
         for (std::size_t j = 0; j < columns.size(); ++j) columns[j].slot = features_.intern(names[j]);
         const DenseInput input{nullptr, 0, Type::f64, columns.data(), columns.size(), rows};
-        learn_columns(input, &names, {encoded.y.get(), labels.weight}, predictions);
+        learn_columns(input, &names, {encoded.y, labels.weight}, predictions);
     });
 }
 
@@ -444,7 +454,7 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
         features_.use_columns(input.columns);
         check(input);
         reserve(features_.slot_count());
-        const Labels ready{encoded.y.get(), labels.weight};
+        const Labels ready{encoded.y, labels.weight};
         in_batches(input, [&](std::size_t first) { learn_rows(ready, first, predictions); });
     });
 }
