@@ -212,7 +212,10 @@ class KnownStrings {
         std::uint32_t slot = none;
     };
     std::array<Entry, 4096> entries_{};
-    static std::size_t place(PyObject* name) { return static_cast<std::size_t>(PyObject_Hash(name)) % 4096; }
+    static std::size_t place(PyObject* name) {
+        const Py_hash_t known = reinterpret_cast<PyASCIIObject*>(name)->hash;
+        return static_cast<std::size_t>(known != -1 ? known : PyObject_Hash(name)) % 4096;
+    }
     static bool same(PyObject* a, PyObject* b) {
         if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;
         if (PyUnicode_IS_ASCII(a) && PyUnicode_IS_ASCII(b))
