@@ -57,23 +57,14 @@ void with_type(Type type, Action action) {
 // Where a slot stands in a row: the bias, slot 0, is not among them.
 inline std::size_t position(std::uint32_t slot) { return slot - 1; }
 
-// Row `row` as doubles; positions that no column feeds must be zero already.
+// A row whose numbers lie side by side, as doubles.
 inline void widen(const DenseInput& input, std::size_t row, double* to) {
-    if (input.columns) {
-        for (std::size_t j = 0; j < input.column_count; ++j) {
-            const Column& column = input.columns[j];
-            with_type(column.type,
-                      [&](auto x) { widen_column<decltype(x)>(column, row, 1, to + position(column.slot), 1); });
-        }
-    } else {
-        with_type(input.type, [&](auto x) {
-            widen_row<decltype(x)>(input.data + static_cast<std::ptrdiff_t>(row) * input.row_stride, input.column_count,
-                                   to);
-        });
-    }
+    const char* from = input.data + static_cast<std::ptrdiff_t>(row) * input.row_stride;
+    with_type(input.type, [&](auto x) { widen_row<decltype(x)>(from, input.column_count, to); });
 }
 
-// Rows [first, first + rows) of columns that do not lie side by side, column by column.
+// Rows [first, first + rows) of columns that do not lie side by side, column by column. Positions that no column feeds
+// must be zero already.
 inline void widen_block(const DenseInput& input, std::size_t first, std::size_t rows, double* block,
                         std::size_t row_length) {
     for (std::size_t j = 0; j < input.column_count; ++j) {

@@ -79,6 +79,17 @@ struct Logistic {
     }
     // Where exp(delta) dominates, log1p(tau/exp(m)) is the better upper bound. Newton's method falls monotonically.
     UNITLESS_RARE static double far(double d, double b, double m, double tau) {
+        if (m < -300) {  // exp(m) is nothing: the new margin q = m + delta solves q + exp(q) = tau + m
+            const double c = tau + m;
+            if (c < -40) return tau;  // and so is exp(q)
+            double q = c > 1 ? log(c) : smaller(c, 0.0);
+            for (int i = 0; i < 64; ++i) {
+                const double next = q - ((q - c) + exp(q)) / (1.0 + exp(q));
+                if (!(next < q)) break;
+                q = next;
+            }
+            return q - m;
+        }
         double delta = smaller(d, log1p(tau * exp(-m)));
         for (int i = 0; i < 64; ++i) {
             const double grown = expm1(delta);

@@ -74,8 +74,7 @@ class Row {
     // Learn from the z in the pack. Skipped (order "vw", no loss) or diverged: the pack is to be dropped.
     UNITLESS_INLINE Learned learn(const Pack pack, std::size_t active, bool grown, double y, double h, Clock& clock,
                                   double& prediction) const {
-        // Totals are kept in variables, not in a second Clock: copying one right after its parts were written would
-        // wait for the writes to reach the cache.
+        // Nothing is written to the clock or the bias until the example is known to be good.
         const double t = clock.t + h;
         Slot64 bias{pack.bias->scale, pack.bias->v, pack.bias->H};
         const Observed one = observe_bias<typename Rule::Scale>(bias.scale, options_.bias ? 1.0 : 0.0, h);

@@ -93,9 +93,8 @@ inline double sum(const Vec8& a) {
 }
 
 // 1/sqrt(h) to 1e-13: a guess from the bit pattern, within 13%, and three Newton steps y (1.5 - h y^2/2) whose
-// constants are moved so that the error of each is centred (it is the smallest that three steps can reach). 0 where h
-// is below the smallest normal number. Plain arithmetic, so it vectorises and has the same bits everywhere, at about
-// half the time of a square root and a division; multiplying h by 4^k divides it by 2^k exactly.
+// constants are moved so that the error of each is centred. 0 where h is below the smallest normal number. Plain
+// arithmetic, so it vectorises and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
 template <class T>
 UNITLESS_INLINE T newton_inverse_root(T x, T y) {
     const T half = 0.5 * x;

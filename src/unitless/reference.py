@@ -71,6 +71,14 @@ class Logistic(Loss):
         # The margin m = yp gains δ where δ + exp(m)·expm1(δ) = eP. Newton's method falls monotonically to it from
         # this upper bound, because the left side is convex and increasing.
         m, target = y * p, e * P
+        if m < -300:  # exp(m) is nothing: the new margin q = m + δ solves q + exp(q) = eP + m
+            c = target + m
+            if c < -40:  # and so is exp(q)
+                return y * e
+            q = float(np.log(c)) if c > 1 else min(c, 0.0)
+            for _ in range(200):
+                q -= float((q - c + np.exp(q)) / (1 + np.exp(q)))
+            return y * (q - m) / P
         with np.errstate(over="ignore"):
             delta = min(target, float(np.log1p(target * np.exp(-m))))
         for _ in range(200):
