@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "learner.hpp"
+#include "vec8.hpp"
 
 using namespace unitless;
 
@@ -154,6 +155,16 @@ void bad_input(const Kernel& kernel) {
     refused([&] { m.learn_dense(worse.dense(), worse.labels(), p.data()); });
 }
 
+void inverse_roots() {
+    double worst = 0;
+    for (int i = 0; i < 100000; ++i) {
+        const double x = 1 + 3 * (i / 1e5);
+        worst = std::fmax(worst, std::fabs(inverse_root(x) * std::sqrt(x) - 1));
+    }
+    check(worst < 1e-13, "1/sqrt to 1e-13");
+    check(inverse_root(0.0) == 0, "1/sqrt of 0 is 0: no step");
+}
+
 void hashed(const Kernel& kernel) {
     Data data(80, 40, LossKind::squared, 3);
     Learner a(Options{}, 4, kernel), b(Options{}, 4, kernel);
@@ -167,6 +178,7 @@ void hashed(const Kernel& kernel) {
 }  // namespace
 
 int main() {
+    inverse_roots();
     std::vector<const Kernel*> kernels{&kernel_baseline};
 #if defined(__x86_64__)
     if (kernel_avx2.supported()) kernels.push_back(&kernel_avx2);
