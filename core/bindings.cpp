@@ -3,7 +3,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <array>
@@ -12,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include "learner.hpp"
@@ -69,6 +72,26 @@ constexpr std::array<std::pair<const char*, Clip>, 3> clips{
 constexpr std::array<std::pair<const char*, Precision>, 2> precisions{
     {{"float32", Precision::float32}, {"float64", Precision::float64}}};
 
+constexpr std::array<std::pair<const char*, Selecting>, 3> selections{
+    {{"none", Selecting::none}, {"sweep", Selecting::sweep}, {"follow", Selecting::follow}}};
+constexpr std::array<std::pair<const char*, Pairs>, 4> pairings{
+    {{"none", Pairs::none}, {"all", Pairs::all}, {"ordered", Pairs::ordered}, {"listed", Pairs::listed}}};
+
+// Interactions as Python writes them: two lists of (name, is it a prefix, column or -1) each.
+using ListedSide = std::vector<std::tuple<std::string, bool, std::int64_t>>;
+using Listed = std::vector<std::pair<ListedSide, ListedSide>>;
+
+std::vector<Interaction> interactions(const Listed& listed) {
+    const auto side = [](const ListedSide& from) {
+        std::vector<Selector> to;
+        for (const auto& [name, prefix, column] : from) to.push_back({name, prefix, column});
+        return to;
+    };
+    std::vector<Interaction> all;
+    for (const auto& [left, right] : listed) all.push_back({side(left), side(right)});
+    return all;
+}
+
 const std::vector<const Kernel*>& kernels() {
     static const std::vector<const Kernel*> all = [] {
         std::vector<const Kernel*> found{&kernel_baseline};
@@ -118,9 +141,14 @@ Type type_of(const nb::dlpack::dtype& dtype) {
     throw InputError("arrays must hold booleans, integers, float32 or float64");
 }
 
+bool holds_booleans(const nb::dlpack::dtype& dtype) {
+    return static_cast<nb::dlpack::dtype_code>(dtype.code) == nb::dlpack::dtype_code::Bool;
+}
+
 Column column_of(const Vector& array) {
     const auto size = static_cast<std::ptrdiff_t>(array.itemsize());
-    return {static_cast<const char*>(array.data()), array.stride(0) * size, type_of(array.dtype()), 0};
+    return {static_cast<const char*>(array.data()), array.stride(0) * size, type_of(array.dtype()), 0,
+            holds_booleans(array.dtype())};
 }
 
 // An array as the kernel reads it; columns that do not lie side by side are listed one by one.
@@ -128,11 +156,12 @@ DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
     const auto size = static_cast<std::ptrdiff_t>(x.itemsize());
     const auto* data = static_cast<const char*>(x.data());
     const Type type = type_of(x.dtype());
-    DenseInput input{data, x.stride(0) * size, type, nullptr, x.shape(1), x.shape(0)};
+    const bool indicators = holds_booleans(x.dtype());
+    DenseInput input{data, x.stride(0) * size, type, nullptr, x.shape(1), x.shape(0), indicators};
     if (x.stride(1) != 1 && x.shape(1) > 1) {
         for (std::size_t j = 0; j < x.shape(1); ++j)
             columns.push_back({data + static_cast<std::ptrdiff_t>(j) * x.stride(1) * size, x.stride(0) * size, type,
-                               static_cast<std::uint32_t>(1 + j)});
+                               static_cast<std::uint32_t>(1 + j), indicators});
         input.columns = columns.data();
     }
     return input;
@@ -144,19 +173,19 @@ CompressedRows compressed_rows(const Doubles& values, const Vector& indices, con
             row_starts.shape(0) - 1, columns,        values.shape(0)};
 }
 
-Labels labels(const Doubles& y, const std::optional<Doubles>& weight) {
-    return {y.data(), weight ? weight->data() : nullptr};
+Labels labels(const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
+    return {y.data(), weight ? weight->data() : nullptr, nullptr, new_classes};
 }
 
 // Runs without the interpreter's lock: other threads go on while this one learns.
 template <class Action>
-NewDoubles unlocked(std::size_t rows, Action action) {
-    auto predictions = std::make_unique_for_overwrite<double[]>(rows);
+NewDoubles unlocked(std::size_t count, Action action) {
+    auto predictions = std::make_unique_for_overwrite<double[]>(count);
     {
         const nb::gil_scoped_release release;
         action(predictions.get());
     }
-    return hand_over<NewDoubles>(std::move(predictions), rows);
+    return hand_over<NewDoubles>(std::move(predictions), count);
 }
 
 // Whoever waits for the learner must not hold the interpreter's lock meanwhile.
@@ -333,19 +362,18 @@ class PyLearner {
             const char* text = PyUnicode_AsUTF8AndSize(name, &size);
             if (!text) throw nb::python_error();
             const std::string_view view(text, static_cast<std::size_t>(size));
-            const auto slot = grow ? learner.features().intern(view) : learner.features().find(view);
-            if (slot) known_.remember(name, *slot);
-            return slot;
+            const auto feature = learner.feature(view, grow);
+            if (feature) known_.remember(name, *feature);
+            return feature;
         };
     }
 
   public:
-    PyLearner(const Options& options, std::optional<unsigned> bits, const Kernel& kernel)
-        : learner(options, bits, kernel) {}
+    PyLearner(const Setup& setup, const Kernel& kernel) : learner(setup, kernel) {}
 
     Learner learner;
 
-    double learn_one(nb::handle x, nb::handle y, nb::handle weight) {
+    void learn_row(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes, double* predictions) {
         const double label = number_of(y, [] { return std::string("label"); });
         const double h = number_of(weight, [] { return std::string("weight"); });
         if (!(h >= 0 && std::isfinite(h)))
@@ -353,30 +381,54 @@ class PyLearner {
         NamedRow row(x, &spare_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
-        return learner.learn_named(row.size(), row.values(), label, h, resolver(row));
+        learner.learn_named(row.size(), row.values(), label, h, resolver(row), predictions, new_classes);
+    }
+    void predict_row(nb::handle x, bool extrapolate, double* predictions) {
+        NamedRow row(x, &spare_);
+        const auto guard = lock(row);
+        learner.predict_named(row.size(), row.values(), extrapolate, resolver(row), predictions);
+    }
+
+    // One number, or one per class or rate.
+    double learn_one(nb::handle x, nb::handle y, nb::handle weight) {
+        double prediction = 0;
+        learn_row(x, y, weight, 0, &prediction);
+        return prediction;
+    }
+    double predict_one(nb::handle x, bool extrapolate) {
+        double prediction = 0;
+        predict_row(x, extrapolate, &prediction);
+        return prediction;
+    }
+    NewDoubles learn_one_wide(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes) {
+        const std::size_t width = learner.learn_width() + new_classes;
+        auto predictions = std::make_unique<double[]>(width);
+        learn_row(x, y, weight, new_classes, predictions.get());
+        return hand_over<NewDoubles>(std::move(predictions), width);
+    }
+    NewDoubles predict_one_wide(nb::handle x, bool extrapolate) {
+        auto predictions = std::make_unique<double[]>(learner.predict_width());
+        predict_row(x, extrapolate, predictions.get());
+        return hand_over<NewDoubles>(std::move(predictions), learner.predict_width());
     }
 
     // All rows are read and checked before the first is learned.
-    NewDoubles learn_named(const nb::list& rows, const Doubles& y, const std::optional<Doubles>& weight) {
+    NewDoubles learn_named(const nb::list& rows, const Doubles& y, const std::optional<Doubles>& weight,
+                           std::size_t new_classes) {
         std::vector<std::unique_ptr<NamedRow>> ready;
         for (nb::handle x : rows) {
             ready.push_back(std::make_unique<NamedRow>(x));
             ready.back()->hold();
         }
         const auto guard = lock();
-        learner.check(labels(y, weight), ready.size());
+        learner.check(labels(y, weight, new_classes), ready.size());
         for (std::size_t r = 0; r < ready.size(); ++r) learner.check_sum(ready[r]->size(), ready[r]->values(), r);
-        auto predictions = std::make_unique<double[]>(ready.size());
+        const std::size_t width = learner.learn_width() + new_classes;
+        auto predictions = std::make_unique<double[]>(ready.size() * width);
         for (std::size_t r = 0; r < ready.size(); ++r)
-            predictions[r] = learner.learn_named(ready[r]->size(), ready[r]->values(), y.data()[r],
-                                                 weight ? weight->data()[r] : 1.0, resolver(*ready[r]), r);
-        return hand_over<NewDoubles>(std::move(predictions), ready.size());
-    }
-
-    double predict_one(nb::handle x, bool extrapolate) {
-        NamedRow row(x, &spare_);
-        const auto guard = lock(row);
-        return learner.predict_named(row.size(), row.values(), extrapolate, resolver(row));
+            learner.learn_named(ready[r]->size(), ready[r]->values(), y.data()[r], weight ? weight->data()[r] : 1.0,
+                                resolver(*ready[r]), predictions.get() + r * width, r ? 0 : new_classes, r);
+        return hand_over<NewDoubles>(std::move(predictions), ready.size() * width);
     }
 };
 
@@ -401,6 +453,35 @@ nb::dict snapshot(const PyLearner& self) {
     to["scale"] = copied<NewDoubles>(from.scale);
     to["v"] = copied<NewDoubles>(from.v);
     to["H"] = copied<NewDoubles>(from.H);
+    std::vector<std::uint32_t> heads, rates;
+    for (const auto& lane : from.lanes) {
+        heads.push_back(lane.head);
+        rates.push_back(lane.rate);
+    }
+    to["lane_heads"] = copied<NewSlots>(heads);
+    to["lane_rates"] = copied<NewSlots>(rates);
+    std::vector<double> scores;
+    for (const auto& lane : from.scores)
+        for (const double x : {lane.loss, lane.recent, lane.gap, lane.square, lane.total_gap, lane.total_square})
+            scores.push_back(x);
+    to["scores"] = copied<NewDoubles>(scores);
+    to["followed"] = copied<NewDoubles>(from.followed);
+    to["errors"] = copied<NewDoubles>(from.errors);
+    to["target"] = copied<NewDoubles>(std::vector<double>{from.target.started ? 1.0 : 0.0, from.target.centre,
+                                                          from.target.weight, from.target.sum, from.target.square});
+    std::vector<std::uint32_t> products, kinds;
+    for (const auto& product : from.products)
+        for (const std::uint32_t x : {product.left, product.right, product.slot}) products.push_back(x);
+    to["products"] = copied<NewSlots>(products);
+    std::vector<double> means;
+    for (const auto& column : from.centre) {
+        kinds.push_back(column.offset == Offset::removed);
+        means.push_back(column.mean);
+        means.push_back(column.weight);
+    }
+    to["centre_features"] = copied<NewSlots>(from.centre_features);
+    to["centre_kinds"] = copied<NewSlots>(kinds);
+    to["centre_means"] = copied<NewDoubles>(means);
     return to;
 }
 
@@ -421,16 +502,35 @@ void restore(PyLearner& self, const nb::dict& from) {
         to.space = Space::names;
         to.names = nb::cast<std::vector<std::string>>(from["names"]);
     }
-    const auto slots = nb::cast<Slots>(from["slots"]);
-    to.slots.assign(slots.data(), slots.data() + slots.size());
-    const auto doubles = [&](const char* key) {
+    const auto numbers = [&](const char* key) {
         const auto array = nb::cast<Doubles>(from[key]);
-        if (array.size() != slots.size()) throw InputError("the model's arrays differ in length");
         return std::vector<double>(array.data(), array.data() + array.size());
     };
-    to.scale = doubles("scale");
-    to.v = doubles("v");
-    to.H = doubles("H");
+    const auto slots = [&](const char* key) {
+        const auto array = nb::cast<Slots>(from[key]);
+        return std::vector<std::uint32_t>(array.data(), array.data() + array.size());
+    };
+    to.slots = slots("slots");
+    to.scale = numbers("scale");
+    to.v = numbers("v");
+    to.H = numbers("H");
+    to.followed = numbers("followed");
+    to.errors = numbers("errors");
+    const auto heads = slots("lane_heads"), rates = slots("lane_rates");
+    const auto scores = numbers("scores"), target = numbers("target"), means = numbers("centre_means");
+    const auto products = slots("products"), kinds = slots("centre_kinds");
+    to.centre_features = slots("centre_features");
+    if (heads.size() != rates.size() || scores.size() % 6 != 0 || target.size() != 5 || products.size() % 3 != 0 ||
+        kinds.size() != to.centre_features.size() || means.size() != 2 * kinds.size())
+        throw InputError("the model's arrays differ in length");
+    for (std::size_t i = 0; i < heads.size(); ++i) to.lanes.push_back({heads[i], rates[i]});
+    for (std::size_t i = 0; i < scores.size(); i += 6)
+        to.scores.push_back({scores[i], scores[i + 1], scores[i + 2], scores[i + 3], scores[i + 4], scores[i + 5]});
+    to.target = {false, target[0] != 0, target[1], target[2], target[3], target[4]};
+    for (std::size_t i = 0; i < products.size(); i += 3)
+        to.products.push_back({products[i], products[i + 1], products[i + 2]});
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+        to.centre.push_back({means[2 * i], means[2 * i + 1], kinds[i] ? Offset::removed : Offset::kept});
     const nb::gil_scoped_release release;
     self.learner.restore(to);
 }
@@ -463,13 +563,15 @@ NB_MODULE(_core, m) {
     nb::class_<PyLearner>(m, "Learner")
         .def(
             "__init__",
-            [](PyLearner* self, const std::string& rule, const std::string& loss, double learning_rate,
-               bool importance_aware, bool bias, double quantile, const std::string& schedule, const std::string& order,
-               const std::string& clip, const std::string& precision, std::optional<unsigned> bits,
+            [](PyLearner* self, const std::string& rule, const std::string& loss, const std::vector<double>& rates,
+               std::size_t first_rate, std::size_t last_rate, const std::string& selecting, std::size_t classes,
+               bool open, bool importance_aware, bool bias, double quantile, const std::string& schedule,
+               const std::string& order, const std::string& clip, const std::string& precision, bool target,
+               bool centre, const std::string& pairs, const Listed& listed, std::optional<unsigned> bits,
                const std::string& kernel) {
                 const Options options{by_name(rules, rule),
                                       by_name(losses, loss),
-                                      learning_rate,
+                                      rates.at(0),
                                       quantile,
                                       importance_aware,
                                       bias,
@@ -477,66 +579,87 @@ NB_MODULE(_core, m) {
                                       by_name(orders, order),
                                       by_name(clips, clip),
                                       by_name(precisions, precision)};
-                new (self) PyLearner(options, bits, kernel_by_name(kernel));
+                const Setup setup{options,
+                                  bits,
+                                  rates,
+                                  first_rate,
+                                  last_rate,
+                                  by_name(selections, selecting),
+                                  classes,
+                                  open,
+                                  target,
+                                  centre,
+                                  by_name(pairings, pairs),
+                                  interactions(listed)};
+                new (self) PyLearner(setup, kernel_by_name(kernel));
             },
-            nb::kw_only(), "rule"_a, "loss"_a, "learning_rate"_a, "importance_aware"_a, "bias"_a, "quantile"_a,
-            "schedule"_a, "order"_a, "clip"_a, "precision"_a, "bits"_a.none(), "kernel"_a)
+            nb::kw_only(), "rule"_a, "loss"_a, "rates"_a, "first_rate"_a, "last_rate"_a, "selecting"_a, "classes"_a,
+            "open"_a, "importance_aware"_a, "bias"_a, "quantile"_a, "schedule"_a, "order"_a, "clip"_a, "precision"_a,
+            "target"_a, "centre"_a, "pairs"_a, "listed"_a, "bits"_a.none(), "kernel"_a)
         .def("learn_one", &PyLearner::learn_one, "x"_a.none(), "y"_a.none(), "weight"_a.none() = 1.0,
              "Learn from one mapping of names to numbers; gives the prediction made before the update.")
         .def("predict_one", &PyLearner::predict_one, "x"_a.none(), nb::kw_only(), "extrapolate"_a = false,
              "The prediction for one mapping of names to numbers; changes nothing.")
-        .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none())
+        .def("_learn_one_wide", &PyLearner::learn_one_wide, "x"_a.none(), "y"_a.none(), "weight"_a.none(),
+             "new_classes"_a = 0)
+        .def("_predict_one_wide", &PyLearner::predict_one_wide, "x"_a.none(), "extrapolate"_a)
+        .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
             "_learn_dense",
-            [](PyLearner& self, const Matrix& x, const Doubles& y, const std::optional<Doubles>& weight) {
+            [](PyLearner& self, const Matrix& x, const Doubles& y, const std::optional<Doubles>& weight,
+               std::size_t new_classes) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
-                return unlocked(input.rows, [&](double* p) { self.learner.learn_dense(input, labels(y, weight), p); });
+                return unlocked(input.rows * (self.learner.learn_width() + new_classes),
+                                [&](double* p) { self.learner.learn_dense(input, labels(y, weight, new_classes), p); });
             },
-            "x"_a, "y"_a, "weight"_a.none())
+            "x"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
             "_predict_dense",
             [](PyLearner& self, const Matrix& x, bool extrapolate) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
-                return unlocked(input.rows, [&](double* p) { self.learner.predict_dense(input, extrapolate, p); });
+                return unlocked(input.rows * self.learner.predict_width(),
+                                [&](double* p) { self.learner.predict_dense(input, extrapolate, p); });
             },
             "x"_a, "extrapolate"_a)
         .def(
             "_learn_compressed",
             [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
-               std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight) {
+               std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                return unlocked(input.rows,
-                                [&](double* p) { self.learner.learn_compressed(input, labels(y, weight), p); });
+                return unlocked(input.rows * (self.learner.learn_width() + new_classes), [&](double* p) {
+                    self.learner.learn_compressed(input, labels(y, weight, new_classes), p);
+                });
             },
-            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none())
+            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
             "_predict_compressed",
             [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
                std::size_t columns, bool extrapolate) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                return unlocked(input.rows, [&](double* p) { self.learner.predict_compressed(input, extrapolate, p); });
+                return unlocked(input.rows * self.learner.predict_width(),
+                                [&](double* p) { self.learner.predict_compressed(input, extrapolate, p); });
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a)
         .def(
             "_learn_frame",
             [](PyLearner& self, const std::vector<std::string>& names, const std::vector<Vector>& arrays,
-               const Doubles& y, const std::optional<Doubles>& weight) {
+               const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
                 std::vector<Column> columns;
                 for (const auto& array : arrays) columns.push_back(column_of(array));
-                return unlocked(y.shape(0), [&](double* p) {
-                    self.learner.learn_frame(names, columns, y.shape(0), labels(y, weight), p);
+                return unlocked(y.shape(0) * (self.learner.learn_width() + new_classes), [&](double* p) {
+                    self.learner.learn_frame(names, columns, y.shape(0), labels(y, weight, new_classes), p);
                 });
             },
-            "names"_a, "columns"_a, "y"_a, "weight"_a.none())
+            "names"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
             "_predict_frame",
             [](PyLearner& self, const std::vector<std::string>& names, const std::vector<Vector>& arrays,
                std::size_t rows, bool extrapolate) {
                 std::vector<Column> columns;
                 for (const auto& array : arrays) columns.push_back(column_of(array));
-                return unlocked(rows,
+                return unlocked(rows * self.learner.predict_width(),
                                 [&](double* p) { self.learner.predict_frame(names, columns, rows, extrapolate, p); });
             },
             "names"_a, "columns"_a, "rows"_a, "extrapolate"_a)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdexcept>
+#include <string>
 
 namespace unitless {
 
@@ -12,7 +13,8 @@ struct InputError : std::runtime_error {
 
 // The numbers ran away; the rows before the one named have been learned.
 struct DivergedError : std::runtime_error {
-    using std::runtime_error::runtime_error;
+    DivergedError(const std::string& what, std::size_t at) : std::runtime_error(what), row(at) {}
+    std::size_t row;
 };
 
 }  // namespace unitless

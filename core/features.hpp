@@ -1,8 +1,9 @@
-// Which slot a feature lives in. Slot 0 is the bias.
+// Which number a feature has, and which slot it lives in. Slot 0 is the bias.
 //
-// A learner's features are columns (column j is slot 1 + j), interned names (in the order in which they were first
+// A learner's features are columns (column j is feature 1 + j), interned names (in the order in which they were first
 // met; exact, growing on demand), or hashed names (bounded memory; two names may share a slot). Which of the first two
-// is settled by the first data that it sees.
+// is settled by the first data that it sees. A feature's number is its slot, except for names that were first met after
+// products of features had been given slots.
 #pragma once
 
 #include <cstdint>
@@ -42,15 +43,35 @@ class Features {
     std::size_t slot_count() const {
         switch (space_) {
             case Space::columns:
-                return 1 + column_count_;
+                return 1 + column_count_ + product_count_;
             case Space::names:
-                return 1 + names_.size();
+                return 1 + names_.size() + product_count_;
             case Space::hashed:
                 return std::size_t{2} + mask_;
             case Space::unset:
                 break;
         }
         return 1;
+    }
+    // Features, without bias and products.
+    std::size_t feature_count() const { return space_ == Space::columns ? column_count_ : names_.size(); }
+
+    std::uint32_t slot_of(std::uint32_t feature) const {
+        return space_ == Space::names && !name_slots_.empty() ? name_slots_[feature - 1] : feature;
+    }
+
+    // The slot of a new product.
+    std::uint32_t allot() {
+        if (space_ == Space::names)
+            while (name_slots_.size() < names_.size())
+                name_slots_.push_back(static_cast<std::uint32_t>(name_slots_.size() + 1));
+        const auto slot = static_cast<std::uint32_t>(slot_count());
+        ++product_count_;
+        return slot;
+    }
+    void restore_slots(std::vector<std::uint32_t> name_slots, std::size_t products) {
+        name_slots_ = std::move(name_slots);
+        product_count_ = products;
     }
 
     void use_columns(std::size_t count) {
@@ -65,20 +86,22 @@ class Features {
     // Where the features stood, to go back to when the data turns out to be bad.
     struct Mark {
         Space space;
-        std::size_t column_count, name_count;
+        std::size_t column_count, name_count, product_count;
     };
-    Mark mark() const { return {space_, column_count_, names_.size()}; }
+    Mark mark() const { return {space_, column_count_, names_.size(), product_count_}; }
     void rewind(const Mark& mark) {
         space_ = mark.space;
         column_count_ = mark.column_count;
         for (; names_.size() > mark.name_count; names_.pop_back()) slots_.erase(names_.back());
+        if (name_slots_.size() > mark.name_count) name_slots_.resize(mark.name_count);
+        product_count_ = mark.product_count;
     }
 
     std::uint32_t column_slot(std::uint64_t column) const {
         return static_cast<std::uint32_t>(1 + (space_ == Space::hashed ? column & mask_ : column));
     }
 
-    // The slot of a name, if it has one.
+    // The number of a name, if it has one.
     std::optional<std::uint32_t> find(std::string_view name) const {
         if (space_ == Space::hashed) return static_cast<std::uint32_t>(1 + (hash_name(name) & mask_));
         const auto found = slots_.find(name);
@@ -86,14 +109,15 @@ class Features {
         return found->second;
     }
 
-    // The slot of a name, which gets one now if it has none.
+    // The number of a name, which gets one now if it has none.
     std::uint32_t intern(std::string_view name) {
         if (name == "(bias)") throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
-        if (const auto slot = find(name)) return *slot;
+        if (const auto feature = find(name)) return *feature;
+        if (!name_slots_.empty()) name_slots_.push_back(static_cast<std::uint32_t>(slot_count()));
         names_.emplace_back(name);
-        const auto slot = static_cast<std::uint32_t>(names_.size());
-        slots_.emplace(names_.back(), slot);
-        return slot;
+        const auto feature = static_cast<std::uint32_t>(names_.size());
+        slots_.emplace(names_.back(), feature);
+        return feature;
     }
 
   private:
@@ -102,8 +126,9 @@ class Features {
         std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
     };
     Space space_;
-    std::size_t column_count_ = 0;
+    std::size_t column_count_ = 0, product_count_ = 0;
     std::uint32_t mask_ = 0;
+    std::vector<std::uint32_t> name_slots_;  // empty while every name's slot is its number
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::uint32_t, TransparentHash, std::equal_to<>> slots_;
 };

@@ -12,8 +12,10 @@
 // checks into every copy, which takes a compiler minutes: there the functions stay functions.
 #if defined(__SANITIZE_ADDRESS__)
 #define UNITLESS_INLINE inline
+#define UNITLESS_INLINE_LAMBDA
 #else
 #define UNITLESS_INLINE __attribute__((always_inline)) inline
+#define UNITLESS_INLINE_LAMBDA __attribute__((always_inline))
 #endif
 // And for the ones that are seldom on it.
 #define UNITLESS_RARE __attribute__((noinline, cold))

@@ -6,48 +6,12 @@
 #include <type_traits>
 
 #include "dense_block.hpp"
-#include "loss.hpp"
+#include "dispatch.hpp"
 #include "row.hpp"
-#include "rule.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
 namespace {
-
-// Chooses the types once per call; no inner loop asks again.
-template <class Action>
-auto with_loss(LossKind kind, Action action) {
-    switch (kind) {
-        case LossKind::squared:
-            return action(std::type_identity<Squared>{});
-        case LossKind::logistic:
-            return action(std::type_identity<Logistic>{});
-        case LossKind::hinge:
-            return action(std::type_identity<Hinge>{});
-        case LossKind::quantile:
-            return action(std::type_identity<Quantile>{});
-        case LossKind::poisson:
-            break;
-    }
-    return action(std::type_identity<Poisson>{});
-}
-
-template <class Action>
-auto with_rule(RuleKind kind, Action action) {
-    switch (kind) {
-        case RuleKind::gd:
-            return action(std::type_identity<GD>{});
-        case RuleKind::ag:
-            return action(std::type_identity<AG>{});
-        case RuleKind::ng:
-            return action(std::type_identity<NG>{});
-        case RuleKind::nag:
-            return action(std::type_identity<NAG>{});
-        case RuleKind::snag:
-            break;
-    }
-    return action(std::type_identity<SNAG>{});
-}
 
 template <class Action>
 auto with_row(const Options& options, Action action) {
@@ -59,6 +23,10 @@ auto with_row(const Options& options, Action action) {
                                             : action(rule, Row<Rule, Loss, false>(options));
         });
     });
+}
+
+double rate_of(const Options& options, const Labels& labels, std::size_t r) {
+    return labels.pace ? options.learning_rate * labels.pace[r] : options.learning_rate;
 }
 
 Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, double* memory,
@@ -84,7 +52,8 @@ Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std:
                 if (block.kind(r) == RowKind::weightless) {
                     prediction = limit(options, clock, predict<Rule>(options, clock, current, active, false));
                 } else if (row.learn(current, active, block.kind(r) == RowKind::grown, labels.y[first + r],
-                                     weight ? weight[r] : 1.0, clock, prediction) == Learned::diverged) {
+                                     weight ? weight[r] : 1.0, rate_of(options, labels, first + r), clock,
+                                     prediction) == Learned::diverged) {
                     return {Status::diverged, first + r, 0};
                 }
             }
@@ -120,8 +89,8 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
 class SparseRow {
   public:
     SparseRow(const SparseInput& input, std::size_t r) {
-        begin_ = r ? input.row_ends[r - 1] : 0;
-        end_ = input.row_ends[r];
+        begin_ = input.begin(r);
+        end_ = input.end(r);
     }
 
     // Copies the row and its slots' state into the pack; gives the number of chunks used.
@@ -207,8 +176,8 @@ Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack
                 continue;
             }
             const bool grown = observe<typename Rule::Scale>(pack, chunks, h);
-            const Learned learned =
-                row.learn(pack, find_active(pack.x, chunks, pack.active), grown, labels.y[r], h, clock, predictions[r]);
+            const Learned learned = row.learn(pack, find_active(pack.x, chunks, pack.active), grown, labels.y[r], h,
+                                              rate_of(options, labels, r), clock, predictions[r]);
             if (learned == Learned::diverged) return {Status::diverged, r, 0};
             if (learned == Learned::skipped) continue;
             features.scatter(input, slots, pack);
@@ -276,7 +245,14 @@ bool supported() {
 #define UNITLESS_TEXT(a) UNITLESS_TEXT_(a)
 
 const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
-    UNITLESS_TEXT(UNITLESS_ISA), supported, learn_dense, predict_dense, learn_sparse, predict_sparse, loss,
+    UNITLESS_TEXT(UNITLESS_ISA),
+    supported,
+    learn_dense,
+    predict_dense,
+    learn_sparse,
+    predict_sparse,
+    loss,
+    &UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA),
 };
 
 }  // namespace unitless

@@ -20,6 +20,7 @@ struct Column {
     std::ptrdiff_t stride;
     Type type;
     std::uint32_t slot;
+    bool indicator = false;  // of booleans: never centred
 };
 
 // Rows of equally typed numbers that lie side by side; column j feeds slot 1 + j. Used when `columns` is null.
@@ -31,6 +32,7 @@ struct DenseInput {
     const Column* columns;
     std::size_t column_count;
     std::size_t rows;
+    bool indicators = false;  // all of them
 };
 
 // Rows of (slot, value), slots rising within a row, no value zero.
@@ -39,12 +41,24 @@ struct SparseInput {
     const double* values;
     const std::size_t* row_ends;
     std::size_t rows;
+    std::size_t first = 0;  // where the first row begins
+
+    std::size_t begin(std::size_t r) const { return r ? row_ends[r - 1] : first; }
+    std::size_t end(std::size_t r) const { return row_ends[r]; }
+    SparseInput part(std::size_t from, std::size_t to) const {
+        return {slots, values, row_ends + from, to - from, begin(from)};
+    }
 };
 
-// y and weight: one per row; no weight means 1. Labels are as the loss wants them.
+// y and weight: one per row; no weight means 1. Labels are as the loss wants them. `pace` multiplies the learning rate.
 struct Labels {
     const double* y;
     const double* weight;
+    const double* pace = nullptr;
+    std::size_t new_classes = 0;  // how many of the classes among them are new
+
+    Labels from(std::size_t r) const { return {y + r, weight ? weight + r : nullptr, pace ? pace + r : nullptr, 0}; }
+    double weight_of(std::size_t r) const { return weight ? weight[r] : 1.0; }
 };
 
 enum class Status { ok, not_finite, diverged };
@@ -52,6 +66,56 @@ enum class Status { ok, not_finite, diverged };
 struct Outcome {
     Status status = Status::ok;
     std::size_t row = 0, column = 0;
+};
+
+// ---- lanes: see lane_rows.hpp
+
+// What all lanes need to know of a row: its part of the stage's arrays, and the clock's values at that time.
+struct StagedRow {
+    std::size_t begin, end;
+    double weight;  // 0: predict only
+    double spread, damp, root_t, zz;
+    double label_min, label_max;  // before the row
+    bool grown;
+};
+
+// Rows with their scales applied.
+struct Stage {
+    StagedRow* rows;
+    std::uint32_t* slot;
+    double *z, *rho;
+    double* before;  // scales of the current row's features before it, to go back to
+};
+
+// Eight lanes. state: [slot][v of 8, H of 8]; label: the class that each lane learns to tell from the rest. The arrays
+// of results have one row per example; `loss` may be null.
+struct Octet {
+    static constexpr std::size_t never = ~std::size_t{0};
+    double* state;
+    const double* rate;
+    const double* label;
+    double* prediction;
+    double* loss;
+    std::size_t* diverged_at;  // the first row at which a lane's numbers ran away; its updates are left out from there
+};
+inline constexpr std::size_t octet_doubles = 16;
+
+struct LaneLabels {
+    const double* y;  // a label, or the number of a class
+    const double* pace;
+    bool classes;
+    double negative;     // what a lane's label is where the class is another
+    std::size_t stride;  // of the arrays of results
+};
+
+struct LaneKernel {
+    // Observes the rows' scales; gives the number of rows staged: fewer than asked if one leaves the range of numbers.
+    std::size_t (*stage_learn)(const Options&, Clock&, double* scale, const SparseInput&, const Labels&, const Stage&);
+    void (*stage_predict)(const Options&, const Clock&, double* scale, const SparseInput&, bool extrapolate,
+                          const Stage&);
+    // `octets` (1 or 2) of them; `memory` holds 8 doubles for each and for each feature of the longest row.
+    void (*run)(const Options&, const Octet*, int octets, const LaneLabels&, const Stage&, std::size_t rows,
+                double* memory);
 };
 
 struct Kernel {
@@ -70,6 +134,7 @@ struct Kernel {
     // The loss alone, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware change.
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
                  double* out);
+    const LaneKernel* lanes;
 };
 
 // How many rows a block holds: as many as stay in the first-level cache.
@@ -84,9 +149,10 @@ inline constexpr std::size_t block_doubles(std::size_t pack_chunks) {
 }
 
 extern const Kernel kernel_baseline;
+extern const LaneKernel lane_kernel_baseline;
 #if defined(__x86_64__)
-extern const Kernel kernel_avx2;
-extern const Kernel kernel_avx512;
+extern const Kernel kernel_avx2, kernel_avx512;
+extern const LaneKernel lane_kernel_avx2, lane_kernel_avx512;
 #endif
 
 }  // namespace unitless

@@ -8,11 +8,13 @@
 
 #include "dense_input.hpp"
 #include "errors.hpp"
+#include "workers.hpp"
 
 namespace unitless {
 namespace {
 
-constexpr std::size_t rows_per_batch = 256;
+// Rows are learned in batches that stay in the cache.
+constexpr std::size_t rows_per_batch = 256, entries_per_batch = 8192;
 
 std::string number(double x) {
     char text[32];
@@ -39,8 +41,9 @@ std::string where(std::size_t row, std::size_t column, const Learner::Names* nam
 
 [[noreturn]] void throw_diverged(std::size_t row) {
     throw DivergedError("the learner diverged" + where(row) +
-                        "; the rows before it are learned. Look for values, labels or weights beyond reason there, or "
-                        "use a smaller learning_rate, or importance_aware=True");
+                            "; the rows before it are learned. Look for values, labels or weights beyond reason there, "
+                            "or use a smaller learning_rate, or importance_aware=True",
+                        row);
 }
 
 std::int64_t index_at(const void* indices, bool wide, std::size_t k) {
@@ -80,37 +83,110 @@ void with_slots(const Options& options, char* slots, Action action) {
     }
 }
 
+// The largest magnitude in a run of numbers; not a number if one of them is not finite.
+template <class T>
+double largest_of(const char* from, std::ptrdiff_t stride, std::size_t count) {
+    if constexpr (!std::is_floating_point_v<T>) return 0;  // never beyond what matters
+    T largest = 0;
+    bool finite = true;
+    for (std::size_t i = 0; i < count; ++i, from += stride) {
+        T x;
+        std::memcpy(&x, from, sizeof(T));
+        const T magnitude = x < 0 ? -x : x;
+        finite &= magnitude <= std::numeric_limits<T>::max();
+        largest = largest < magnitude ? magnitude : largest;
+    }
+    return finite ? static_cast<double>(largest) : std::numeric_limits<double>::quiet_NaN();
+}
+
+double largest_of(const DenseInput& input) {
+    double largest = 0;
+    const auto take = [&](double x) { largest = std::isnan(x) || x > largest ? x : largest; };
+    for (std::size_t j = 0; input.columns && j < input.column_count && !std::isnan(largest); ++j) {
+        const Column& column = input.columns[j];
+        with_type(column.type, [&](auto x) { take(largest_of<decltype(x)>(column.data, column.stride, input.rows)); });
+    }
+    for (std::size_t r = 0; !input.columns && r < input.rows && !std::isnan(largest); ++r)
+        with_type(input.type, [&](auto x) {
+            take(largest_of<decltype(x)>(input.data + static_cast<std::ptrdiff_t>(r) * input.row_stride, sizeof x,
+                                         input.column_count));
+        });
+    return largest;
+}
+
+Workers& workers() {
+    static Workers* const all = [] {
+        const char* setting = std::getenv("UNITLESS_THREADS");
+        const long asked = setting ? std::strtol(setting, nullptr, 10) : 0;
+        const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+        return new Workers(asked > 0 ? static_cast<unsigned>(std::min(asked, 256L)) : cores);
+    }();
+    return *all;
+}
+
 }  // namespace
 
 struct Learner::Encoded {
     const double* y;
-    std::unique_ptr<double[]> own;  // where y had to be changed
+    std::unique_ptr<double[]> own, pace;  // where y had to be changed; with a target, the pace of each row
     NegativeLabel negative;
+    Target target;
+
+    Labels with(const Labels& given) const { return {y, given.weight, pace.get(), given.new_classes}; }
 };
 
-Learner::Learner(const Options& options, std::optional<unsigned> bits, const Kernel& kernel)
-    : options_(options), features_(bits), kernel_(&kernel) {
-    if (options.clip == Clip::vw) {
-        const bool scores = options.loss == LossKind::logistic || options.loss == LossKind::poisson;
+Learner::Learner(const Setup& setup, const Kernel& kernel)
+    : setup_(setup),
+      features_(setup.bits),
+      interactions_(setup.pairs, setup.listed),
+      kernel_(&kernel),
+      selection_(setup.selecting, 0, 0, 0) {
+    if (setup_.rates.empty()) setup_.rates = {setup.options.learning_rate};
+    setup_.options.learning_rate = setup_.rates[0];
+    target_.on = setup.target;
+    if (setup.target) setup_.options.clip = Clip::labels;
+    if (setup_.options.clip == Clip::vw) {
+        const bool scores = setup_.options.loss == LossKind::logistic || setup_.options.loss == LossKind::poisson;
         clock_.label_min = scores ? -50 : 0;
         clock_.label_max = scores ? 50 : 0;
     } else {
         clock_.label_min = std::numeric_limits<double>::infinity();
         clock_.label_max = -std::numeric_limits<double>::infinity();
     }
+    const bool classes = setup.classes || setup.open;
+    if (classes || setup.selecting != Selecting::none) {
+        const std::size_t heads = classes ? setup.classes + setup.open : 1;
+        std::vector<Lane> lanes;
+        for (std::uint32_t head = 0; head < heads; ++head)
+            for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
+                lanes.push_back({head, rate});
+        selection_ = Selection(setup.selecting, lanes.size(), heads, setup_.rates.size());
+        lanes_.emplace(setup_.rates, std::move(lanes), heads, classes, setup.open);
+    }
     reserve(features_.slot_count());
+}
+
+std::size_t Learner::predict_width() const { return lanes_ && lanes_->classes() ? lanes_->class_count() : 1; }
+
+std::size_t Learner::learn_width() const {
+    return setup_.selecting == Selecting::sweep ? lanes_->rates().size() : predict_width();
 }
 
 // ---------------------------------------------------------------------------------------------------- memory
 
 std::size_t Learner::slot_bytes() const {
-    return options_.precision == Precision::float32 ? sizeof(Slot32) : sizeof(Slot64);
+    return setup_.options.precision == Precision::float32 ? sizeof(Slot32) : sizeof(Slot64);
 }
 
 // Fresh slots are zero: nothing seen. calloc, so that slots of a large hashed learner cost nothing until touched.
 void Learner::reserve(std::size_t slots) {
+    const bool growing = features_.space() == Space::names || interactions_.any();
+    if (lanes_) {
+        if (slots > lanes_->capacity()) lanes_->reserve(growing ? std::max(slots, 2 * lanes_->capacity()) : slots);
+        return;
+    }
     if (slots <= capacity_) return;
-    const std::size_t capacity = features_.space() == Space::names ? std::max(slots, 2 * capacity_) : slots;
+    const std::size_t capacity = growing ? std::max(slots, 2 * capacity_) : slots;
     auto* memory = static_cast<char*>(std::calloc(capacity, slot_bytes()));
     if (!memory) throw std::bad_alloc();
     if (capacity_) std::memcpy(memory, slots_.get(), capacity_ * slot_bytes());
@@ -136,7 +212,7 @@ Pack Learner::make_pack(std::size_t chunks) {
 }
 
 void Learner::load(const Pack& pack, std::size_t features) const {
-    with_slots(options_, slots_.get(), [&](const auto* from) {
+    with_slots(setup_.options, slots_.get(), [&](const auto* from) {
         *pack.bias = {from[0].scale, from[0].v, from[0].H};
         for (std::size_t j = 0; j < features; ++j) {
             pack.scale[j] = from[j + 1].scale;
@@ -150,7 +226,7 @@ void Learner::load(const Pack& pack, std::size_t features) const {
 }
 
 void Learner::store(const Pack& pack, std::size_t features) {
-    with_slots(options_, slots_.get(), [&](auto* to) {
+    with_slots(setup_.options, slots_.get(), [&](auto* to) {
         using Stored = decltype(to->v);
         to[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
         for (std::size_t j = 0; j < features; ++j)
@@ -160,9 +236,12 @@ void Learner::store(const Pack& pack, std::size_t features) {
 
 std::size_t Learner::bytes() const {
     const std::lock_guard guard(lock_);
-    std::size_t total = sizeof(*this) + capacity_ * slot_bytes();
+    std::size_t total = sizeof(*this) + capacity_ * slot_bytes() + (lanes_ ? lanes_->bytes() : 0);
+    total += interactions_.products().capacity() * 2 * sizeof(Interactions::Product);
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
-    return total + (pack_memory_.capacity() + block_.capacity()) * sizeof(double);
+    return total + (pack_memory_.capacity() + block_.capacity() + wide_.capacity() + stage_memory_.capacity() +
+                    results_.capacity()) *
+                       sizeof(double);
 }
 
 Clock Learner::clock() const {
@@ -172,9 +251,15 @@ Clock Learner::clock() const {
 
 // ---------------------------------------------------------------------------------------------------- validation
 
-double Learner::encode(double y, std::size_t row, NegativeLabel& negative) const {
+double Learner::encode(double y, std::size_t row, NegativeLabel& negative, std::size_t new_classes) const {
     if (!std::isfinite(y)) throw InputError("label is " + number(y) + where(row) + "; labels must be finite");
-    switch (options_.loss) {
+    if (lanes_ && lanes_->classes()) {
+        if (!(y >= 0 && y < static_cast<double>(lanes_->class_count() + new_classes) && y == std::floor(y)))
+            throw InputError("class " + number(y) + where(row) + " is outside the model's " +
+                             std::to_string(lanes_->class_count()) + " classes");
+        return y;
+    }
+    switch (setup_.options.loss) {
         case LossKind::squared:
         case LossKind::quantile:
             return y;
@@ -204,11 +289,12 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
         if (!(labels.weight[r] >= 0 && std::isfinite(labels.weight[r])))
             throw InputError("weight is " + number(labels.weight[r]) + where(r) +
                              "; weights must be finite and not negative");
-    Encoded encoded{labels.y, nullptr, negative_};
-    if (options_.loss == LossKind::squared || options_.loss == LossKind::quantile) {
+    Encoded encoded{labels.y, nullptr, nullptr, negative_, target_};
+    const bool classes = lanes_ && lanes_->classes();
+    if (!classes && (setup_.options.loss == LossKind::squared || setup_.options.loss == LossKind::quantile)) {
         bool finite = true;
         for (std::size_t r = 0; r < rows; ++r) finite &= std::fabs(labels.y[r]) <= std::numeric_limits<double>::max();
-        if (finite) return encoded;
+        if (finite && !target_.on) return encoded;
     }
     encoded.own = std::make_unique_for_overwrite<double[]>(rows);
     encoded.y = encoded.own.get();
@@ -218,9 +304,22 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
         NegativeLabel& negative = labels.weight && labels.weight[r] == 0 ? unseen : encoded.negative;
         const bool known =
             (y == 0 && negative == NegativeLabel::zero) || (y == -1 && negative == NegativeLabel::minus_one);
-        encoded.own[r] = y == 1 ? 1 : known ? -1 : encode(y, r, negative);  // 1 is 1 for every loss
+        encoded.own[r] = y == 1 && !classes ? 1
+                         : known            ? -1
+                                            : encode(y, r, negative, labels.new_classes);  // 1 is 1 for every loss
+    }
+    if (target_.on) {
+        encoded.pace = std::make_unique_for_overwrite<double[]>(rows);
+        for (std::size_t r = 0; r < rows; ++r)
+            encoded.pace[r] = encoded.target.observe(encoded.own[r], labels.weight_of(r));
     }
     return encoded;
+}
+
+// Predictions are made of u; what is reported is c + u.
+void Learner::add_offset(double* predictions, std::size_t count) const {
+    if (!target_.on) return;
+    for (std::size_t i = 0; i < count; ++i) predictions[i] = target_.started ? predictions[i] + target_.centre : 0.0;
 }
 
 void Learner::check(const Labels& labels, std::size_t rows) const { encode(labels, rows); }
@@ -248,16 +347,42 @@ void Learner::check_columns(std::size_t count) const {
         throw InputError("X has more columns than a learner can hold; hash them with bits=");
 }
 
-void Learner::check_finite(const DenseInput& input, const Names* names) {
-    double largest = 0;
-    for (std::size_t r = 0; r < input.rows; ++r) {
-        for (std::size_t j = 0; j < input.column_count; ++j) {
-            const double x = value_at(input, r, j);
-            if (!std::isfinite(x)) throw_not_finite(x, where(r, j, names));
-            largest = std::max(largest, std::fabs(x));
+// An interaction that names what the data has not.
+void Learner::check_listed(const Names* names, std::size_t columns) const {
+    for (const auto& [left, right] : interactions_.listed()) {
+        for (const auto* side : {&left, &right}) {
+            for (const auto& selector : *side) {
+                bool found = false;
+                if (names) {
+                    for (const auto& name : *names) found = found || selector.matches(name);
+                } else {
+                    found = selector.column >= 0 && static_cast<std::size_t>(selector.column) < columns;
+                }
+                if (found) continue;
+                const std::string asked = selector.column >= 0 ? "column " + std::to_string(selector.column)
+                                                               : "'" + selector.name + (selector.prefix ? "*'" : "'");
+                throw InputError("an interaction names " + asked + ", which the data does not have; it has " +
+                                 (names ? std::to_string(names->size()) + " named columns"
+                                        : std::to_string(columns) + " columns, to be named by their numbers"));
+            }
         }
     }
-    if (largest > 0x1p960) in_batches(input, [](std::size_t) {});  // entries of one slot might add up to infinity
+}
+
+void Learner::check_products(double largest) const {
+    if (interactions_.any() && largest > 0x1p500)
+        throw InputError("a value is " + number(largest) +
+                         "; products of such values leave the range of float64. Use smaller units for interactions");
+}
+
+void Learner::check_finite(const DenseInput& input, const Names* names) {
+    const double largest = largest_of(input);
+    for (std::size_t r = 0; std::isnan(largest) && r < input.rows; ++r)
+        for (std::size_t j = 0; j < input.column_count; ++j)
+            if (const double x = value_at(input, r, j); !std::isfinite(x)) throw_not_finite(x, where(r, j, names));
+    check_products(largest);
+    if (largest > 0x1p960 && features_.space() == Space::hashed)  // entries of one slot might add up to infinity
+        in_batches(input, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
 }
 
 void Learner::check(const CompressedRows& input) {
@@ -276,36 +401,72 @@ void Learner::check(const CompressedRows& input) {
             largest = std::max(largest, std::fabs(input.values[k]));
         }
     }
-    if (largest > 0x1p960) in_batches(input, [](std::size_t) {});  // entries of one slot might add up to infinity
+    check_products(largest);
+    if (largest > 0x1p960)  // entries of one slot might add up to infinity
+        in_batches(input, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
+}
+
+// Columns get their numbers, and interactions and centring their say.
+void Learner::use_columns(std::size_t count) {
+    const bool known = features_.space() == Space::columns;
+    features_.use_columns(count);
+    if (known) return;
+    for (std::size_t j = 0; setup_.pairs == Pairs::listed && j < count; ++j)
+        interactions_.introduce(features_.column_slot(j), {}, static_cast<std::int64_t>(j));
+}
+
+std::optional<std::uint32_t> Learner::feature(std::string_view name, bool grow) {
+    if (!grow && features_.space() == Space::unset) return std::nullopt;
+    const std::size_t before = features_.names().size();
+    const auto found = grow ? std::optional(features_.intern(name)) : features_.find(name);
+    if (found && setup_.pairs == Pairs::listed &&
+        (features_.space() == Space::hashed || features_.names().size() > before))
+        interactions_.introduce(*found, name, -1);
+    return found;
 }
 
 // ---------------------------------------------------------------------------------------------------- dense
 
-// Bad input changes nothing; after divergence the rows before are learned, and with them how labels are written.
+// Bad input changes nothing; after divergence the rows before are learned, and with them what was seen of the labels.
 template <class Action>
-void Learner::learn_all(const Encoded& encoded, Action action) {
+void Learner::learn_all(const Encoded& encoded, const Labels& labels, std::size_t rows, double* predictions,
+                        Action action) {
     try {
         all_or_nothing(action);
-    } catch (const DivergedError&) {
+    } catch (const DivergedError& error) {
         negative_ = encoded.negative;
+        for (std::size_t r = 0; target_.on && r < error.row; ++r) {
+            double y = labels.y[r];
+            target_.observe(y, labels.weight_of(r));
+        }
         throw;
     }
     negative_ = encoded.negative;
+    if (!target_.on) return;
+    std::size_t unaware = 0;  // rows before the first label was known, its own included
+    if (!target_.started) {
+        while (unaware < rows && labels.weight_of(unaware) == 0) ++unaware;
+        unaware = std::min(rows, unaware + 1);
+    }
+    target_ = encoded.target;
+    std::fill_n(predictions, unaware * learn_width(), 0.0);
+    add_offset(predictions + unaware * learn_width(), (rows - unaware) * learn_width());
 }
 
 // Is it worth mirroring all slots in a pack for this call? The kernel's dense way also wants the paper's order.
 bool Learner::mirrors(const DenseInput& input) const {
-    return options_.order == Order::paper && features_.space() != Space::hashed &&
-           features_.slot_count() <= 4 * input.column_count + 64;
+    return !lanes_ && !interactions_.any() && !setup_.centre && setup_.options.order == Order::paper &&
+           features_.space() != Space::hashed && features_.slot_count() <= 4 * input.column_count + 64;
 }
 
 void Learner::learn_dense(const DenseInput& input, const Labels& labels, double* predictions) {
     const std::lock_guard guard(lock_);
     check_columns(input.column_count);
+    check_listed(nullptr, input.column_count);
     const Encoded encoded = encode(labels, input.rows);
-    learn_all(encoded, [&] {
-        features_.use_columns(input.column_count);
-        learn_columns(input, nullptr, {encoded.y, labels.weight}, predictions);
+    learn_all(encoded, labels, input.rows, predictions, [&] {
+        use_columns(input.column_count);
+        learn_columns(input, nullptr, encoded.with(labels), predictions);
     });
 }
 
@@ -313,12 +474,13 @@ void Learner::learn_frame(const Names& names, std::vector<Column>& columns, std:
                           double* predictions) {
     const std::lock_guard guard(lock_);
     check_named();
+    check_listed(&names, columns.size());
     const Encoded encoded = encode(labels, rows);
-    learn_all(encoded, [&] {
+    learn_all(encoded, labels, rows, predictions, [&] {
         features_.use_names();
-        for (std::size_t j = 0; j < columns.size(); ++j) columns[j].slot = features_.intern(names[j]);
+        for (std::size_t j = 0; j < columns.size(); ++j) columns[j].slot = *feature(names[j], true);
         const DenseInput input{nullptr, 0, Type::f64, columns.data(), columns.size(), rows};
-        learn_columns(input, &names, {encoded.y, labels.weight}, predictions);
+        learn_columns(input, &names, encoded.with(labels), predictions);
     });
 }
 
@@ -326,7 +488,12 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
     reserve(features_.slot_count());
     if (!mirrors(input)) {
         check_finite(input, names);
-        in_batches(input, [&](std::size_t first) { learn_rows(labels, first, predictions); });
+        for (std::size_t j = 0; setup_.centre && features_.space() != Space::hashed && j < input.column_count; ++j) {
+            const bool indicator = input.columns ? input.columns[j].indicator : input.indicators;
+            centre_.settle(input.columns ? input.columns[j].slot : features_.column_slot(j),
+                           indicator ? Offset::kept : Offset::removed);
+        }
+        learn_batches(input, labels, predictions);
         return;
     }
     const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
@@ -336,7 +503,7 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
     const auto run = [&](const DenseInput& part) {
         load(pack, features);
         clock = clock_;
-        return kernel_->learn_dense(options_, clock, pack, chunks, block, part, labels, predictions);
+        return kernel_->learn_dense(setup_.options, clock, pack, chunks, block, part, labels, predictions);
     };
     const Outcome outcome = run(input);
     if (outcome.status == Status::not_finite)
@@ -371,12 +538,12 @@ void Learner::predict_frame(const Names& names, std::vector<Column>& columns, st
     for (std::size_t j = 0; j < columns.size(); ++j) {
         const DenseInput alone{nullptr, 0, Type::f64, &columns[j], 1, rows};
         const Names name{names[j]};
-        const auto slot = features_.find(names[j]);
-        if (!slot) {
+        const auto found = feature(names[j], false);
+        if (!found) {
             check_finite(alone, &name);
             continue;
         }
-        columns[j].slot = *slot;
+        columns[j].slot = *found;
         known.push_back(columns[j]);
         known_names.push_back(names[j]);
     }
@@ -388,22 +555,82 @@ void Learner::predict_columns(const DenseInput& input, const Names* names, bool 
     reserve(features_.slot_count());
     if (!mirrors(input)) {
         check_finite(input, names);
-        in_batches(input, [&](std::size_t first) { predict_rows(first, extrapolate, predictions); });
-        return;
+        in_batches(
+            input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
+            [&](std::size_t first, std::size_t) { predict_rows(extrapolate, predictions + first * predict_width()); });
+    } else {
+        const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
+        const Pack pack = make_pack(chunks);
+        double* block = aligned(block_, block_doubles(chunks));
+        load(pack, features);
+        const Outcome outcome =
+            kernel_->predict_dense(setup_.options, clock_, pack, chunks, block, input, extrapolate, predictions);
+        if (outcome.status == Status::not_finite)
+            throw_not_finite(value_at(input, outcome.row, outcome.column), where(outcome.row, outcome.column, names));
     }
-    const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
-    const Pack pack = make_pack(chunks);
-    double* block = aligned(block_, block_doubles(chunks));
-    load(pack, features);
-    const Outcome outcome =
-        kernel_->predict_dense(options_, clock_, pack, chunks, block, input, extrapolate, predictions);
-    if (outcome.status == Status::not_finite)
-        throw_not_finite(value_at(input, outcome.row, outcome.column), where(outcome.row, outcome.column, names));
+    add_offset(predictions, input.rows * predict_width());
 }
 
-// ---------------------------------------------------------------------------------------------------- sparse
+// ---------------------------------------------------------------------------------------------------- rows
 
-void Learner::add_row(const CompressedRows& input, std::size_t row) {
+double Learner::centred(std::uint32_t feature, double x, Looking looking, double weight) {
+    if (!setup_.centre || features_.space() == Space::hashed) return x;
+    if (!centre_.removed(feature)) {
+        if (looking == Looking::learning && weight > 0) centre_.settle(feature, Offset::kept);
+        return x;
+    }
+    if (looking == Looking::extrapolating) return centre_.linear(feature, x);
+    return looking == Looking::learning && weight > 0 ? centre_.observe(feature, x, weight) : centre_.peek(feature, x);
+}
+
+// Dense rows as doubles, [row][column], columns in the order of their features.
+void Learner::widen(const DenseInput& input, std::size_t first, std::size_t rows) {
+    const std::size_t columns = input.column_count;
+    wide_.resize(rows * columns);
+    wide_features_.resize(columns);
+    if (input.columns) {
+        std::vector<const Column*> sorted;
+        for (std::size_t j = 0; j < columns; ++j) sorted.push_back(&input.columns[j]);
+        std::sort(sorted.begin(), sorted.end(), [](const Column* a, const Column* b) { return a->slot < b->slot; });
+        for (std::size_t j = 0; j < columns; ++j) {
+            wide_features_[j] = sorted[j]->slot;
+            with_type(sorted[j]->type,
+                      [&](auto x) { widen_column<decltype(x)>(*sorted[j], first, rows, &wide_[j], columns); });
+        }
+        if (columns == 0) wide_.clear();
+        return;
+    }
+    for (std::size_t j = 0; j < columns; ++j) wide_features_[j] = features_.column_slot(j);
+    for (std::size_t r = 0; r < rows; ++r) unitless::widen(input, first + r, wide_.data() + r * columns);
+}
+
+// Sparse rows stay as they are, except where columns are centred: there a zero is a value like any other.
+void Learner::widen(const CompressedRows& input, std::size_t first, std::size_t rows) {
+    if (!centre_.any()) return;
+    wide_.assign(rows * input.columns, 0.0);
+    wide_features_.resize(input.columns);
+    for (std::size_t j = 0; j < input.columns; ++j) wide_features_[j] = features_.column_slot(j);
+    for (std::size_t r = 0; r < rows; ++r) {
+        const auto from = static_cast<std::size_t>(index_at(input.row_starts, input.wide_indices, first + r));
+        const auto to = static_cast<std::size_t>(index_at(input.row_starts, input.wide_indices, first + r + 1));
+        for (std::size_t k = from; k < to; ++k)
+            wide_[r * input.columns + static_cast<std::size_t>(index_at(input.indices, input.wide_indices, k))] +=
+                input.values[k];
+    }
+}
+
+void Learner::centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight) {
+    if (!centre_.any()) return;
+    double* row = wide_.data() + at * columns;
+    for (std::size_t j = 0; j < columns; ++j) row[j] = centred(wide_features_[j], row[j], looking, weight);
+}
+
+void Learner::add_row(const CompressedRows& input, std::size_t row, std::size_t at, Looking looking, double weight) {
+    if (centre_.any()) {
+        centre_wide(at, input.columns, looking, weight);
+        rows_.add_rising(wide_features_.data(), wide_.data() + at * input.columns, input.columns);
+        return;
+    }
     const auto from = static_cast<std::size_t>(index_at(input.row_starts, input.wide_indices, row));
     const auto to = static_cast<std::size_t>(index_at(input.row_starts, input.wide_indices, row + 1));
     for (std::size_t k = from; k < to; ++k) {
@@ -412,50 +639,74 @@ void Learner::add_row(const CompressedRows& input, std::size_t row) {
     }
 }
 
-void Learner::add_row(const DenseInput& input, std::size_t row) {
-    for (std::size_t j = 0; j < input.column_count; ++j)
-        rows_.add(input.columns ? input.columns[j].slot : features_.column_slot(j), value_at(input, row, j));
-}
-
-void Learner::end_row(std::size_t row) {
-    if (!rows_.end_row()) throw InputError("values of one feature add up to more than a float64 can hold" + where(row));
-}
-
-template <class Input, class Action>
-void Learner::in_batches(const Input& input, Action action) {
-    for (std::size_t first = 0; first < input.rows; first += rows_per_batch) {
-        rows_.clear();
-        for (std::size_t r = first; r < std::min(input.rows, first + rows_per_batch); ++r) {
-            rows_.begin_row();
-            add_row(input, r);
-            end_row(r);
-        }
-        action(first);
+void Learner::add_row(const DenseInput& input, std::size_t, std::size_t at, Looking looking, double weight) {
+    centre_wide(at, input.column_count, looking, weight);
+    const double* row = wide_.data() + at * input.column_count;
+    if (features_.space() == Space::hashed) {
+        for (std::size_t j = 0; j < input.column_count; ++j) rows_.add(wide_features_[j], row[j]);
+    } else {
+        rows_.add_rising(wide_features_.data(), row, input.column_count);
     }
 }
 
-void Learner::learn_rows(const Labels& labels, std::size_t first, double* predictions, std::size_t offset) {
-    const Labels part{labels.y + first, labels.weight ? labels.weight + first : nullptr};
-    const Outcome outcome = kernel_->learn_sparse(options_, clock_, make_pack(rows_.chunks()), slots_.get(),
-                                                  rows_.view(), part, predictions + first);
-    if (outcome.status == Status::diverged) throw_diverged(offset + first + outcome.row);
+void Learner::end_row(std::size_t row, bool grow) {
+    if (interactions_.any()) interactions_.expand(rows_, features_, grow);
+    if (!rows_.end_row()) throw InputError("values of one feature add up to more than a float64 can hold" + where(row));
 }
 
-void Learner::predict_rows(std::size_t first, bool extrapolate, double* predictions) {
-    kernel_->predict_sparse(options_, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(),
-                            extrapolate || options_.order == Order::vw, predictions + first);
+// Calls action(first row, number of rows) for batch after batch of prepared rows.
+template <class Input, class Action>
+void Learner::in_batches(const Input& input, Looking looking, const double* weight, Action action) {
+    for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+        rows_.clear();
+        const std::size_t most = std::min(input.rows - first, rows_per_batch);
+        widen(input, first, most);
+        for (rows = 0; rows < most && (rows == 0 || rows_.entries() < entries_per_batch); ++rows) {
+            const double h = weight ? weight[first + rows] : 1.0;
+            rows_.begin_row();
+            add_row(input, first + rows, rows, looking, h);
+            end_row(first + rows, looking == Looking::learning && h > 0);
+        }
+        reserve(features_.slot_count());
+        action(first, rows);
+    }
+}
+
+template <class Input>
+void Learner::learn_batches(const Input& input, const Labels& labels, double* predictions) {
+    add_classes(labels.new_classes);
+    Centre before;
+    if (centre_.any()) before = centre_;
+    in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t rows) {
+        try {
+            learn_rows(labels.from(first), predictions + first * learn_width(), first);
+        } catch (const DivergedError& error) {
+            if (centre_.any()) {  // only the rows before have been seen
+                centre_ = before;
+                widen(input, first, rows);
+                for (std::size_t r = first; r < error.row; ++r) {
+                    rows_.begin_row();
+                    add_row(input, r, r - first, Looking::learning, labels.weight_of(r));
+                }
+            }
+            throw;
+        }
+        if (centre_.any()) before = centre_;
+    });
 }
 
 void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions) {
     const std::lock_guard guard(lock_);
     check_columns(input.columns);
+    check_listed(nullptr, input.columns);
     const Encoded encoded = encode(labels, input.rows);
-    learn_all(encoded, [&] {
-        features_.use_columns(input.columns);
+    learn_all(encoded, labels, input.rows, predictions, [&] {
+        use_columns(input.columns);
         check(input);
         reserve(features_.slot_count());
-        const Labels ready{encoded.y, labels.weight};
-        in_batches(input, [&](std::size_t first) { learn_rows(ready, first, predictions); });
+        for (std::size_t j = 0; setup_.centre && features_.space() != Space::hashed && j < input.columns; ++j)
+            centre_.settle(features_.column_slot(j), Offset::kept);
+        learn_batches(input, encoded.with(labels), predictions);
     });
 }
 
@@ -467,9 +718,150 @@ void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, 
         features_.use_columns(input.columns);
         check(input);
         reserve(features_.slot_count());
-        in_batches(input, [&](std::size_t first) { predict_rows(first, extrapolate, predictions); });
+        in_batches(
+            input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
+            [&](std::size_t first, std::size_t) { predict_rows(extrapolate, predictions + first * predict_width()); });
+        add_offset(predictions, input.rows * predict_width());
         features_.rewind(mark);
     });
+}
+
+// `row`: the number of the first one, for messages.
+void Learner::learn_rows(const Labels& labels, double* predictions, std::size_t row) {
+    const SparseInput input = rows_.view();
+    if (!lanes_) {
+        const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(),
+                                                      input, labels, predictions);
+        if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
+        return;
+    }
+    for (std::size_t done = 0, next; done < input.rows; done = next) {
+        next = input.rows;
+        if (setup_.selecting == Selecting::follow) {  // rates are looked at after certain numbers of examples
+            const std::uint64_t left = Selection::next_look(clock_.examples) - clock_.examples;
+            if (left < next - done) next = done + left;
+        }
+        learn_lanes(input.part(done, next), labels.from(done), predictions + done * learn_width(), row + done);
+    }
+}
+
+void Learner::predict_rows(bool extrapolate, double* predictions) {
+    if (lanes_) return predict_lanes(rows_.view(), extrapolate, predictions);
+    kernel_->predict_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(),
+                            extrapolate || setup_.options.order == Order::vw, predictions);
+}
+
+// ---------------------------------------------------------------------------------------------------- lanes
+
+Stage Learner::make_stage(const SparseInput& input) {
+    const std::size_t entries = (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + 1;
+    if (staged_.size() < input.rows) staged_.resize(input.rows);
+    if (stage_slots_.size() < entries) stage_slots_.resize(entries);
+    if (stage_memory_.size() < 3 * entries) stage_memory_.resize(3 * entries);
+    double* memory = stage_memory_.data();
+    return {staged_.data(), stage_slots_.data(), memory, memory + entries, memory + 2 * entries};
+}
+
+// All lanes over the staged rows. Results: [row][lane], predictions and then losses.
+void Learner::run_lanes(const LaneLabels& labels, const Stage& stage, std::size_t rows, bool losses) {
+    const std::size_t octets = lanes_->octet_count(), size = rows * labels.stride;
+    double* results = aligned(results_, 2 * size);
+    diverged_at_.assign(labels.stride, Octet::never);
+    std::size_t longest = 0;
+    for (std::size_t r = 0; r < rows; ++r) longest = std::max(longest, stage.rows[r].end - stage.rows[r].begin);
+    std::vector<Octet> all;
+    for (std::size_t o = 0; o < octets; ++o)
+        all.push_back({lanes_->octet(o), lanes_->rate_of(o), lanes_->label_of(o), results + o * 8,
+                       losses ? results + size + o * 8 : nullptr, diverged_at_.data() + o * 8});
+    const std::size_t pairs = (octets + 1) / 2;
+    const auto task = [&](std::size_t i) {
+        thread_local std::vector<double> memory;
+        double* room = aligned(memory, 16 * longest + 16);
+        const int count = 2 * i + 1 < octets ? 2 : 1;
+        kernel_->lanes->run(setup_.options, &all[2 * i], count, labels, stage, rows, room);
+    };
+    if (rows * pairs < 64) {  // too little to be worth waking another thread
+        for (std::size_t i = 0; i < pairs; ++i) task(i);
+    } else {
+        workers().run(pairs, task);
+    }
+}
+
+void Learner::learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
+    const Stage stage = make_stage(input);
+    const double before = clock_.t;
+    const std::uint64_t examples = clock_.examples;
+    const std::size_t rows = kernel_->lanes->stage_learn(setup_.options, clock_, lanes_->scale(), input, labels, stage);
+    const std::size_t stride = lanes_->octet_count() * 8, classes = lanes_->class_count();
+    const bool several = setup_.selecting != Selecting::none;
+    const bool scores = setup_.options.loss == LossKind::logistic || setup_.options.loss == LossKind::hinge;
+    run_lanes({labels.y, labels.pace, lanes_->classes(), setup_.options.loss == LossKind::poisson ? 0.0 : -1.0, stride},
+              stage, rows, several);
+    const double *p = aligned(results_, 0), *losses = p + rows * stride;
+    const std::size_t width = learn_width();
+    double t = before;
+    for (std::size_t r = 0; r < rows; ++r, p += stride, losses += stride, predictions += width) {
+        const double h = labels.weight_of(r), y = labels.y[r];
+        if (setup_.selecting == Selecting::sweep) {
+            for (std::size_t j = 0; j < width; ++j) {
+                const std::size_t winner = classes ? Selection::winner(p + j, classes, width) : 0;
+                predictions[j] = classes ? static_cast<double>(winner) : p[j];
+                const bool wrong = classes ? static_cast<double>(winner) != y : scores && (p[j] > 0) != (y > 0);
+                if (wrong) selection_.count_error(j, h);
+            }
+        } else {
+            for (std::size_t head = 0; head < width; ++head)
+                predictions[head] = p[several ? selection_.leader(*lanes_, head) : head];
+        }
+        if (h == 0) continue;
+        t += h;
+        if (several) selection_.observe(*lanes_, losses, h, h / t);
+    }
+    if (rows < input.rows) throw_diverged(row + rows);
+    check_diverged(row);
+    if (setup_.selecting == Selecting::follow && clock_.examples == Selection::next_look(examples))
+        selection_.look(*lanes_, clock_.examples);
+}
+
+// A rate that diverges has lost, and matters no more; unless it was the last one of its head.
+void Learner::check_diverged(std::size_t row) const {
+    for (std::size_t head = 0; head < lanes_->heads(); ++head) {
+        std::size_t running = 0, first = Octet::never;
+        for (std::size_t k = lanes_->begin(head); k < lanes_->begin(head + 1); ++k) {
+            const bool alone = setup_.selecting == Selecting::none;
+            running += alone ? diverged_at_[k] == Octet::never : selection_.scores()[k].loss <= __DBL_MAX__;
+            first = std::min(first, diverged_at_[k]);
+        }
+        if (running == 0) throw_diverged(first == Octet::never ? row : row + first);
+    }
+}
+
+void Learner::predict_lanes(const SparseInput& input, bool extrapolate, double* predictions) {
+    const Stage stage = make_stage(input);
+    kernel_->lanes->stage_predict(setup_.options, clock_, lanes_->scale(), input, extrapolate, stage);
+    const std::size_t stride = lanes_->octet_count() * 8, width = predict_width();
+    run_lanes({nullptr, nullptr, false, 0, stride}, stage, input.rows, false);
+    const std::size_t best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
+    for (std::size_t head = 0; head < width; ++head) {
+        const std::size_t lane =
+            setup_.selecting == Selecting::follow ? selection_.leader(*lanes_, head) : lanes_->begin(head) + best;
+        const double* p = aligned(results_, 0) + lane;
+        for (std::size_t r = 0; r < input.rows; ++r) predictions[r * width + head] = p[r * stride];
+    }
+}
+
+// Of a sweep: the rate whose losses add up to least.
+std::size_t Learner::best_rate() const {
+    const std::size_t rates = lanes_->rates().size();
+    std::vector<double> total(rates, 0.0);
+    for (std::size_t head = 0; head < std::max<std::size_t>(1, lanes_->class_count()); ++head)
+        for (std::size_t j = 0; j < rates; ++j) total[j] += selection_.scores()[lanes_->begin(head) + j].loss;
+    return static_cast<std::size_t>(std::min_element(total.begin(), total.end()) - total.begin());
+}
+
+void Learner::add_classes(std::size_t count) {
+    if (count && (!lanes_ || !lanes_->open())) throw InputError("the classes of this model are settled");
+    for (; count > 0; --count) selection_.add_class(*lanes_);
 }
 
 // ---------------------------------------------------------------------------------------------------- the rest
@@ -478,14 +870,43 @@ void Learner::loss(int which, const double* p, const double* y, const double* ta
     NegativeLabel negative = NegativeLabel::unknown;
     std::vector<double> labels(n);
     for (std::size_t i = 0; i < n; ++i) labels[i] = encode(y[i], i, negative);
-    kernel_->loss(options_, which, p, labels.data(), tau, n, out);
+    kernel_->loss(setup_.options, which, p, labels.data(), tau, n, out);
 }
 
 Snapshot Learner::snapshot() const {
     const std::lock_guard guard(lock_);
-    Snapshot to{clock_, negative_, features_.space(), features_.column_count(), features_.names(), {}, {}, {}, {}};
+    Snapshot to;
+    to.clock = clock_;
+    to.negative = negative_;
+    to.space = features_.space();
+    to.columns = features_.column_count();
+    to.names = features_.names();
+    to.lanes = lanes_ ? lanes_->lanes() : std::vector<Lane>{{0, 0}};
+    to.scores = selection_.scores();
+    to.followed = selection_.followed();
+    to.errors = selection_.errors();
+    to.target = target_;
+    to.products = interactions_.products();
+    for (std::uint32_t feature = 0; feature < centre_.columns().size(); ++feature) {
+        if (centre_.columns()[feature].offset == Offset::unknown) continue;
+        to.centre_features.push_back(feature);
+        to.centre.push_back(centre_.columns()[feature]);
+    }
+    const std::size_t slots = features_.slot_count();
+    if (lanes_) {
+        for (std::size_t j = 0; j < std::min(lanes_->capacity(), slots); ++j) {
+            if (lanes_->scale()[j] == 0) continue;
+            to.slots.push_back(static_cast<std::uint32_t>(j));
+            to.scale.push_back(lanes_->scale()[j]);
+            for (std::size_t lane = 0; lane < lanes_->lanes().size(); ++lane) {
+                to.v.push_back(lanes_->v(j, lane));
+                to.H.push_back(lanes_->H(j, lane));
+            }
+        }
+        return to;
+    }
     const auto copy = [&](const auto* from) {
-        for (std::size_t j = 0; j < std::min(capacity_, features_.slot_count()); ++j) {
+        for (std::size_t j = 0; j < std::min(capacity_, slots); ++j) {
             if (from[j].scale == 0) continue;
             to.slots.push_back(static_cast<std::uint32_t>(j));
             to.scale.push_back(from[j].scale);
@@ -493,29 +914,90 @@ Snapshot Learner::snapshot() const {
             to.H.push_back(from[j].H);
         }
     };
-    with_slots(options_, slots_.get(), copy);
+    with_slots(setup_.options, slots_.get(), copy);
     return to;
 }
 
+// Into a fresh learner of the same setup.
 void Learner::restore(const Snapshot& from) {
     const std::lock_guard guard(lock_);
-    if (from.space == Space::columns) features_.use_columns(from.columns);
+    if (from.space == Space::columns) use_columns(from.columns);
     if (from.space == Space::names) {
         features_.use_names();
-        for (const auto& name : from.names) features_.intern(name);
+        for (const auto& name : from.names) feature(name, true);
         if (features_.names().size() != from.names.size()) throw InputError("a feature name occurs twice");
     }
+    restore_products(from);
+    for (std::size_t k = 0; k < from.centre.size(); ++k) {
+        if (from.centre_features[k] > features_.feature_count()) throw InputError("a mean is outside the features");
+        centre_.restore(from.centre_features[k], from.centre[k]);
+    }
+    if (lanes_) restore_lanes(from);
     reserve(features_.slot_count());
-    const auto copy = [&](auto* to) {
-        using Stored = decltype(to->v);
+    const std::size_t lanes = lanes_ ? lanes_->lanes().size() : 1;
+    if (from.v.size() != lanes * from.slots.size() || from.H.size() != from.v.size() ||
+        from.scale.size() != from.slots.size())
+        throw InputError("the model's arrays differ in length");
+    for (const std::uint32_t slot : from.slots)
+        if (slot >= features_.slot_count()) throw InputError("a slot is outside the model's features");
+    if (lanes_) {
         for (std::size_t k = 0; k < from.slots.size(); ++k) {
-            if (from.slots[k] >= features_.slot_count()) throw InputError("a slot is outside the model's features");
-            to[from.slots[k]] = {from.scale[k], static_cast<Stored>(from.v[k]), static_cast<Stored>(from.H[k])};
+            lanes_->scale()[from.slots[k]] = from.scale[k];
+            for (std::size_t lane = 0; lane < lanes; ++lane) {
+                lanes_->v(from.slots[k], lane) = from.v[k * lanes + lane];
+                lanes_->H(from.slots[k], lane) = from.H[k * lanes + lane];
+            }
         }
-    };
-    with_slots(options_, slots_.get(), copy);
+    } else {
+        with_slots(setup_.options, slots_.get(), [&](auto* to) {
+            using Stored = decltype(to->v);
+            for (std::size_t k = 0; k < from.slots.size(); ++k)
+                to[from.slots[k]] = {from.scale[k], static_cast<Stored>(from.v[k]), static_cast<Stored>(from.H[k])};
+        });
+    }
     clock_ = from.clock;
     negative_ = from.negative;
+    target_ = from.target;
+    target_.on = setup_.target;
+}
+
+void Learner::restore_lanes(const Snapshot& from) {
+    const std::size_t heads = from.lanes.empty() ? 0 : from.lanes.back().head + 1;
+    bool sound = heads >= lanes_->heads() && (heads == lanes_->heads() || setup_.open);
+    for (std::size_t k = 0; sound && k < from.lanes.size(); ++k) {
+        const auto [head, rate] = from.lanes[k];
+        const Lane last = k ? from.lanes[k - 1] : Lane{0, 0};
+        const bool follows = k == 0 ? head == 0 : head == last.head ? rate > last.rate : head == last.head + 1;
+        sound = follows && rate < setup_.rates.size();
+    }
+    if (setup_.selecting != Selecting::follow) sound = sound && from.lanes.size() == heads * setup_.rates.size();
+    if (!sound || from.scores.size() != from.lanes.size() || from.followed.size() != heads ||
+        from.errors.size() != selection_.errors().size())
+        throw InputError("lanes that are not the model's");
+    lanes_.emplace(setup_.rates, from.lanes, heads, lanes_->classes(), setup_.open);
+    selection_.restore(from.scores, from.followed, from.errors);
+}
+
+// Slots that are no product's belong to the names, in order.
+void Learner::restore_products(const Snapshot& from) {
+    if (from.products.empty()) return;
+    if (!interactions_.any()) throw InputError("products in a model without interactions");
+    const std::size_t features = features_.feature_count(), slots = 1 + features + from.products.size();
+    std::vector<bool> taken(slots, false);
+    taken[0] = true;
+    for (const auto& product : from.products) {
+        const bool known = product.left - 1 < features && product.right - 1 < features;
+        if (!known || product.slot >= slots || taken[product.slot]) throw InputError("a product that cannot be");
+        taken[product.slot] = true;
+        interactions_.restore(product.left, product.right, product.slot);
+    }
+    std::vector<std::uint32_t> free;
+    for (std::uint32_t slot = 1; slot < slots; ++slot)
+        if (!taken[slot]) free.push_back(slot);
+    if (from.space == Space::columns)
+        for (std::size_t j = 0; j < features; ++j)
+            if (free[j] != j + 1) throw InputError("a product in a column's slot");
+    features_.restore_slots(from.space == Space::names ? free : std::vector<std::uint32_t>{}, from.products.size());
 }
 
 }  // namespace unitless

@@ -9,10 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "centre.hpp"
 #include "errors.hpp"
 #include "features.hpp"
+#include "interactions.hpp"
 #include "kernel.hpp"
+#include "lanes.hpp"
+#include "selection.hpp"
 #include "sparse_rows.hpp"
+#include "target.hpp"
 
 namespace unitless {
 
@@ -28,6 +33,20 @@ struct CompressedRows {
 // How a stream writes its negative class: settled by the first one met.
 enum class NegativeLabel : int { unknown = 0, zero = 1, minus_one = 2 };
 
+// What a learner is made of.
+struct Setup {
+    Options options;
+    std::optional<unsigned> bits = std::nullopt;
+    std::vector<double> rates = {};             // none: the one of the options
+    std::size_t first_rate = 0, last_rate = 0;  // those that run from the beginning
+    Selecting selecting = Selecting::none;
+    std::size_t classes = 0;  // how many there are; 0 and not open: labels are numbers
+    bool open = false;        // classes may join
+    bool target = false, centre = false;
+    Pairs pairs = Pairs::none;
+    std::vector<Interaction> listed = {};
+};
+
 // Everything that a learner knows, for files and merging. Slots that were never other than zero are left out.
 struct Snapshot {
     Clock clock;
@@ -36,37 +55,52 @@ struct Snapshot {
     std::size_t columns = 0;
     std::vector<std::string> names;
     std::vector<std::uint32_t> slots;
-    std::vector<double> scale, v, H;
+    std::vector<double> scale, v, H;  // v and H: [slot][lane]
+    std::vector<Lane> lanes;
+    std::vector<Selection::Scores> scores;
+    std::vector<double> followed, errors;
+    Target target;
+    std::vector<Interactions::Product> products;
+    std::vector<std::uint32_t> centre_features;
+    std::vector<Centre::Column> centre;
 };
 
 class Learner {
   public:
-    Learner(const Options& options, std::optional<unsigned> bits, const Kernel& kernel);
+    Learner(const Setup& setup, const Kernel& kernel);
 
     using Names = std::vector<std::string>;
+
+    // Results have `learn_width` or `predict_width` numbers per row: one, or one per class; a sweep's learning gives
+    // one per rate (with classes, the number of the winning one).
+    std::size_t learn_width() const;
+    std::size_t predict_width() const;
 
     void learn_dense(const DenseInput& input, const Labels& labels, double* predictions);
     void predict_dense(const DenseInput& input, bool extrapolate, double* predictions);
     void learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions);
     void predict_compressed(const CompressedRows& input, bool extrapolate, double* predictions);
-    // Columns by name: slots are filled in here.
+    // Columns by name: their features are filled in here.
     void learn_frame(const Names& names, std::vector<Column>& columns, std::size_t rows, const Labels& labels,
                      double* predictions);
     void predict_frame(const Names& names, std::vector<Column>& columns, std::size_t rows, bool extrapolate,
                        double* predictions);
 
-    // One row of named features. `Resolve(i, grow)` gives the slot of the i-th feature, or none. The caller holds the
+    // One row of named features. `Resolve(i, grow)` gives the number of the i-th feature, or none. The caller holds the
     // lock (see `lock`), has checked that the values are finite, and passes them in any order.
     template <class Resolve>
-    double learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
-                       std::size_t row = 0);
+    void learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
+                     double* predictions, std::size_t new_classes = 0, std::size_t row = 0);
     template <class Resolve>
-    double predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve);
+    void predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve, double* predictions);
 
     // Throws if the labels or weights cannot be learned from. The caller holds the lock.
     void check(const Labels& labels, std::size_t rows) const;
     // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
     void check_sum(std::size_t count, const double* values, std::size_t row) const;
+
+    // A name that was met for the first time, or met again after loading: interactions want to know.
+    std::optional<std::uint32_t> feature(std::string_view name, bool grow);
 
     // Values, slopes or importance-aware changes of the learner's loss.
     void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;
@@ -74,28 +108,36 @@ class Learner {
     Snapshot snapshot() const;
     void restore(const Snapshot& from);
 
-    const Options& options() const { return options_; }
-    Features& features() { return features_; }
-    const Features& features() const { return features_; }
+    const Options& options() const { return setup_.options; }
     std::mutex& lock() const { return lock_; }
     std::size_t bytes() const;
     Clock clock() const;
 
   private:
     struct Encoded;  // labels as the loss wants them
+    enum class Looking { learning, predicting, extrapolating };
 
-    Options options_;
+    Setup setup_;
     Features features_;
+    Interactions interactions_;
     const Kernel* kernel_;
     mutable std::mutex lock_;
     Clock clock_;
     NegativeLabel negative_ = NegativeLabel::unknown;
+    Target target_;
+    Centre centre_;
+
+    // One learner, or several.
     std::unique_ptr<char[], void (*)(void*)> slots_{nullptr, nullptr};
     std::size_t capacity_ = 0;
+    std::optional<Lanes> lanes_;
+    Selection selection_;
 
     // Working memory, kept between calls.
-    std::vector<double> pack_memory_, block_;
-    std::vector<std::uint32_t> pack_indices_;
+    std::vector<double> pack_memory_, block_, wide_, stage_memory_, results_;
+    std::vector<std::uint32_t> pack_indices_, stage_slots_, wide_features_;
+    std::vector<StagedRow> staged_;
+    std::vector<std::size_t> diverged_at_;
     Slot64 bias_{};
     SparseRows rows_;
 
@@ -105,76 +147,117 @@ class Learner {
     void load(const Pack& pack, std::size_t features) const;
     void store(const Pack& pack, std::size_t features);
 
-    double encode(double y, std::size_t row, NegativeLabel& negative) const;
+    double encode(double y, std::size_t row, NegativeLabel& negative, std::size_t new_classes = 0) const;
     Encoded encode(const Labels& labels, std::size_t rows) const;
+    void add_offset(double* predictions, std::size_t count) const;
     void check_columns(std::size_t count) const;
     void check_named() const;
+    void check_listed(const Names* names, std::size_t columns) const;
     void check_finite(const DenseInput& input, const Names* names);
     void check(const CompressedRows& input);
+    void check_products(double largest) const;
+    void use_columns(std::size_t count);
 
     bool mirrors(const DenseInput& input) const;
     void learn_columns(const DenseInput& input, const Names* names, const Labels& labels, double* predictions);
     void predict_columns(const DenseInput& input, const Names* names, bool extrapolate, double* predictions);
-    void add_row(const CompressedRows& input, std::size_t row);
-    void add_row(const DenseInput& input, std::size_t row);
-    void end_row(std::size_t row);
+    void widen(const CompressedRows& input, std::size_t first, std::size_t rows);
+    void widen(const DenseInput& input, std::size_t first, std::size_t rows);
+    void add_row(const CompressedRows& input, std::size_t row, std::size_t at, Looking looking, double weight);
+    void add_row(const DenseInput& input, std::size_t row, std::size_t at, Looking looking, double weight);
+    double centred(std::uint32_t feature, double x, Looking looking, double weight);
+    void centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight);
+    void end_row(std::size_t row, bool grow);
     template <class Input, class Action>
-    void in_batches(const Input& input, Action action);
-    void learn_rows(const Labels& labels, std::size_t first, double* predictions, std::size_t offset = 0);
-    void predict_rows(std::size_t first, bool extrapolate, double* predictions);
+    void in_batches(const Input& input, Looking looking, const double* weight, Action action);
+    template <class Input>
+    void learn_batches(const Input& input, const Labels& labels, double* predictions);
+    void learn_rows(const Labels& labels, double* predictions, std::size_t row);
+    void predict_rows(bool extrapolate, double* predictions);
     template <class Action>
     void all_or_nothing(Action action);
     template <class Action>
-    void learn_all(const Encoded& encoded, Action action);
+    void learn_all(const Encoded& encoded, const Labels& labels, std::size_t rows, double* predictions, Action action);
+
+    void restore_products(const Snapshot& from);
+    void restore_lanes(const Snapshot& from);
+    void check_diverged(std::size_t row) const;
+    std::size_t best_rate() const;
+    Stage make_stage(const SparseInput& input);
+    void run_lanes(const LaneLabels& labels, const Stage& stage, std::size_t rows, bool losses);
+    void learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
+    void predict_lanes(const SparseInput& input, bool extrapolate, double* predictions);
+    void add_classes(std::size_t count);
 };
 
 // Bad input leaves the features as they were.
 template <class Action>
 void Learner::all_or_nothing(Action action) {
     const Features::Mark mark = features_.mark();
+    const std::size_t products = interactions_.mark();
     try {
         action();
     } catch (const DivergedError&) {  // the rows before are learned, and so are their features
         throw;
     } catch (...) {
+        interactions_.rewind(products);
         features_.rewind(mark);
         throw;
     }
 }
 
 template <class Resolve>
-double Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
-                            std::size_t row) {
+void Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
+                          double* predictions, std::size_t new_classes, std::size_t row) {
     NegativeLabel negative = negative_;
-    const double label = encode(y, row, negative);
+    Target target = target_;
+    double label = encode(y, row, negative, new_classes), pace = 1;
+    if (target.on) pace = target.observe(label, weight);
     check_named();
-    if (weight == 0) return predict_named(count, values, false, resolve);
+    const bool grow = weight > 0;
+    const Looking looking = grow ? Looking::learning : Looking::predicting;
+    std::optional<Centre> before;
+    if (centre_.any()) before = centre_;
     all_or_nothing([&] {
-        features_.use_names();
+        if (grow) features_.use_names();
         rows_.clear();
         rows_.begin_row();
-        for (std::size_t i = 0; i < count; ++i) rows_.add(*resolve(i, true), values[i]);
-        end_row(row);
+        for (std::size_t i = 0; i < count; ++i)
+            if (const auto feature = resolve(i, grow))
+                rows_.add(*feature, centred(*feature, values[i], looking, weight));
+        end_row(row, grow);
     });
+    add_classes(new_classes);
     reserve(features_.slot_count());
-    double prediction = 0;
-    learn_rows({&label, &weight}, 0, &prediction, row);
+    try {
+        learn_rows({&label, &weight, &pace}, predictions, row);
+    } catch (const DivergedError&) {
+        if (before) centre_ = std::move(*before);
+        throw;
+    }
+    if (target_.started) {
+        add_offset(predictions, learn_width());
+    } else if (target_.on) {
+        std::fill_n(predictions, learn_width(), 0.0);
+    }
+    if (!grow) return;
     negative_ = negative;
-    return prediction;
+    target_ = target;
 }
 
 template <class Resolve>
-double Learner::predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve) {
+void Learner::predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve,
+                            double* predictions) {
     check_named();
     rows_.clear();
     rows_.begin_row();
+    const Looking looking = extrapolate ? Looking::extrapolating : Looking::predicting;
     for (std::size_t i = 0; i < count; ++i)
-        if (const auto slot = resolve(i, false)) rows_.add(*slot, values[i]);
-    end_row(0);
+        if (const auto feature = resolve(i, false)) rows_.add(*feature, centred(*feature, values[i], looking, 1.0));
+    end_row(0, false);
     reserve(features_.slot_count());
-    double prediction = 0;
-    predict_rows(0, extrapolate, &prediction);
-    return prediction;
+    predict_rows(extrapolate, predictions);
+    add_offset(predictions, predict_width());
 }
 
 }  // namespace unitless

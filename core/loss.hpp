@@ -7,21 +7,44 @@
 //                        It never moves past the label. g is the slope at p, not 0.
 //
 // Forms are chosen so that nothing cancels: a change stays accurate when it is tiny.
+//
+// T is a double, or a Vec8 where eight lanes are learned at once.
 #pragma once
 
+#include <type_traits>
+
 #include "elementary.hpp"
+#include "elementary8.hpp"
 #include "options.hpp"
 #include "vec8.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
+template <class T>
+T number(double x) {
+    if constexpr (std::is_same_v<T, Vec8>) {
+        return Vec8::all(x);
+    } else {
+        return x;
+    }
+}
+
 // L = (p - y)^2, y real. The error shrinks by exp(-2 tau).
 struct Squared {
     explicit Squared(const Options&) {}
-    double value(double p, double y) const { return (p - y) * (p - y); }
-    double slope(double p, double y) const { return 2.0 * (p - y); }
-    double change(double p, double y, double, double tau) const { return (p - y) * expm1(-2.0 * tau); }
+    template <class T>
+    T value(T p, T y) const {
+        return (p - y) * (p - y);
+    }
+    template <class T>
+    T slope(T p, T y) const {
+        return 2.0 * (p - y);
+    }
+    template <class T>
+    T change(T p, T y, T, T tau) const {
+        return (p - y) * expm1(-2.0 * tau);
+    }
 };
 
 // L = log(1 + exp(-y p)), y = -1 or +1. With the margin m = y p, the margin gains delta, where
@@ -42,21 +65,69 @@ struct Logistic {
         return y * (d <= 0.5 ? near(d, b) : far(d, exp(y * p) * s, y * p, tau));
     }
 
+    // Eight lanes: where all steps are short, the series; where some are not, Halley's method for all of those.
+    Vec8 value(const Vec8& p, const Vec8& y) const {
+        const Vec8 m = y * p;
+        return log1p(exp(-absolute(m))) + larger(-m, Vec8::all(0.0));
+    }
+    Vec8 slope(const Vec8& p, const Vec8& y) const { return -y / (1.0 + exp(y * p)); }
+    UNITLESS_INLINE Vec8 change(const Vec8& p, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
+        const Vec8 s = absolute(slope), b = 1.0 - s, d = s * tau;
+        const Mask8 far = d > 0.0625;
+        const Vec8 short_step = series(d, b);
+        return y * (any(far) ? select(far, long_step(d, s, y * p, tau), short_step) : short_step);
+    }
+
   private:
     // f reverted to a power series in d, cut off after d^10: to rounding up to d = 1/16, where nearly all steps are.
-    // The coefficients depend on b alone, which is known long before d: they cost no time on the way to the update.
     // A column is the polynomial in b that multiplies d^3 ... d^10, a row its coefficients of b^1, b^2, ...
+    static constexpr double table[9][width] = {
+        {-1.0 / 6, -1.0 / 24, -1.0 / 120, -1.0 / 720, -1.0 / 5040, -1.0 / 40320, -1.0 / 362880, -1.0 / 3628800},
+        {1.0 / 2, 5.0 / 12, 5.0 / 24, 7.0 / 90, 17.0 / 720, 41.0 / 6720, 167.0 / 120960, 253.0 / 907200},
+        {0, -5.0 / 8, -7.0 / 8, -49.0 / 72, -137.0 / 360, -65.0 / 384, -1529.0 / 24192, -6193.0 / 302400},
+        {0, 0, 7.0 / 8, 7.0 / 4, 15.0 / 8, 407.0 / 288, 8657.0 / 10368, 1859.0 / 4536},
+        {0, 0, 0, -21.0 / 16, -55.0 / 16, -605.0 / 128, -15587.0 / 3456, -173173.0 / 51840},
+        {0, 0, 0, 0, 33.0 / 16, 429.0 / 64, 13013.0 / 1152, 113113.0 / 8640},
+        {0, 0, 0, 0, 0, -429.0 / 128, -5005.0 / 384, -5005.0 / 192},
+        {0, 0, 0, 0, 0, 0, 715.0 / 128, 2431.0 / 96},
+        {0, 0, 0, 0, 0, 0, 0, -2431.0 / 256}};
+
+    // f in d, as in `series` below, for eight different b.
+    static UNITLESS_INLINE Vec8 series(const Vec8& d, const Vec8& b) {
+        Vec8 total = coefficient(7, b);
+        for (int k = 6; k >= 0; --k) total = coefficient(k, b) + d * total;
+        return d * ((1.0 - d * (0.5 * b)) + (d * d) * total);
+    }
+    static UNITLESS_INLINE Vec8 coefficient(int k, const Vec8& b) {
+        Vec8 horner = Vec8::all(table[k + 1][k]);
+        for (int j = k; j >= 0; --j) horner = table[j][k] + b * horner;
+        return b * horner;
+    }
+    // The better of the two upper bounds (see `far` below), then Halley's method (cubic); where exp(m) is nothing, for
+    // the new margin.
+    static UNITLESS_INLINE Vec8 long_step(const Vec8& d, const Vec8& s, const Vec8& m, const Vec8& tau) {
+        const Vec8 b = exp(m) * s;
+        Vec8 delta = smaller(d, log1p(smaller(tau * exp(-m), Vec8::all(0x1p1000))));
+        for (int i = 0; i < 5; ++i) {
+            const Vec8 grown = expm1(delta), f = (delta - d) + b * (grown - delta);
+            const Vec8 f1 = 1.0 + b * grown, f2 = b + b * grown;
+            delta = delta - f * f1 / (f1 * f1 - 0.5 * (f * f2));
+        }
+        const Mask8 deep = m < -300.0;
+        if (!any(deep)) return delta;
+        double out[width], from[4][width];
+        delta.store(out);
+        d.store(from[0]);
+        b.store(from[1]);
+        m.store(from[2]);
+        tau.store(from[3]);
+        for (int i = 0; i < width; ++i)
+            if (from[2][i] < -300) out[i] = far(from[0][i], from[1][i], from[2][i], from[3][i]);
+        return Vec8::load(out);
+    }
+
+    // The coefficients depend on b alone, which is known long before d: they cost no time on the way to the update.
     static UNITLESS_INLINE double series(double d, double b) {
-        static constexpr double table[9][width] = {
-            {-1.0 / 6, -1.0 / 24, -1.0 / 120, -1.0 / 720, -1.0 / 5040, -1.0 / 40320, -1.0 / 362880, -1.0 / 3628800},
-            {1.0 / 2, 5.0 / 12, 5.0 / 24, 7.0 / 90, 17.0 / 720, 41.0 / 6720, 167.0 / 120960, 253.0 / 907200},
-            {0, -5.0 / 8, -7.0 / 8, -49.0 / 72, -137.0 / 360, -65.0 / 384, -1529.0 / 24192, -6193.0 / 302400},
-            {0, 0, 7.0 / 8, 7.0 / 4, 15.0 / 8, 407.0 / 288, 8657.0 / 10368, 1859.0 / 4536},
-            {0, 0, 0, -21.0 / 16, -55.0 / 16, -605.0 / 128, -15587.0 / 3456, -173173.0 / 51840},
-            {0, 0, 0, 0, 33.0 / 16, 429.0 / 64, 13013.0 / 1152, 113113.0 / 8640},
-            {0, 0, 0, 0, 0, -429.0 / 128, -5005.0 / 384, -5005.0 / 192},
-            {0, 0, 0, 0, 0, 0, 715.0 / 128, 2431.0 / 96},
-            {0, 0, 0, 0, 0, 0, 0, -2431.0 / 256}};
         const Vec8 powers = Vec8::all(b);
         Vec8 horner = Vec8::load(table[8]);
         for (int k = 7; k >= 0; --k) horner = Vec8::load(table[k]) + powers * horner;
@@ -104,20 +175,36 @@ struct Logistic {
 // L = max(0, 1 - y p), y = -1 or +1.
 struct Hinge {
     explicit Hinge(const Options&) {}
-    double value(double p, double y) const { return larger(0.0, 1.0 - y * p); }
-    double slope(double p, double y) const { return y * p < 1.0 ? -y : 0.0; }
-    double change(double p, double y, double, double tau) const { return y * smaller(tau, 1.0 - y * p); }
+    template <class T>
+    T value(T p, T y) const {
+        return larger(number<T>(0.0), 1.0 - y * p);
+    }
+    template <class T>
+    T slope(T p, T y) const {
+        return select(y * p < number<T>(1.0), -y, number<T>(0.0));
+    }
+    template <class T>
+    T change(T p, T y, T, T tau) const {
+        return y * smaller(tau, 1.0 - y * p);
+    }
 };
 
 // L = tau (y - p) below the label, (1 - tau) (p - y) above it: p estimates the tau-quantile.
 struct Quantile {
     double tau;
     explicit Quantile(const Options& options) : tau(options.quantile) {}
-    double value(double p, double y) const { return p < y ? tau * (y - p) : (1.0 - tau) * (p - y); }
-    double slope(double p, double y) const { return p < y ? -tau : p > y ? 1.0 - tau : 0.0; }
-    double change(double p, double y, double slope, double tau) const {
-        const double jump = -slope * tau;
-        return jump > 0 ? smaller(jump, y - p) : larger(jump, y - p);
+    template <class T>
+    T value(T p, T y) const {
+        return select(p < y, tau * (y - p), (1.0 - tau) * (p - y));
+    }
+    template <class T>
+    T slope(T p, T y) const {
+        return select(p < y, number<T>(-tau), select(p > y, number<T>(1.0 - tau), number<T>(0.0)));
+    }
+    template <class T>
+    T change(T p, T y, T slope, T time) const {
+        const T jump = -slope * time;
+        return select(jump > number<T>(0.0), smaller(jump, y - p), larger(jump, y - p));
     }
 };
 
@@ -125,11 +212,18 @@ struct Quantile {
 // q = exp(-p) follows a linear equation, which gives p's change as -log1p(slope (1 - exp(-y tau))/y).
 struct Poisson {
     explicit Poisson(const Options&) {}
-    double value(double p, double y) const { return (exp(p) - y * p) + (y > 0 ? y * log(y) - y : 0.0); }
-    double slope(double p, double y) const { return exp(p) - y; }
-    double change(double p, double y, double slope, double tau) const {
-        const double decay = y > 0 ? -expm1(-y * tau) / y : tau, part = slope * decay;
-        return part > -0.5 ? -log1p(part) : -log(exp(-y * tau) + exp(p) * decay);
+    template <class T>
+    T value(T p, T y) const {
+        return (exp(p) - y * p) + select(y > number<T>(0.0), y * log(y) - y, number<T>(0.0));
+    }
+    template <class T>
+    T slope(T p, T y) const {
+        return exp(p) - y;
+    }
+    template <class T>
+    T change(T p, T y, T slope, T tau) const {
+        const T decay = select(y > number<T>(0.0), -expm1(-y * tau) / y, tau), part = slope * decay;
+        return select(part > number<T>(-0.5), -log1p(part), -log(exp(-y * tau) + exp(p) * decay));
     }
 };
 

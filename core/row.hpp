@@ -72,8 +72,8 @@ class Row {
     explicit Row(const Options& options) : options_(options), loss_(options) {}
 
     // Learn from the z in the pack. Skipped (order "vw", no loss) or diverged: the pack is to be dropped.
-    UNITLESS_INLINE Learned learn(const Pack pack, std::size_t active, bool grown, double y, double h, Clock& clock,
-                                  double& prediction) const {
+    UNITLESS_INLINE Learned learn(const Pack pack, std::size_t active, bool grown, double y, double h, double eta,
+                                  Clock& clock, double& prediction) const {
         // Nothing is written to the clock or the bias until the example is known to be good.
         const double t = clock.t + h;
         Slot64 bias{pack.bias->scale, pack.bias->v, pack.bias->H};
@@ -101,7 +101,7 @@ class Row {
         const double p = prediction, T = clock.T + h, N = clock.N + h * (Rule::spread_squared(t) * sums.zz);
         const double slope = loss_.slope(p, y);
         if (!is_finite(raw) || !is_finite(slope) || !is_finite(t) || !is_finite(N)) return Learned::diverged;
-        if (slope != 0 && N > 0 && !update(pack, active, bias, one.z, sums.zz, p, y, h, slope, t, T / N))
+        if (slope != 0 && N > 0 && !update(pack, active, bias, one.z, sums.zz, p, y, h, eta, slope, t, T / N))
             return Learned::diverged;
         if (absolute(raw) + absolute(slope) + h + sums.zz > suspicious && !all_finite(pack, active, bias))
             return Learned::diverged;
@@ -174,12 +174,12 @@ class Row {
 
     // Steps 2.(d).
     UNITLESS_INLINE bool update(const Pack pack, std::size_t active, Slot64& bias, double bias_z, double zz, double p,
-                                double y, double h, double slope, double t, double t_over_N) const {
+                                double y, double h, double eta, double slope, double t, double t_over_N) const {
         // The prediction is spread * sum v z; a move of v by move * z * rate moves it by move * spread * reach, where
         // reach = sum z^2 rate. Plain: move = -speed * slope. Importance-aware: the prediction's own path, for a time.
         const double spread = Rule::spread(t), damp = Rule::damp(t_over_N);
         if constexpr (Rule::adaptive) {
-            const double square = slope * slope, speed = options_.learning_rate * h * damp;
+            const double square = slope * slope, speed = eta * h * damp;
             if (!is_finite(square * h)) return false;
             const double bias_zz = h * (bias_z * bias_z);
             bias.H += square * bias_zz;
@@ -198,7 +198,6 @@ class Row {
             }
             bias.v += move * (bias_z * bias_rate);
         } else {
-            const double eta = options_.learning_rate;
             const double speed = h * (options_.schedule == Schedule::root ? eta / square_root(t) : eta) * damp;
             double move = -(speed * slope);
             if constexpr (aware) {

@@ -21,7 +21,7 @@ class SparseRows {
 
     void begin_row() {
         begin_ = slots_.size();
-        rising_ = true;
+        rising_ = finite_ = true;
     }
 
     void add(std::uint32_t slot, double value) {
@@ -31,9 +31,36 @@ class SparseRows {
         values_.push_back(value);
     }
 
+    // Many at once; slots rise.
+    void add_rising(const std::uint32_t* slots, const double* values, std::size_t count) {
+        std::size_t at = slots_.size();
+        slots_.resize(at + count);
+        values_.resize(at + count);
+        for (std::size_t k = 0; k < count; ++k) {
+            slots_[at] = slots[k];
+            values_[at] = values[k];
+            at += values[k] != 0;
+        }
+        slots_.resize(at);
+        values_.resize(at);
+    }
+
+    // The features of the row that is being built, in order; it is then empty, to be built anew.
+    void take_row(std::vector<std::uint32_t>& slots, std::vector<double>& values) {
+        finite_ = (rising_ || put_in_order()) && finite_;
+        const auto from = static_cast<std::ptrdiff_t>(begin_);
+        slots.assign(slots_.begin() + from, slots_.end());
+        values.assign(values_.begin() + from, values_.end());
+        slots_.resize(begin_);
+        values_.resize(begin_);
+        rising_ = true;
+    }
+    // The row's order is canonical as it is, and no slot occurs twice.
+    void accept_order() { rising_ = true; }
+
     // False if values of one slot added up to something that is not finite.
     bool end_row() {
-        const bool finite = rising_ || put_in_order();
+        const bool finite = (rising_ || put_in_order()) && finite_;
         std::size_t depth[8] = {};
         for (std::size_t k = begin_; k < slots_.size(); ++k) chunks_ = std::max(chunks_, ++depth[(slots_[k] - 1) % 8]);
         row_ends_.push_back(slots_.size());
@@ -41,11 +68,12 @@ class SparseRows {
     }
 
     std::size_t rows() const { return row_ends_.size(); }
+    std::size_t entries() const { return slots_.size(); }
     std::size_t chunks() const { return chunks_; }  // the deepest pack that a row needs
     SparseInput view() const { return {slots_.data(), values_.data(), row_ends_.data(), row_ends_.size()}; }
 
   private:
-    bool rising_ = true;
+    bool rising_ = true, finite_ = true;
     std::size_t begin_ = 0, chunks_ = 1;
     std::vector<std::uint32_t> slots_;
     std::vector<double> values_;

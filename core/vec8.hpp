@@ -77,6 +77,72 @@ UNITLESS_ELEMENTWISE(*)
 UNITLESS_ELEMENTWISE(/)
 #undef UNITLESS_ELEMENTWISE
 
+#define UNITLESS_WITH_NUMBER(op)                                                   \
+    inline Vec8 operator op(const Vec8& a, double b) { return a op Vec8::all(b); } \
+    inline Vec8 operator op(double a, const Vec8& b) { return Vec8::all(a) op b; }
+UNITLESS_WITH_NUMBER(+)
+UNITLESS_WITH_NUMBER(-)
+UNITLESS_WITH_NUMBER(*)
+UNITLESS_WITH_NUMBER(/)
+#undef UNITLESS_WITH_NUMBER
+inline Vec8 operator-(const Vec8& a) { return -1.0 * a; }
+
+// Yes or no for each of the eight. `select(a < b, x, y)` reads the same for a Vec8 and for a double.
+struct Mask8 {
+    Bits part[Vec8::registers];
+    bool any() const {
+#if defined(__AVX512F__)
+        return _mm512_test_epi64_mask((__m512i)part[0], (__m512i)part[0]) != 0;
+#elif defined(__AVX2__)
+        const Bits either = part[0] | part[1];
+        return !_mm256_testz_si256((__m256i)either, (__m256i)either);
+#else
+        const Bits either = (part[0] | part[1]) | (part[2] | part[3]);
+        return (either[0] | either[1]) != 0;
+#endif
+    }
+};
+
+#define UNITLESS_COMPARISON(op)                                                               \
+    inline Mask8 operator op(const Vec8& a, const Vec8& b) {                                  \
+        Mask8 r;                                                                              \
+        for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Bits)(a.part[i] op b.part[i]); \
+        return r;                                                                             \
+    }                                                                                         \
+    inline Mask8 operator op(const Vec8& a, double b) { return a op Vec8::all(b); }
+UNITLESS_COMPARISON(<)
+UNITLESS_COMPARISON(<=)
+UNITLESS_COMPARISON(>)
+UNITLESS_COMPARISON(==)
+#undef UNITLESS_COMPARISON
+inline Mask8 operator&(const Mask8& a, const Mask8& b) {
+    Mask8 r;
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] & b.part[i];
+    return r;
+}
+inline Mask8 operator~(const Mask8& a) {
+    Mask8 r;
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = ~a.part[i];
+    return r;
+}
+inline Vec8 select(const Mask8& mask, const Vec8& a, const Vec8& b) {
+    Vec8 r;
+    for (int i = 0; i < Vec8::registers; ++i)
+        r.part[i] = (Register)((mask.part[i] & (Bits)a.part[i]) | (~mask.part[i] & (Bits)b.part[i]));
+    return r;
+}
+inline Vec8 select(const Mask8& mask, const Vec8& a, double b) { return select(mask, a, Vec8::all(b)); }
+inline Vec8 select(const Mask8& mask, double a, const Vec8& b) { return select(mask, Vec8::all(a), b); }
+inline Vec8 select(const Mask8& mask, double a, double b) { return select(mask, Vec8::all(a), Vec8::all(b)); }
+inline double select(bool mask, double a, double b) { return mask ? a : b; }
+inline bool any(const Mask8& mask) { return mask.any(); }
+
+inline Vec8 absolute(const Vec8& a) {
+    Vec8 r;
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = (Register)((Bits)a.part[i] << 1 >> 1);
+    return r;
+}
+
 // The sum of the eight accumulators, always in the order ((0+4) + (2+6)) + ((1+5) + (3+7)).
 inline double sum(const Vec8& a) {
 #if defined(__AVX512F__)
@@ -122,6 +188,11 @@ UNITLESS_INLINE double inverse_root(double x) {
 inline Vec8 smaller(const Vec8& a, const Vec8& b) {
     Vec8 r;
     for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] < b.part[i] ? a.part[i] : b.part[i];
+    return r;
+}
+inline Vec8 larger(const Vec8& a, const Vec8& b) {
+    Vec8 r;
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] > b.part[i] ? a.part[i] : b.part[i];
     return r;
 }
 

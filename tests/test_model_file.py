@@ -53,7 +53,7 @@ def test_a_forgery_without_changes_is_a_model() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"version": 2},
+        {"version": 1},
         {"version": None},
         {"rule": "adam"},
         {"learning_rate": -1},
@@ -83,10 +83,10 @@ def test_a_forgery_without_changes_is_a_model() -> None:
         {"v": np.full(6, np.inf)},
         {"v": np.ones((6, 1))},
         {"H": -np.ones(6)},
-        {"slot": np.array([0, 1, 2, 3, 4, 99], np.uint32)},
-        {"slot": np.array([0, 1, 1, 3, 4, 5], np.uint32)},
-        {"slot": np.array([0, 2, 1, 3, 4, 5], np.uint32)},
-        {"slot": np.arange(6)},
+        {"slots": np.array([0, 1, 2, 3, 4, 99], np.uint32)},
+        {"slots": np.array([0, 1, 1, 3, 4, 5], np.uint32)},
+        {"slots": np.array([0, 2, 1, 3, 4, 5], np.uint32)},
+        {"slots": np.arange(6)},
         {"precision": "float32"},
         {"bits": 10},
         {"bits": 99},

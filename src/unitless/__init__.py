@@ -6,9 +6,13 @@ predictions = m.learn(X, y)
 """
 
 from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
-from .learner import BIAS, Learner, kernels
+from .learner import Learner
 from .merging import merge
+from .model import BIAS, kernels
 from .model_file import load
+from .one_vs_all import OneVsAll
+from .rates import rate_grid
+from .sweep import Sweep
 from .version import __version__
 
 __all__ = [
@@ -19,9 +23,12 @@ __all__ = [
     "Learner",
     "MergeError",
     "ModelFileError",
+    "OneVsAll",
     "OptionError",
+    "Sweep",
     "__version__",
     "kernels",
     "load",
     "merge",
+    "rate_grid",
 ]

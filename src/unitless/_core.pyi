@@ -22,6 +22,16 @@ class Snapshot(TypedDict):
     scale: NDArray[np.float64]
     v: NDArray[np.float64]
     H: NDArray[np.float64]
+    lane_heads: NDArray[np.uint32]
+    lane_rates: NDArray[np.uint32]
+    scores: NDArray[np.float64]
+    followed: NDArray[np.float64]
+    errors: NDArray[np.float64]
+    target: NDArray[np.float64]
+    products: NDArray[np.uint32]
+    centre_features: NDArray[np.uint32]
+    centre_kinds: NDArray[np.uint32]
+    centre_means: NDArray[np.float64]
 
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
@@ -34,7 +44,12 @@ class Learner:
         *,
         rule: str,
         loss: str,
-        learning_rate: float,
+        rates: list[float],
+        first_rate: int,
+        last_rate: int,
+        selecting: str,
+        classes: int,
+        open: bool,
         importance_aware: bool,
         bias: bool,
         quantile: float,
@@ -42,6 +57,10 @@ class Learner:
         order: str,
         clip: str,
         precision: str,
+        target: bool,
+        centre: bool,
+        pairs: str,
+        listed: list[tuple[list[tuple[str, bool, int]], list[tuple[str, bool, int]]]],
         bits: int | None,
         kernel: str,
     ) -> None: ...
@@ -51,11 +70,19 @@ class Learner:
     def predict_one(self, x: Mapping[str, float], *, extrapolate: bool = False) -> float:
         """The prediction for one mapping of names to numbers; changes nothing."""
 
+    def _learn_one_wide(
+        self, x: Mapping[str, float], y: float, weight: float, new_classes: int = 0
+    ) -> NDArray[np.float64]: ...
+    def _predict_one_wide(self, x: Mapping[str, float], extrapolate: bool) -> NDArray[np.float64]: ...
     def _learn_named(
-        self, rows: list[Mapping[str, float]], y: NDArray[np.float64], weight: NDArray[np.float64] | None
+        self,
+        rows: list[Mapping[str, float]],
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        new_classes: int = 0,
     ) -> NDArray[np.float64]: ...
     def _learn_dense(
-        self, x: NDArray[Any], y: NDArray[np.float64], weight: NDArray[np.float64] | None
+        self, x: NDArray[Any], y: NDArray[np.float64], weight: NDArray[np.float64] | None, new_classes: int = 0
     ) -> NDArray[np.float64]: ...
     def _predict_dense(self, x: NDArray[Any], extrapolate: bool) -> NDArray[np.float64]: ...
     def _learn_compressed(
@@ -66,6 +93,7 @@ class Learner:
         columns: int,
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
+        new_classes: int = 0,
     ) -> NDArray[np.float64]: ...
     def _predict_compressed(
         self,
@@ -81,6 +109,7 @@ class Learner:
         columns: list[NDArray[Any]],
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
+        new_classes: int = 0,
     ) -> NDArray[np.float64]: ...
     def _predict_frame(
         self, names: list[str], columns: list[NDArray[Any]], rows: int, extrapolate: bool

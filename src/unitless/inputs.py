@@ -83,7 +83,7 @@ def read(X: Any) -> Input:
         raise InputError("X is one mapping; use learn_one or predict_one, or give a list of mappings")
     if isinstance(X, Sequence) and not isinstance(X, str) and all(isinstance(row, Mapping) for row in X):
         return NamedRows(X)
-    array = _array(X, "X")
+    array = as_array(X, "X")
     if array.ndim == 0:
         raise InputError(f"X is a {type(X).__name__}; it must be an array, a sparse matrix, a frame or a list of rows")
     return _dense(array)
@@ -91,7 +91,7 @@ def read(X: Any) -> Input:
 
 def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
     """Labels or weights as contiguous float64, one per row."""
-    array = _unmasked(_array(values, name), name)
+    array = _unmasked(as_array(values, name), name)
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions; it must be a list of numbers, one per row")
     if len(array) != rows:
@@ -99,7 +99,7 @@ def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
     return np.ascontiguousarray(_numbers(array, name), dtype=np.float64)
 
 
-def _array(values: Any, what: str) -> NDArray[Any]:
+def as_array(values: Any, what: str) -> NDArray[Any]:
     """Whatever it is (a list, a column of a frame, ...) as a NumPy array."""
     if isinstance(values, np.ndarray):
         return values
@@ -172,7 +172,7 @@ def _frame(names: list[Any], column: Any, rows: int) -> Frame:
         raise InputError(f"the frame has two columns named {double!r}")
     columns = []
     for name, text in zip(names, texts, strict=True):
-        array = _numbers(_array(column(name), f"column {text!r}"), f"column {text!r}")
+        array = _numbers(as_array(column(name), f"column {text!r}"), f"column {text!r}")
         if array.ndim != 1:
             raise InputError(f"column {text!r} holds lists; it must hold numbers")
         columns.append(array)

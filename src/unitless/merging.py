@@ -8,25 +8,37 @@ fresh learner is its neutral element.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 import numpy as np
 
 from . import _core
+from .classes import Label
 from .errors import MergeError
 from .inputs import Float64
 from .learner import Learner
+from .model import Model
+from .one_vs_all import OneVsAll
+from .options import Options
+from .sweep import Sweep
+
+M = TypeVar("M", bound=Model)
 
 
-def merge(learners: Iterable[Learner], *, bounded: bool = False, base: Learner | None = None) -> Learner:
+def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None) -> M:
     """One model from several that learned from different parts of the data.
 
     Weights are averaged, each weight counting by its accumulated squared gradients G (NG and GD: by the sum of z²);
     G, N and t add up, and the scale is the largest ("snag": the sums of squares add up).
 
+    With `learning_rate="auto"` this is done rate by rate, and the losses add up; for a rate that one of the models has
+    dropped, the nearest one that it still runs stands in. Classes that one of the models has not met are there in the
+    state in which they would have joined. Means of centred columns and the target's offset become those of all data,
+    each model's bias taking up the difference.
+
     Args:
-        learners: models with the same options and the same kind of features.
+        learners: models of one kind, with the same options and the same kind of features.
         bounded: average the dimensionless v = w·s instead of w, as if all updates had used the common scale. Keeps
             |prediction| within the largest bound of the parts; on evenly drawn shards the default is more accurate.
         base: the model that all of `learners` were continued from, as in rounds of distributed training: then only
@@ -46,49 +58,218 @@ def merge(learners: Iterable[Learner], *, bounded: bool = False, base: Learner |
     models = list(learners)
     if not models:
         raise MergeError("there is nothing to merge")
-    for model in (*models, *([base] if base is not None else [])):
-        if not isinstance(model, Learner):
+    everyone = [*models, *([base] if base is not None else [])]
+    for model in everyone:
+        if not isinstance(model, Model):
             raise MergeError(f"only learners can be merged, not {model!r}")
-    first = models[0]
-    for other in (*models[1:], *([base] if base else [])):
-        _check_alike(first, other)
-    states = [model._snapshot() for model in models]
-    base_state = base._snapshot() if base is not None else None
-    if base_state is not None and any(state["examples"] < base_state["examples"] for state in states):
+        _check_alike(models[0], model)
+    states = {id(model): model._snapshot() for model in everyone}
+    if base is not None and any(states[id(m)]["examples"] < states[id(base)]["examples"] for m in models):
         raise MergeError("a model has seen less than the base: it cannot have been continued from it")
-    layout = _Layout.of([*([base_state] if base_state else []), *states])
-    merged = Learner(**first.options.asdict())
-    parts = [layout.spread(state) for state in states]
-    start = layout.spread(base_state) if base_state is not None else None
-    merged._restore(layout.snapshot(_combine(first.options.rule, parts, start, bounded), states, base_state))
+    labels = _all_labels(everyone)
+    layout = _Layout.of([states[id(model)] for model in everyone])
+    lanes = _Lanes.of([_lanes_by_label(model, states[id(model)], labels) for model in everyone])
+    parts = {id(model): _Part.of(model, states[id(model)], layout, lanes, labels) for model in everyone}
+    options = models[0].options
+    means, target = _common_offsets(
+        [parts[id(m)] for m in models], parts[id(base)] if base is not None else None, options
+    )
+    shifted = {key: part.shifted(means, target, options, layout) for key, part in parts.items()}
+    start = shifted[id(base)] if base is not None else None
+    merged_part = _combine(options, [shifted[id(m)] for m in models], start, bounded)
+    merged = _fresh(models[0], labels)
+    merged._restore(layout.snapshot(merged_part, lanes, list(states.values())))
     return merged
 
 
-def _check_alike(a: Learner, b: Learner) -> None:
+def _fresh(model: M, labels: list[Label] | None) -> M:
+    options: dict[str, Any] = model.options.asdict()
+    if isinstance(model, OneVsAll):
+        fresh = OneVsAll(None if model._classes.open else labels, **options)
+        if model._classes.open:
+            fresh._classes.accept(labels or [])
+        return fresh  # type: ignore[return-value]
+    if isinstance(model, Sweep):
+        del options["learning_rate"]
+        return Sweep(model._rates, classes=labels, **options)  # type: ignore[return-value]
+    return Learner(**options)  # type: ignore[return-value]
+
+
+def _check_alike(a: Model, b: Model) -> None:
+    if type(a) is not type(b):
+        raise MergeError(f"the models are of different kinds: {type(a).__name__} and {type(b).__name__}")
     for name, value in a.options.asdict().items():
         other = b.options.asdict()[name]
         if value != other:
             raise MergeError(f"the models differ in {name}: {value!r} and {other!r}")
+    if isinstance(a, Sweep) and isinstance(b, Sweep) and a._rates != b._rates:
+        raise MergeError("the sweeps differ in their rates")
+    if isinstance(a, OneVsAll | Sweep) and isinstance(b, OneVsAll | Sweep):
+        settled = a._classes is not None and not a._classes.open
+        if a.classes != b.classes and (settled or (b._classes is not None and not b._classes.open)):
+            raise MergeError(f"the models differ in their classes: {a.classes} and {b.classes}")
+
+
+def _all_labels(models: list[M]) -> list[Label] | None:
+    """The classes of all models together."""
+    known = [model.classes for model in models if isinstance(model, OneVsAll | Sweep)]
+    if not known or known[0] is None:
+        return None
+    return list(dict.fromkeys(label for labels in known if labels is not None for label in labels))
+
+
+def _lanes_by_label(model: Model, state: _core.Snapshot, labels: list[Label] | None) -> list[dict[int, int]]:
+    """For each head of the merged model: by rate, which lane of this model stands for it."""
+    own = getattr(model, "classes", None)
+    places = {label: c for c, label in enumerate(own)} if own is not None else {}
+    unseen = len(places)  # the head of classes that have not been met
+    heads = [places.get(label, unseen) for label in labels] if labels is not None else [0]
+    if isinstance(model, OneVsAll) and model._classes.open:
+        heads.append(unseen)
+    found: list[dict[int, int]] = [{} for _ in range(int(state["lane_heads"].max(initial=0)) + 1)]
+    for lane, (head, rate) in enumerate(zip(state["lane_heads"].tolist(), state["lane_rates"].tolist(), strict=True)):
+        found[head][rate] = lane
+    return [found[head] for head in heads]
+
+
+@dataclass(frozen=True)
+class _Lanes:
+    """The lanes of the merged model: for each head, every rate that one of the models runs."""
+
+    heads: list[int]
+    rates: list[int]
+
+    @classmethod
+    def of(cls, models: list[list[dict[int, int]]]) -> _Lanes:
+        heads, rates = [], []
+        for head in range(len(models[0])):
+            for rate in sorted(set().union(*(model[head] for model in models))):
+                heads.append(head)
+                rates.append(rate)
+        return cls(heads, rates)
+
+    def source(self, model: list[dict[int, int]]) -> list[int]:
+        """Which lane of a model stands for each: that of the rate itself, or of the nearest that there is."""
+        return [
+            model[head][min(model[head], key=lambda other: (abs(other - rate), other))]
+            for head, rate in zip(self.heads, self.rates, strict=True)
+        ]
 
 
 @dataclass(frozen=True)
 class _Part:
-    """One model's numbers, spread over the features of all."""
+    """One model's numbers, spread over the features and lanes of all."""
 
-    scale: Float64
-    v: Float64
+    scale: Float64  # [slot]
+    v: Float64  # [slot][lane]
     H: Float64
     t: float
+    totals: dict[str, Any]  # T, N and the number of examples
+    scores: Float64  # [lane][6]
+    followed: Float64  # [head]
+    errors: Float64  # [rate]
+    means: Float64  # [feature]: of centred columns
+    masses: Float64  # [feature]: the weight behind each mean
+    target: Float64  # started, centre, weight, sum, square
+    label_range: tuple[float, float]
+
+    @classmethod
+    def of(
+        cls, model: Model, state: _core.Snapshot, layout: _Layout, lanes: _Lanes, labels: list[Label] | None
+    ) -> _Part:
+        by_label = _lanes_by_label(model, state, labels)
+        source = lanes.source(by_label)
+        at = np.searchsorted(layout.slots, layout.place(state))
+        count = len(state["lane_heads"])
+
+        def placed(values: Float64) -> Float64:
+            array = np.zeros((len(layout.slots), *values.shape[1:]))
+            array[at] = values
+            return array
+
+        means, masses = np.zeros(layout.features + 1), np.zeros(layout.features + 1)
+        features = layout.feature_numbers(state)[state["centre_features"].astype(int)]
+        means[features], masses[features] = state["centre_means"].reshape(-1, 2).T
+        scored = len(state["scores"]) > 0
+        heads = [state["lane_heads"][next(iter(found.values()))] for found in by_label]
+        return cls(
+            placed(state["scale"]),
+            placed(state["v"].reshape(-1, count)[:, source]),
+            placed(state["H"].reshape(-1, count)[:, source]),
+            state["t"],
+            {"T": state["T"], "N": state["N"], "examples": state["examples"]},
+            state["scores"].reshape(-1, 6)[source] if scored else np.zeros((0, 6)),
+            state["followed"][heads] if scored else np.zeros(0),
+            state["errors"],
+            means,
+            masses,
+            state["target"],
+            (state["label_min"], state["label_max"]),
+        )
+
+    def shifted(self, means: Float64, target: Float64, options: Options, layout: _Layout) -> _Part:
+        """The same predictions made with other means and another offset of the target: the bias takes them up."""
+        started = bool(self.target[0])
+        offset = float(self.target[1] - target[1]) if started and target[0] else 0.0
+        drift = np.where(self.masses > 0, means - self.means, 0.0)
+        weight, total, square = self.target[2:] if started else np.zeros(3)
+        label_range = (self.label_range[0] + offset, self.label_range[1] + offset)
+        about = np.array([target[0], target[1], weight, total + weight * offset, 0.0])
+        about[4] = square + 2 * offset * total + weight * offset * offset
+        moved = replace(self, target=about, label_range=label_range, means=np.where(self.masses > 0, means, 0.0))
+        if not options.bias or self.scale[0] == 0 or (offset == 0 and not drift.any()):
+            return moved
+        root = np.sqrt(self.t) if options.rule == "snag" else 1.0
+        unit = np.ones_like(self.scale) if options.rule in ("gd", "ag") else self.scale / root
+        w = np.divide(self.v, unit[:, None], out=np.zeros_like(self.v), where=unit[:, None] > 0)
+        w[0] += offset
+        plain = w.copy()
+        for slot, at in layout.position.items():
+            if slot in layout.products:  # (x + a)(y + b) = xy + bx + ay + ab
+                left, right = layout.products[slot]
+                for feature, other in ((left, right), (right, left)):
+                    if feature in layout.position:
+                        w[layout.position[feature]] += plain[at] * drift[other]
+                w[0] += plain[at] * drift[left] * drift[right]
+            elif 0 < slot < len(drift):
+                w[0] += plain[at] * drift[slot]
+        return replace(moved, v=w * unit[:, None])
+
+
+def _common_offsets(parts: list[_Part], base: _Part | None, options: Options) -> tuple[Float64, Float64]:
+    """The means and the target's centre over all data; where all agree, exactly what they agree on."""
+    masses = _added([part.masses for part in parts], base.masses if base else None)
+    sums = _added([part.masses * part.means for part in parts], base.masses * base.means if base else None)
+    highest = np.max([np.where(part.masses > 0, part.means, -np.inf) for part in parts], axis=0)
+    lowest = np.min([np.where(part.masses > 0, part.means, np.inf) for part in parts], axis=0)
+    means = np.divide(sums, masses, out=np.zeros_like(sums), where=masses > 0)
+    means = np.where(highest == lowest, highest, means)
+    started = [part.target for part in parts if part.target[0]]
+    if not options.target or not started:
+        return means, np.zeros(5)
+    weight = sum(target[2] for target in started)
+    centre = sum(target[2] * target[1] + target[3] for target in started) / weight
+    if len({target[1] for target in started}) == 1:
+        centre = started[0][1]
+    return means, np.array([1.0, centre, 0.0, 0.0, 0.0])
+
+
+def _added(values: list[Any], start: Any) -> Any:
+    """What all have added to a common start, and that."""
+    return sum(values) if start is None else start + sum(value - start for value in values)
 
 
 @dataclass(frozen=True)
 class _Layout:
-    """The features of all models together."""
+    """The features of all models together: names, then products."""
 
     columns: int | None
     names: list[str] | None
+    features: int
+    products: dict[int, tuple[int, int]]  # by slot
     slots: np.ndarray[Any, np.dtype[np.uint32]]
-    position: dict[str, int]
+    position: dict[int, int]  # of slots, among `slots`
+    numbers: dict[str, int]
 
     @classmethod
     def of(cls, states: list[_core.Snapshot]) -> _Layout:
@@ -98,83 +279,100 @@ class _Layout:
             raise MergeError(f"the models differ in their number of columns: {sorted(map(str, columns))}")
         if columns and named:
             raise MergeError("some models know their features as columns, others by name")
-        position: dict[str, int] = {}
+        numbers: dict[str, int] = {}
         for names in named:
             for name in names:
-                position.setdefault(name, 1 + len(position))
-        layout = cls(next(iter(columns), None), list(position) if named else None, np.zeros(0, np.uint32), position)
-        slots = [layout._slots(state) for state in states]
-        union = np.unique(np.concatenate(slots)).astype(np.uint32)
-        return cls(layout.columns, layout.names, union, position)
+                numbers.setdefault(name, 1 + len(numbers))
+        count = next(iter(columns), None)
+        features = len(numbers) if named else count or 0
+        layout = cls(count, list(numbers) if named else None, features, {}, np.zeros(0, np.uint32), {}, numbers)
+        pairs: dict[tuple[int, int], None] = {}
+        for state in states:
+            numbering = layout.feature_numbers(state)
+            for left, right, _ in state["products"].reshape(-1, 3).tolist():
+                pairs.setdefault((int(numbering[left]), int(numbering[right])))
+        products = {features + 1 + k: pair for k, pair in enumerate(pairs)}
+        layout = replace(layout, products=products)
+        union = np.unique(np.concatenate([layout.place(state) for state in states])).astype(np.uint32)
+        return replace(layout, slots=union, position={int(slot): k for k, slot in enumerate(union)})
 
-    def _slots(self, state: _core.Snapshot) -> np.ndarray[Any, np.dtype[np.uint32]]:
-        names = state["names"]
-        if names is None:
+    def feature_numbers(self, state: _core.Snapshot) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """What a model's features are numbered here."""
+        if state["names"] is None:
+            return np.arange(self.features + 1)
+        return np.array([0, *(self.numbers[name] for name in state["names"])])
+
+    def place(self, state: _core.Snapshot) -> np.ndarray[Any, np.dtype[np.uint32]]:
+        """Where a model's slots are here."""
+        products = state["products"].reshape(-1, 3).tolist()
+        if state["names"] is None and not products:
             return state["slots"]
-        where = np.array([0, *(self.position[name] for name in names)], dtype=np.uint32)
+        numbering = self.feature_numbers(state)
+        slot_of = {pair: slot for slot, pair in self.products.items()}
+        taken = {slot for _, _, slot in products}
+        where = np.zeros(len(numbering) + len(products), dtype=np.uint32)
+        free = [slot for slot in range(1, len(where)) if slot not in taken]
+        where[free] = numbering[1:]
+        for left, right, slot in products:
+            where[slot] = slot_of[int(numbering[left]), int(numbering[right])]
         return where[state["slots"]]
 
-    def spread(self, state: _core.Snapshot) -> _Part:
-        at = np.searchsorted(self.slots, self._slots(state))
-
-        def placed(values: Float64) -> Float64:
-            array = np.zeros(len(self.slots))
-            array[at] = values
-            return array
-
-        return _Part(placed(state["scale"]), placed(state["v"]), placed(state["H"]), state["t"])
-
-    def snapshot(self, part: _Part, states: list[_core.Snapshot], base: _core.Snapshot | None) -> _core.Snapshot:
-        seen = [state for state in (*states, *([base] if base else [])) if state["examples"]]
-        negatives = {state["negative"] for state in seen} - {0}
+    def snapshot(self, part: _Part, lanes: _Lanes, states: list[_core.Snapshot]) -> _core.Snapshot:
+        """A merged model's state."""
+        negatives = {state["negative"] for state in states if state["examples"]} - {0}
         if len(negatives) > 1:
             raise MergeError("the models' negative labels differ: 0 and -1")
-
-        def total(key: str) -> Any:
-            values = [state[key] for state in states]  # type: ignore[literal-required]
-            start = base[key] if base is not None else 0  # type: ignore[literal-required]
-            return start + sum(value - start for value in values)
-
+        kinds: dict[int, int] = {}
+        for state in states:
+            numbering = self.feature_numbers(state)
+            for feature, kind in zip(state["centre_features"], state["centre_kinds"], strict=True):
+                if kinds.setdefault(int(numbering[feature]), int(kind)) != kind:
+                    raise MergeError("a column is centred in some models and not in others")
+        settled = sorted(kinds)
         return {
-            "t": total("t"),
-            "T": total("T"),
-            "N": total("N"),
-            "examples": total("examples"),
-            "label_min": min(state["label_min"] for state in seen or states),
-            "label_max": max(state["label_max"] for state in seen or states),
+            "t": part.t,
+            "T": part.totals["T"],
+            "N": part.totals["N"],
+            "examples": part.totals["examples"],
+            "label_min": part.label_range[0],
+            "label_max": part.label_range[1],
             "negative": next(iter(negatives), 0),
             "columns": self.columns,
             "names": self.names,
             "slots": self.slots,
             "scale": part.scale,
-            "v": part.v,
-            "H": part.H,
+            "v": part.v.ravel(),
+            "H": part.H.ravel(),
+            "lane_heads": np.array(lanes.heads, np.uint32),
+            "lane_rates": np.array(lanes.rates, np.uint32),
+            "scores": part.scores.ravel(),
+            "followed": part.followed,
+            "errors": part.errors,
+            "target": part.target,
+            "products": np.array([(*pair, slot) for slot, pair in self.products.items()], np.uint32).ravel(),
+            "centre_features": np.array(settled, np.uint32),
+            "centre_kinds": np.array([kinds[feature] for feature in settled], np.uint32),
+            "centre_means": np.column_stack([part.means[settled], part.masses[settled]]).ravel(),
         }
 
 
 def _ratio(a: Float64, b: Float64) -> Float64:
     """a/b, and 0 where b is 0."""
     with np.errstate(over="ignore"):
-        return np.divide(a, b, out=np.zeros_like(a), where=b > 0)
+        return np.divide(a, b, out=np.zeros(np.broadcast(a, b).shape), where=b > 0)
 
 
-def _combine(rule: str, parts: list[_Part], base: _Part | None, bounded: bool) -> _Part:
+def _combine(options: Options, parts: list[_Part], base: _Part | None, bounded: bool) -> _Part:
     """The merged numbers. With rho = scale/common scale, G/(common scale)² is rho²·H."""
+    rule = options.rule
     everyone = [*parts, *([base] if base else [])]
-    largest = np.max([part.scale for part in everyone], axis=0)
-    if rule == "snag":  # sums of squares add up, in units of the largest
-        start = np.zeros_like(largest) if base is None else _ratio(base.scale, largest) ** 2
-        squares = start + sum(_ratio(part.scale, largest) ** 2 - start for part in parts)
-        scale = largest * np.sqrt(
-            np.maximum(squares, np.max([_ratio(p.scale, largest) ** 2 for p in everyone], axis=0))
-        )
-    else:
-        scale = largest
+    t = _added([part.t for part in parts], base.t if base else None)
+    scale = _common_scale(rule, parts, base)
     unscaled = rule in ("gd", "ag")  # their v is w itself, their H is G itself
-    t = sum(part.t - (base.t if base else 0) for part in parts) + (base.t if base else 0)
 
     def rho(part: _Part) -> Float64:
-        return np.where(part.scale > 0, 1.0, 0.0) if unscaled else _ratio(part.scale, scale)
+        ratio = np.where(part.scale > 0, 1.0, 0.0) if unscaled else _ratio(part.scale, scale)
+        return ratio[:, None]
 
     def carried(part: _Part) -> Float64:
         """The part's v in the common scale."""
@@ -183,12 +381,50 @@ def _combine(rule: str, parts: list[_Part], base: _Part | None, bounded: bool) -
         moved = _ratio(part.v, rho(part)) if not unscaled else part.v
         return moved * np.sqrt(part.t / t) if rule == "snag" and t > 0 else moved
 
-    H_base = np.zeros_like(scale) if base is None else base.H * rho(base) ** 2
+    zero = np.zeros_like(parts[0].v)
+    H_base = zero if base is None else base.H * rho(base) ** 2
     gains = [np.maximum(part.H * rho(part) ** 2 - H_base, 0) for part in parts]
-    gained = sum(gains, np.zeros_like(scale))
-    v_base = np.zeros_like(scale) if base is None else carried(base)
-    weighted = np.zeros_like(scale)
+    gained = sum(gains, zero)
+    v_base = zero if base is None else carried(base)
+    weighted = zero.copy()
     for gain, part in zip(gains, parts, strict=True):
-        weighted += np.multiply(gain, carried(part), out=np.zeros_like(scale), where=gain > 0)  # 0 · ∞ is 0 here
+        weighted += np.multiply(gain, carried(part), out=np.zeros_like(zero), where=gain > 0)  # 0 · ∞ is 0 here
     average = _ratio(weighted, gained)
-    return _Part(scale, np.where(gained > 0, average, v_base), H_base + gained, t)
+
+    def added(name: str) -> Any:
+        return _added([getattr(part, name) for part in parts], getattr(base, name) if base else None)
+
+    def total(key: str) -> Any:
+        return _added([part.totals[key] for part in parts], base.totals[key] if base else None)
+
+    masses, target = added("masses"), parts[0].target.copy()
+    target[2:] = _added([part.target[2:] for part in parts], base.target[2:] if base else None)
+    seen = [part for part in everyone if part.totals["examples"]] or everyone
+    means = np.max([np.where(part.masses > 0, part.means, -np.inf) for part in everyone], axis=0)
+    return _Part(
+        scale,
+        np.where(gained > 0, average, v_base),
+        H_base + gained,
+        t,
+        {key: total(key) for key in ("T", "N", "examples")},
+        np.maximum(added("scores"), 0) if len(parts[0].scores) else parts[0].scores,
+        added("followed"),
+        added("errors"),
+        np.where(np.isfinite(means), means, 0.0),
+        masses,
+        target,
+        (min(part.label_range[0] for part in seen), max(part.label_range[1] for part in seen)),
+    )
+
+
+def _common_scale(rule: str, parts: list[_Part], base: _Part | None) -> Float64:
+    """The largest; for "snag" the root of all sums of squares, taken in units of the largest."""
+    everyone = [*parts, *([base] if base else [])]
+    largest = np.max([part.scale for part in everyone], axis=0)
+    if rule != "snag":
+        return np.asarray(largest)
+    squares = _added(
+        [_ratio(part.scale, largest) ** 2 for part in parts], _ratio(base.scale, largest) ** 2 if base else None
+    )
+    least = np.max([_ratio(part.scale, largest) ** 2 for part in everyone], axis=0)
+    return np.asarray(largest * np.sqrt(np.maximum(squares, least)))

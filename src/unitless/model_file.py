@@ -1,14 +1,26 @@
 """Model files: safetensors, versioned, written whole or not at all, trusted in nothing.
 
-A file holds four arrays, one entry per feature that was ever other than zero,
+A file holds arrays with one entry per feature that was ever other than zero,
 
     slot    uint32   where the feature lives: 0 the bias, 1 + column, 1 + position among the names, or hashed
     scale   float64  s ("snag": √Σx²)
-    v       float64  w·s, without the feature's unit (float32 for learners of that precision)
+    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision)
     H       float64  G/s², likewise
 
-and in its header one JSON text under "unitless": the format's version, the options, the stream's totals, the
-features' names or number, and a digest of all the rest.
+and, mostly short or empty,
+
+    lane_heads, lane_rates  uint32   what the lanes of v and H are: heads (classes) and the places of their rates
+    scores           float64  six sums of losses for each lane: loss, recent, gap, square, total_gap, total_square
+    followed         float64  for each head, the loss of the predictions made
+    errors           float64  for each rate of a sweep, the weight of wrong classes
+    target           float64  whether a label was seen, the first one, and sums of weights, labels and their squares
+    products         uint32   left, right (features, from 1) and slot of each product
+    centre_features  uint32   features (from 1) whose offset is settled
+    centre_kinds     uint32   1: centred
+    centre_means     float64  mean and weight of each
+
+and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
+totals, the features' names or number, the classes, and a digest of all the rest.
 """
 
 from __future__ import annotations
@@ -29,17 +41,36 @@ from numpy.typing import NDArray
 
 from . import _core
 from .errors import Error, ModelFileError
-from .learner import Learner, chosen_kernel
+from .learner import Learner
+from .model import Model, chosen_kernel
+from .one_vs_all import OneVsAll
 from .options import Options
+from .sweep import Sweep
 
-VERSION = 1
+VERSION = 2
 _KEY = "unitless"
-_ARRAYS = ("slot", "scale", "v", "H")
+_ARRAYS = {
+    "slots": np.uint32,
+    "scale": np.float64,
+    "v": np.float64,
+    "H": np.float64,
+    "lane_heads": np.uint32,
+    "lane_rates": np.uint32,
+    "scores": np.float64,
+    "followed": np.float64,
+    "errors": np.float64,
+    "target": np.float64,
+    "products": np.uint32,
+    "centre_features": np.uint32,
+    "centre_kinds": np.uint32,
+    "centre_means": np.float64,
+}
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
+_PLAIN = ("columns", "names", "examples", "negative")
 _Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
-def save(learner: Learner, path: str | os.PathLike[str]) -> None:
+def save(model: Model, path: str | os.PathLike[str]) -> None:
     """Write the model: a temporary file beside the target, flushed to the disk, then renamed over it."""
     try:
         target = os.path.realpath(os.fspath(path))  # through a link, not over it
@@ -49,7 +80,7 @@ def save(learner: Learner, path: str | os.PathLike[str]) -> None:
         handle, temporary = tempfile.mkstemp(prefix=".unitless-", dir=folder)
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(to_bytes(learner))
+                file.write(to_bytes(model))
                 file.flush()
                 os.chmod(temporary, _mode(target))
                 os.fsync(file.fileno())
@@ -73,7 +104,7 @@ def _mode(target: str) -> int:
     return 0o666 & ~mask
 
 
-def load(path: str | os.PathLike[str]) -> Learner:
+def load(path: str | os.PathLike[str]) -> Any:
     """The model that was saved there.
 
     >>> import unitless as ul, tempfile, os
@@ -96,23 +127,20 @@ def load(path: str | os.PathLike[str]) -> Learner:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
 
-def to_bytes(learner: Learner) -> bytes:
+def to_bytes(model: Model) -> bytes:
     """The file's content. The same model gives the same bytes."""
-    state = learner._snapshot()
-    stored = np.dtype(learner.options.precision)
-    arrays: _Arrays = {
-        "slot": state["slots"],
-        "scale": state["scale"],
-        "v": state["v"].astype(stored),
-        "H": state["H"].astype(stored),
-    }
+    state = model._snapshot()
+    arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
+    for name in ("v", "H"):
+        arrays[name] = arrays[name].astype(model.options.precision)
     header: dict[str, Any] = {
         "version": VERSION,
-        "options": learner.options.asdict(),
-        "columns": state["columns"],
-        "names": state["names"],
-        "examples": state["examples"],
-        "negative": state["negative"],
+        "kind": type(model).__name__ if type(model) in (OneVsAll, Sweep) else "Learner",
+        "options": model.options.asdict(),
+        "labels": getattr(model, "classes", None),
+        "open": isinstance(model, OneVsAll) and model._classes.open,
+        "rates": [float.hex(rate) for rate in model._rates] if isinstance(model, Sweep) else None,
+        **{key: state[key] for key in _PLAIN},  # type: ignore[literal-required]
         # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
     }
@@ -120,7 +148,7 @@ def to_bytes(learner: Learner) -> bytes:
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
 
-def from_bytes(data: bytes) -> Learner:
+def from_bytes(data: bytes) -> Any:
     """The model in a file's content, or a ModelFileError."""
     chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
@@ -132,22 +160,11 @@ def from_bytes(data: bytes) -> Learner:
         digest = header.pop("digest", None)
         if digest != _digest(header, arrays):
             raise ModelFileError("the file is damaged: its content does not match its digest")
-        learner = Learner(**header["options"])
+        model = _fresh(header)
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
-        _check(header, totals, arrays, learner.options)
-        learner._restore(
-            _core_snapshot(
-                slots=arrays["slot"],
-                scale=arrays["scale"],
-                v=arrays["v"].astype(np.float64),
-                H=arrays["H"].astype(np.float64),
-                columns=header["columns"],
-                names=header["names"],
-                examples=header["examples"],
-                negative=header["negative"],
-                **totals,
-            )
-        )
+        _check(header, totals, arrays, model.options)
+        floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
+        model._restore(_core_snapshot(**{**arrays, **floats}, **{key: header[key] for key in _PLAIN}, **totals))
     except ModelFileError:
         raise
     except (
@@ -161,7 +178,23 @@ def from_bytes(data: bytes) -> Learner:
         Error,
     ) as error:
         raise ModelFileError(f"the file is no valid model: {error}") from None
-    return learner
+    return model
+
+
+def _fresh(header: dict[str, Any]) -> Model:
+    """A model of the file's kind and options that has seen nothing."""
+    options, labels = header["options"], header["labels"]
+    if header["kind"] == "Learner":
+        return Learner(**options)
+    if header["kind"] == "OneVsAll":
+        model = OneVsAll(None if header["open"] else labels, **options)
+        if header["open"]:
+            model._classes.accept(labels)
+        return model
+    if header["kind"] == "Sweep":
+        del (options := dict(options))["learning_rate"]
+        return Sweep(map(float.fromhex, header["rates"]), classes=labels, **options)
+    raise ModelFileError(f"the file is no valid model: it is of an unknown kind, {header['kind']!r}")
 
 
 def _core_snapshot(**fields: Any) -> _core.Snapshot:
@@ -197,14 +230,25 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, op
             raise ModelFileError(f"the file is no valid model: {problem}")
 
     require(set(header["options"]) == set(options.asdict()), "options that are not all of a learner's")
-    slot, scale, v, H = (arrays[name] for name in _ARRAYS)
-    stored = np.dtype(options.precision)
-    require(slot.dtype == np.uint32 and scale.dtype == np.float64, "arrays of the wrong type")
-    require(v.dtype == stored and H.dtype == stored, "arrays of the wrong type")
-    require(all(a.ndim == 1 and len(a) == len(slot) for a in (slot, scale, v, H)), "arrays of different lengths")
+    for name, kind in _ARRAYS.items():
+        stored = np.dtype(options.precision) if name in ("v", "H") else np.dtype(kind)
+        require(arrays[name].dtype == stored and arrays[name].ndim == 1, "arrays of the wrong type")
+    slot, scale, v, H = (arrays[name] for name in ("slots", "scale", "v", "H"))
+    lanes = len(arrays["lane_heads"])
+    require(len(scale) == len(slot), "arrays of different lengths")
+    require(len(v) == len(H) == lanes * len(slot), "arrays of different lengths")
     require(len(slot) < 2 or (np.diff(slot.astype(np.int64)) > 0).all(), "slots out of order")
     require((np.isfinite(scale) & (scale > 0)).all(), "a scale that is not positive")
     require(np.isfinite(v).all() and (np.isfinite(H) & (H >= 0)).all(), "a weight that is not finite")
+    require(not np.isnan(arrays["scores"]).any(), "scores that are not numbers")
+    for name in ("followed", "errors"):
+        require((np.isfinite(arrays[name]) & (arrays[name] >= 0)).all(), "scores that are not numbers")
+    require(len(arrays["target"]) == 5 and np.isfinite(arrays["target"]).all(), "a target that is not finite")
+    means = arrays["centre_means"]
+    require(np.isfinite(means).all() and (means[1::2] >= 0).all(), "a mean that is not finite")
+    require(options.centre or not len(arrays["centre_features"]), "means of columns that are not centred")
+    heads = int(arrays["lane_heads"].max(initial=0)) + 1
+    require(header["labels"] is None or heads == len(header["labels"]) + header["open"], "other classes than it has")
     require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
     require(not any(math.isnan(totals[key]) for key in ("label_min", "label_max")), "a label range that is not a range")
     require(type(header["examples"]) is int and 0 <= header["examples"] < 2**63, "an impossible number of examples")
@@ -218,6 +262,7 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, op
     require(columns is None or names is None, "both columns and names")
     require(options.bits is None or (columns is None and names is None), "names in a hashed model")
     slots = 1 + (2**options.bits if options.bits else columns if columns is not None else len(names or ()))
+    slots += len(arrays["products"]) // 3
     require(not len(slot) or int(slot[-1]) < slots, "a slot outside its features")
 
 

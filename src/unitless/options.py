@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from .errors import OptionError
 
@@ -15,6 +16,11 @@ Schedule = Literal["sqrt", "constant"]
 Order = Literal["paper", "vw"]
 Clip = Literal["labels", "vw"]
 Precision = Literal["float32", "float64"]
+Auto = Literal["auto"]
+
+# One side of an interaction: a feature, the beginning of features' names ("job=*"), or a list of such.
+Side: TypeAlias = str | int | tuple[str | int, ...]
+Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]
 
 MAX_BITS = 30
 
@@ -25,13 +31,16 @@ class Options:
 
     rule: Rule = "nag"
     loss: Loss = "squared"
-    learning_rate: float = 0.5
+    learning_rate: float | Auto = 0.5
     importance_aware: bool = True
     bias: bool = True
     quantile: float = 0.5
     schedule: Schedule | None = None
     order: Order = "paper"
     clip: Clip | None = None
+    target: Auto | None = None
+    centre: bool = False
+    interactions: Interactions | None = None
     bits: int | None = None
     precision: Precision = "float64"
 
@@ -41,30 +50,90 @@ class Options:
         _one_of("order", self.order, get_args(Order))
         _one_of("clip", self.clip, (None, *get_args(Clip)))
         _one_of("schedule", self.schedule, (None, *get_args(Schedule)))
+        _one_of("target", self.target, (None, "auto"))
         _one_of("precision", self.precision, get_args(Precision))
-        for name in ("importance_aware", "bias"):
+        for name in ("importance_aware", "bias", "centre"):
             value = getattr(self, name)
             _one_of(name, bool(value) if type(value).__name__ in ("bool", "bool_") else value, (True, False))
             object.__setattr__(self, name, bool(value))
-        for name in ("learning_rate", "quantile"):  # as a plain float, whatever kind of number it was
-            object.__setattr__(self, name, _number(name, getattr(self, name)))
-        if not 0 < self.learning_rate < math.inf:
-            raise OptionError(f"learning_rate is {self.learning_rate:g}; it must be positive and finite")
+        if not (isinstance(self.learning_rate, str) and self.learning_rate == "auto"):
+            if isinstance(self.learning_rate, str):
+                raise OptionError(f"learning_rate is {self.learning_rate!r}; it must be a number or 'auto'")
+            object.__setattr__(self, "learning_rate", rate(self.learning_rate, "learning_rate"))
+        object.__setattr__(self, "quantile", number("quantile", self.quantile))
+        object.__setattr__(self, "interactions", _interactions(self.interactions))
         if not 0 < self.quantile < 1:
             raise OptionError(f"quantile is {self.quantile!r}; it must lie between 0 and 1")
-        if self.schedule is not None and self.rule not in ("gd", "ng"):
-            raise OptionError(f"schedule is for the rules 'gd' and 'ng'; rule {self.rule!r} adapts its rates by itself")
-        if self.clip == "labels" and self.loss not in ("squared", "quantile"):
-            raise OptionError(f"clip='labels' is for squared and quantile loss; {self.loss} loss predicts a score")
         if self.bits is not None:
             whole = hasattr(self.bits, "__index__") and not isinstance(self.bits, bool)
             if not whole or not 1 <= operator.index(self.bits) <= MAX_BITS:
                 raise OptionError(f"bits is {self.bits!r}; it must be a whole number from 1 to {MAX_BITS}, or None")
             object.__setattr__(self, "bits", operator.index(self.bits))
+        self._check_combinations()
+
+    def _check_combinations(self) -> None:
+        if self.schedule is not None and self.rule not in ("gd", "ng"):
+            raise OptionError(f"schedule is for the rules 'gd' and 'ng'; rule {self.rule!r} adapts its rates by itself")
+        if self.clip == "labels" and self.loss not in ("squared", "quantile"):
+            raise OptionError(f"clip='labels' is for squared and quantile loss; {self.loss} loss predicts a score")
+        if self.target and self.loss not in ("squared", "quantile"):
+            raise OptionError(f"target='auto' is for squared and quantile loss; {self.loss} loss predicts a score")
+        if self.target and self.clip:
+            raise OptionError("target='auto' limits predictions by itself; leave out clip")
+        if self.order == "vw" and (self.target or self.centre):
+            raise OptionError("order='vw' is Vowpal Wabbit's learner; it has neither target='auto' nor centre=True")
+        if self.learning_rate == "auto":
+            self.check_lanes("learning_rate='auto'")
+
+    def check_lanes(self, what: str) -> None:
+        """Some options are for one learner alone."""
+        if self.order == "vw" or self.clip == "vw":
+            raise OptionError(f"{what} runs several learners at once, which order='vw' and clip='vw' cannot")
+        if self.precision == "float32":
+            raise OptionError(f"{what} runs several learners at once, which precision='float32' cannot")
 
     def asdict(self) -> dict[str, Any]:
         """The options as a plain dictionary."""
         return asdict(self)
+
+    def core(self) -> dict[str, Any]:
+        """The options as the core takes them."""
+        kind = {None: "none", 2: "all", "ordered": "ordered"}
+        listed = isinstance(self.interactions, tuple)
+        return {
+            "rule": self.rule,
+            "loss": self.loss,
+            "importance_aware": self.importance_aware,
+            "bias": self.bias,
+            "quantile": self.quantile,
+            "schedule": self.schedule or "sqrt",
+            "order": self.order,
+            "clip": self.clip or "none",
+            "precision": self.precision,
+            "target": self.target is not None,
+            "centre": self.centre,
+            "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
+            "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
+            "bits": self.bits,
+        }
+
+
+def rate(value: object, name: str) -> float:
+    """A learning rate: positive and finite."""
+    result = number(name, value)
+    if not 0 < result < math.inf:
+        raise OptionError(f"{name} is {result:g}; it must be positive and finite")
+    return result
+
+
+def number(name: str, value: object) -> float:
+    """A plain float, whatever kind of number it was."""
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        raise OptionError(f"{name} is {value!r}; it must be a number")
+    try:
+        return float(value)
+    except (OverflowError, TypeError, ValueError):
+        raise OptionError(f"{name} is not a number that a float64 can hold") from None
 
 
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
@@ -73,10 +142,44 @@ def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
         raise OptionError(f"{name} is {value!r}; it must be one of {choices}")
 
 
-def _number(name: str, value: object) -> float:
-    if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise OptionError(f"{name} is {value!r}; it must be a number")
-    try:
-        return float(value)
-    except (OverflowError, TypeError, ValueError):
-        raise OptionError(f"{name} is not a number that a float64 can hold") from None
+def _interactions(value: Any) -> Interactions | None:
+    """In the one form in which they are kept: tuples all the way down."""
+    if value is None or (isinstance(value, str) and value == "ordered"):
+        return value  # type: ignore[return-value]
+    if not isinstance(value, str | bool) and hasattr(value, "__index__") and operator.index(value) == 2:
+        return 2
+    usage = "it must be None, 2, 'ordered', or a list of pairs such as [('age', 'income'), ('job=*', 'city=*')]"
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        raise OptionError(f"interactions is {value!r}; {usage}")
+    pairs = []
+    for pair in value:
+        sides = tuple(pair) if isinstance(pair, Iterable) and not isinstance(pair, str | bytes) else ()
+        if len(sides) != 2:
+            raise OptionError(f"interactions has {pair!r}, which is no pair; {usage}")
+        pairs.append((_side(sides[0]), _side(sides[1])))
+    if not pairs:
+        raise OptionError(f"interactions is empty; {usage}")
+    return tuple(pairs)
+
+
+def _side(value: Any) -> Side:
+    if isinstance(value, str):
+        return value
+    if hasattr(value, "__index__") and not isinstance(value, bool):
+        if operator.index(value) < 0:
+            raise OptionError(f"an interaction names column {value!r}; columns count from 0")
+        return operator.index(value)
+    if isinstance(value, Iterable) and not isinstance(value, bytes | bool):
+        members = tuple(_side(member) for member in value)
+        if members and all(not isinstance(member, tuple) for member in members):
+            return members  # type: ignore[return-value]
+    raise OptionError(f"an interaction names {value!r}; name a feature, a column's number, or a list of such")
+
+
+def _selectors(side: Side) -> list[tuple[str, bool, int]]:
+    """(name, is it only the beginning, column or -1) for each."""
+    members = side if isinstance(side, tuple) else (side,)
+    return [
+        ("", False, member) if isinstance(member, int) else (member.removesuffix("*"), member.endswith("*"), -1)
+        for member in members
+    ]

@@ -77,28 +77,24 @@ struct Data {
 std::vector<double> named(Learner& m, const Data& data) {
     std::vector<std::string> names;
     for (std::size_t j = 0; j < data.columns; ++j) names.push_back("feature " + std::to_string(j));
-    std::vector<double> predictions;
+    std::vector<double> predictions(data.rows * m.learn_width());
     for (std::size_t r = 0; r < data.rows; ++r) {
-        const auto resolve = [&](std::size_t j, bool grow) -> std::optional<std::uint32_t> {
-            return grow ? m.features().intern(names[j]) : m.features().find(names[j]);
-        };
-        predictions.push_back(
-            m.learn_named(data.columns, data.x.data() + r * data.columns, data.y[r], data.weight[r], resolve));
+        const auto resolve = [&](std::size_t j, bool grow) { return m.feature(names[j], grow); };
+        m.learn_named(data.columns, data.x.data() + r * data.columns, data.y[r], data.weight[r], resolve,
+                      predictions.data() + r * m.learn_width());
     }
     return predictions;
 }
 
-void all_ways_agree(const Kernel& kernel, const Options& options, const Data& data) {
-    std::vector<double> a(data.rows), b(data.rows), c(data.rows), d(data.rows);
-    Learner dense(options, std::nullopt, kernel), sparse(options, std::nullopt, kernel);
-    Learner names(options, std::nullopt, kernel), frame(options, std::nullopt, kernel);
+void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) {
+    Learner dense(setup, kernel), sparse(setup, kernel), names(setup, kernel), frame(setup, kernel);
+    const std::size_t size = data.rows * dense.learn_width();
+    std::vector<double> a(size), b(size), c(size), d(size);
     try {
         dense.learn_dense(data.dense(), data.labels(), a.data());
     } catch (const DivergedError&) {
         return;  // plain steps may; the tests in Python look at what is then left
     }
-    sparse.learn_compressed(data.compressed(), data.labels(), b.data());
-    c = named(names, data);
     std::vector<Column> columns;
     std::vector<std::string> texts;
     for (std::size_t j = 0; j < data.columns; ++j) {
@@ -107,25 +103,71 @@ void all_ways_agree(const Kernel& kernel, const Options& options, const Data& da
         texts.push_back(std::to_string(j));
     }
     frame.learn_frame(texts, columns, data.rows, data.labels(), d.data());
-    check(same_bits(a, b), "dense = sparse");
-    check(same_bits(a, c), "dense = named");
     check(same_bits(a, d), "dense = frame");
-
+    if (!setup.centre) {  // sparse features are not centred
+        sparse.learn_compressed(data.compressed(), data.labels(), b.data());
+        c = named(names, data);
+        check(same_bits(a, b), "dense = sparse");
+        check(same_bits(a, c), "dense = named");
+    }
+    a.assign(data.rows * dense.predict_width(), 0.0);
+    b = a;
     for (const bool extrapolate : {false, true}) {
         dense.predict_dense(data.dense(), extrapolate, a.data());
-        sparse.predict_compressed(data.compressed(), extrapolate, b.data());
+        (setup.centre ? dense : sparse).predict_compressed(data.compressed(), extrapolate, b.data());
         check(same_bits(a, b), "dense = sparse when predicting");
     }
-    Learner copy(options, std::nullopt, kernel);
+    Learner copy(setup, kernel);
     copy.restore(dense.snapshot());
     copy.predict_dense(data.dense(), false, a.data());
     dense.predict_dense(data.dense(), false, b.data());
     check(same_bits(a, b), "a restored learner is the same");
 }
 
+// Lanes, classes, interactions, centring, targets.
+void beyond_one_learner(const Kernel& kernel) {
+    const std::vector<double> rates{0.02, 0.1, 0.5, 2.0, 7.0};
+    for (const auto rule : {RuleKind::ng, RuleKind::nag, RuleKind::snag}) {
+        for (const auto loss : {LossKind::squared, LossKind::logistic, LossKind::poisson}) {
+            for (const auto pairs : {Pairs::none, Pairs::all, Pairs::ordered}) {
+                for (const bool centre : {false, true}) {
+                    Setup setup;
+                    setup.options.rule = rule;
+                    setup.options.loss = loss;
+                    setup.rates = rates;
+                    setup.last_rate = 4;
+                    setup.selecting = Selecting::sweep;
+                    setup.pairs = pairs;
+                    setup.centre = centre;
+                    setup.target = loss == LossKind::squared;
+                    all_ways_agree(kernel, setup, Data(40, 6, loss, 3));
+                    setup.selecting = Selecting::follow;
+                    setup.first_rate = 1;
+                    setup.last_rate = 3;
+                    all_ways_agree(kernel, setup, Data(pairs == Pairs::none ? 2600 : 90, 6, loss, 3));
+                    Data classes(60, 5, LossKind::squared, 3);
+                    for (std::size_t r = 0; r < classes.rows; ++r) classes.y[r] = static_cast<double>(r * r % 11);
+                    setup.target = false;
+                    setup.classes = 11;
+                    all_ways_agree(kernel, setup, classes);
+                }
+            }
+        }
+    }
+    Setup open;
+    open.options.loss = LossKind::logistic;
+    open.open = true;
+    Learner growing(open, kernel);
+    Data data(40, 4, LossKind::squared, 2);
+    for (std::size_t r = 0; r < data.rows; ++r) data.y[r] = static_cast<double>(r / 20);
+    std::vector<double> p(80);
+    growing.learn_dense(data.dense(), {data.y.data(), nullptr, nullptr, 2}, p.data());
+    check(growing.predict_width() == 2, "classes join");
+}
+
 void bad_input(const Kernel& kernel) {
     Data data(50, 5, LossKind::squared, 2);
-    Learner m(Options{}, std::nullopt, kernel);
+    Learner m(Setup{}, kernel);
     std::vector<double> p(50);
     m.learn_dense(data.dense(), data.labels(), p.data());
     const Snapshot before = m.snapshot();
@@ -167,12 +209,17 @@ void inverse_roots() {
 
 void hashed(const Kernel& kernel) {
     Data data(80, 40, LossKind::squared, 3);
-    Learner a(Options{}, 4, kernel), b(Options{}, 4, kernel);
-    std::vector<double> p(80), q(80);
-    a.learn_dense(data.dense(), data.labels(), p.data());
-    b.learn_compressed(data.compressed(), data.labels(), q.data());
-    check(same_bits(p, q), "hashed columns, dense = sparse");
-    named(a, data);
+    Setup setup;
+    setup.bits = 4;
+    for (const auto pairs : {Pairs::none, Pairs::all}) {
+        setup.pairs = pairs;
+        Learner a(setup, kernel), b(setup, kernel);
+        std::vector<double> p(80), q(80);
+        a.learn_dense(data.dense(), data.labels(), p.data());
+        b.learn_compressed(data.compressed(), data.labels(), q.data());
+        check(same_bits(p, q), "hashed columns, dense = sparse");
+        named(a, data);
+    }
 }
 
 }  // namespace
@@ -202,14 +249,15 @@ int main() {
                             options.learning_rate = 0.05;
                             options.bias = aware;
                             for (const std::size_t columns : {1, 7, 8, 9, 30})
-                                all_ways_agree(*kernel, options, Data(40, columns, loss, unscaled ? 0 : 100));
+                                all_ways_agree(*kernel, Setup{options}, Data(40, columns, loss, unscaled ? 0 : 100));
                         }
                     }
                 }
             }
         }
-        all_ways_agree(*kernel, Options{}, Data(30, 3, LossKind::squared, 305));
-        all_ways_agree(*kernel, Options{}, Data(3, 3000, LossKind::squared, 10));
+        all_ways_agree(*kernel, Setup{}, Data(30, 3, LossKind::squared, 305));
+        all_ways_agree(*kernel, Setup{}, Data(3, 3000, LossKind::squared, 10));
+        beyond_one_learner(*kernel);
         bad_input(*kernel);
         hashed(*kernel);
     }

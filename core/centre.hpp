@@ -1,0 +1,61 @@
+// Columns without their offset: x becomes x - mean, the mean running and including the current row.
+//
+// Only columns of dense input are centred, and what a column is settles when it is first met. A value that is left out
+// counts as the mean.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace unitless {
+
+enum class Offset : unsigned char { unknown, kept, removed };
+
+class Centre {
+  public:
+    struct Column {
+        double mean = 0, weight = 0;
+        Offset offset = Offset::unknown;
+    };
+
+    bool any() const { return removed_ > 0; }
+    const std::vector<Column>& columns() const { return columns_; }  // by slot
+    bool removed(std::uint32_t slot) const {
+        return slot < columns_.size() && columns_[slot].offset == Offset::removed;
+    }
+
+    void settle(std::uint32_t slot, Offset offset) {
+        if (slot >= columns_.size()) columns_.resize(slot + 1);
+        if (columns_[slot].offset != Offset::unknown) return;
+        columns_[slot].offset = offset;
+        removed_ += offset == Offset::removed;
+    }
+    void restore(std::uint32_t slot, const Column& column) {
+        if (slot >= columns_.size()) columns_.resize(slot + 1);
+        removed_ += column.offset == Offset::removed;
+        columns_[slot] = column;
+    }
+
+    // x - mean, the mean having learned from x with weight h. Written so that nothing cancels but x - mean itself.
+    double observe(std::uint32_t slot, double x, double h) {
+        Column& column = columns_[slot];
+        const double weight = column.weight + h, share = h / weight, distance = x - column.mean;
+        column.weight = weight;
+        column.mean += share * distance;
+        return distance - share * distance;
+    }
+    // The same with weight 1, without learning.
+    double peek(std::uint32_t slot, double x) const {
+        const Column& column = columns_[slot];
+        const double distance = x - column.mean;
+        return distance - distance * (1.0 / (column.weight + 1.0));
+    }
+    // Against the mean as it stands.
+    double linear(std::uint32_t slot, double x) const { return x - columns_[slot].mean; }
+
+  private:
+    std::vector<Column> columns_;
+    std::size_t removed_ = 0;
+};
+
+}  // namespace unitless

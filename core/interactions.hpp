@@ -1,0 +1,150 @@
+// Products of features, made on the fly from the non-zero features of a row.
+//
+// A product is a feature like any other, with a slot, and so a scale, of its own. Products get their slots when they
+// are first met; hashed features' products are hashed. Rows come in with features (the bias left out, numbered from
+// 1), and leave with slots.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "features.hpp"
+#include "sparse_rows.hpp"
+
+namespace unitless {
+
+enum class Pairs { none, all, ordered, listed };
+
+// Which features one side of an interaction means.
+struct Selector {
+    std::string name;          // of a feature, or
+    bool prefix = false;       // the beginning of its name, or
+    std::int64_t column = -1;  // its column's number
+
+    bool matches(std::string_view feature) const {
+        return column < 0 && (prefix ? feature.substr(0, name.size()) == name : feature == name);
+    }
+};
+
+struct Interaction {
+    std::vector<Selector> left, right;
+};
+
+class Interactions {
+  public:
+    struct Product {
+        std::uint32_t left, right, slot;
+    };
+
+    Interactions(Pairs pairs, std::vector<Interaction> listed)
+        : pairs_(pairs), listed_(std::move(listed)), words_((listed_.size() + 63) / 64) {}
+
+    bool any() const { return pairs_ != Pairs::none; }
+    const std::vector<Interaction>& listed() const { return listed_; }
+    const std::vector<Product>& products() const { return products_; }
+    void restore(std::uint32_t left, std::uint32_t right, std::uint32_t slot) { add(left, right, slot); }
+
+    // To go back to when the data turns out to be bad.
+    std::size_t mark() const { return products_.size(); }
+    void rewind(std::size_t mark) {
+        for (; products_.size() > mark; products_.pop_back())
+            slot_of(products_.back().left, products_.back().right) = 0;
+    }
+
+    // Sides of the listed interactions that a feature is on: asked once per feature.
+    void introduce(std::uint32_t feature, std::string_view name, std::int64_t column) {
+        if (pairs_ != Pairs::listed) return;
+        Sides& sides = sides_[feature];
+        sides.resize(2 * words_);
+        const auto on = [&](const std::vector<Selector>& selectors) {
+            for (const auto& selector : selectors)
+                if (column >= 0 ? selector.column == column : selector.matches(name)) return true;
+            return false;
+        };
+        for (std::size_t k = 0; k < listed_.size(); ++k) {
+            const std::uint64_t bit = std::uint64_t{1} << (k % 64);
+            if (on(listed_[k].left)) sides[k / 64] |= bit;
+            if (on(listed_[k].right)) sides[words_ + k / 64] |= bit;
+        }
+    }
+
+    // The row that is being built gets its products; features become slots. `grow`: products may be new.
+    void expand(SparseRows& rows, Features& features, bool grow) {
+        rows.take_row(ids_, values_);
+        row_sides_.clear();
+        if (pairs_ == Pairs::listed)
+            for (const std::uint32_t id : ids_) {
+                const auto found = sides_.find(id);
+                row_sides_.push_back(found == sides_.end() ? nullptr : &found->second);
+            }
+        for (std::size_t i = 0; i < ids_.size(); ++i) rows.add(features.slot_of(ids_[i]), values_[i]);
+        for (std::size_t i = 0; i < ids_.size(); ++i) {
+            for (std::size_t j = pairs_ == Pairs::ordered ? 0 : i; j < ids_.size(); ++j) {
+                if (pairs_ == Pairs::listed && !wanted(i, j)) continue;
+                const double value = values_[i] * values_[j];
+                if (value == 0) continue;
+                if (const std::uint32_t slot = find(ids_[i], ids_[j], features, grow)) rows.add(slot, value);
+            }
+        }
+        if (features.space() != Space::hashed) rows.accept_order();
+    }
+
+  private:
+    using Sides = std::vector<std::uint64_t>;
+    static constexpr std::uint32_t direct_limit = 4096;  // features below this number find their products in a table
+
+    Pairs pairs_;
+    std::vector<Interaction> listed_;
+    std::size_t words_;
+    std::unordered_map<std::uint32_t, Sides> sides_;
+    std::vector<Product> products_;
+    std::vector<std::uint32_t> direct_;
+    std::unordered_map<std::uint64_t, std::uint32_t> far_;
+    std::vector<std::uint32_t> ids_;
+    std::vector<double> values_;
+    std::vector<const Sides*> row_sides_;
+
+    bool wanted(std::size_t i, std::size_t j) const {
+        if (!row_sides_[i] || !row_sides_[j]) return false;
+        const Sides &a = *row_sides_[i], &b = *row_sides_[j];
+        for (std::size_t w = 0; w < words_; ++w)
+            if ((a[w] & b[words_ + w]) | (b[w] & a[words_ + w])) return true;
+        return false;
+    }
+
+    // The slot of the product of two features, 0 if it has none.
+    std::uint32_t find(std::uint32_t left, std::uint32_t right, Features& features, bool grow) {
+        if (features.space() == Space::hashed) {
+            std::uint64_t h = (std::uint64_t{left} << 32 | right) * 0x9e3779b97f4a7c15ULL;
+            h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL;
+            return 1 + (static_cast<std::uint32_t>(h ^ (h >> 29)) & features.mask());
+        }
+        std::uint32_t& slot = slot_of(left, right);
+        if (!slot && grow) {
+            slot = features.allot();
+            products_.push_back({left, right, slot});
+        }
+        return slot;
+    }
+
+    void add(std::uint32_t left, std::uint32_t right, std::uint32_t slot) {
+        slot_of(left, right) = slot;
+        products_.push_back({left, right, slot});
+    }
+
+    // A triangle, [larger][smaller], with two places each for ordered pairs; beyond its limit a hash table.
+    std::uint32_t& slot_of(std::uint32_t left, std::uint32_t right) {
+        const std::uint32_t low = left < right ? left : right, high = left < right ? right : left;
+        if (high > direct_limit) return far_[std::uint64_t{left} << 32 | right];
+        const std::size_t at = (std::size_t{high} * (high - 1) / 2 + (low - 1)) * 2 + (left > right);
+        if (at >= direct_.size()) direct_.resize(std::size_t{high} * (high + 1));
+        return direct_[at];
+    }
+};
+
+}  // namespace unitless

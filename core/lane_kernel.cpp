@@ -1,0 +1,81 @@
+// The lanes' kernel: rows through the scales once, then through each octet of lanes.
+// Compiled once per instruction set, with UNITLESS_ISA naming it.
+
+#include "dispatch.hpp"
+#include "kernel.hpp"
+#include "lane_rows.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+namespace {
+
+std::size_t stage_learn(const Options& options, Clock& clock, double* scale, const SparseInput& input,
+                        const Labels& labels, const Stage& stage) {
+    return with_rule(options.rule, [&](auto rule) {
+        Stager<typename decltype(rule)::type> stager(options, scale, stage);
+        for (std::size_t r = 0; r < input.rows; ++r) {
+            const double h = labels.weight ? labels.weight[r] : 1.0;
+            stage.rows[r].label_min = clock.label_min;
+            stage.rows[r].label_max = clock.label_max;
+            if (h == 0) {
+                stager.predict(input, r, clock, false);
+            } else {
+                if (!stager.learn(input, r, h, clock)) return r;
+                if (options.clip != Clip::none) {
+                    clock.label_min = smaller(clock.label_min, labels.y[r]);
+                    clock.label_max = larger(clock.label_max, labels.y[r]);
+                }
+            }
+        }
+        return input.rows;
+    });
+}
+
+void stage_predict(const Options& options, const Clock& clock, double* scale, const SparseInput& input,
+                   bool extrapolate, const Stage& stage) {
+    with_rule(options.rule, [&](auto rule) {
+        Stager<typename decltype(rule)::type> stager(options, scale, stage);
+        for (std::size_t r = 0; r < input.rows; ++r) {
+            stage.rows[r].label_min = clock.label_min;
+            stage.rows[r].label_max = clock.label_max;
+            stager.predict(input, r, clock, extrapolate);
+        }
+    });
+}
+
+template <class Loss, bool adaptive, bool aware>
+void run_rows(const Options& options, Rescale rescale, const Octet* lanes, int octets, const LaneLabels& labels,
+              const Stage& stage, std::size_t rows, double* memory) {
+    if constexpr (std::is_same_v<Loss, Squared> || std::is_same_v<Loss, Logistic>) {  // others are worth less code
+        if (octets == 2)
+            return LaneRows<Loss, adaptive, aware, 2>(options, rescale, lanes, labels, memory).run(stage, rows);
+    }
+    for (int o = 0; o < octets; ++o)
+        LaneRows<Loss, adaptive, aware, 1>(options, rescale, lanes + o, labels, memory).run(stage, rows);
+}
+
+void run(const Options& options, const Octet* lanes, int octets, const LaneLabels& labels, const Stage& stage,
+         std::size_t rows, double* memory) {
+    bool adaptive = false;
+    Rescale rescale = Rescale::none;
+    with_rule(options.rule, [&](auto rule) {
+        adaptive = decltype(rule)::type::adaptive;
+        rescale = decltype(rule)::type::rescale;
+    });
+    with_loss(options.loss, [&](auto loss) {
+        using Loss = typename decltype(loss)::type;
+        const auto aware = adaptive ? run_rows<Loss, true, true> : run_rows<Loss, false, true>;
+        const auto plain = adaptive ? run_rows<Loss, true, false> : run_rows<Loss, false, false>;
+        (options.importance_aware ? aware : plain)(options, rescale, lanes, octets, labels, stage, rows, memory);
+    });
+}
+
+}  // namespace
+}  // namespace UNITLESS_ISA
+
+#define UNITLESS_JOIN_(a, b) a##b
+#define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
+
+const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {stage_learn, stage_predict, run};
+
+}  // namespace unitless

@@ -1,0 +1,280 @@
+// Eight learners at once: the rows of row.hpp with one lane per learner instead of one per feature.
+//
+// Lanes see the same features, so scales, t and N are computed once per row (`Stage`) and what is left for each lane is
+// its v and H. A block of eight lanes ("octet") keeps them side by side, [slot][v of 8, H of 8], and is independent of
+// all other octets: any number of threads gives the same bits. Sums run over the features in the order of the row, in
+// two accumulators taken in turn.
+#pragma once
+
+#include "kernel.hpp"
+#include "loss.hpp"
+#include "rule.hpp"
+#include "vec8.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+// Steps 2.(a) to (c) of the paper's algorithms, for all lanes: x becomes z, the scales, t and N move on.
+template <class Rule>
+class Stager {
+    using Scale = typename Rule::Scale;
+
+  public:
+    Stager(const Options& options, double* scale, const Stage& to)
+        : one_(options.bias ? 1.0 : 0.0), scale_(scale), to_(to) {}
+
+    // False if a value left the range of numbers: the row is not to be learned.
+    bool learn(const SparseInput& input, std::size_t r, double h, Clock& clock) {
+        StagedRow& row = begin(r);
+        bool grown = false;
+        double zz = 0;
+        const auto take = [&](std::uint32_t slot, const Observed& seen) {
+            to_.slot[at_] = slot;
+            to_.z[at_] = seen.z;
+            to_.rho[at_] = seen.rho;
+            grown |= seen.rho != 1.0;
+            zz += seen.z * seen.z;
+            at_ += seen.z != 0;
+        };
+        const std::size_t first = input.begin(r);
+        const double bias_before = scale_[0];
+        if (one_ != 0) take(0, observe_bias<Scale>(scale_[0], one_, h));
+        for (std::size_t k = first; k < input.end(r); ++k)
+            take(input.slots[k], Scale::observe(remembered(k - first, input.slots[k]), input.values[k], h));
+        const double t = clock.t + h, N = clock.N + h * (Rule::spread_squared(t) * zz);
+        if (!is_finite(t) || !is_finite(N)) {
+            scale_[0] = bias_before;
+            for (std::size_t k = first; k < input.end(r); ++k) scale_[input.slots[k]] = to_.before[k - first];
+            return false;
+        }
+        clock.t = t;
+        clock.T += h;
+        clock.N = N;
+        clock.examples += 1;
+        row.end = at_;
+        row.grown = grown;
+        row.weight = h;
+        row.spread = Rule::spread(t);
+        row.damp = N > 0 ? Rule::damp(clock.T / N) : 0.0;
+        row.root_t = square_root(t);
+        row.zz = zz;
+        return true;
+    }
+
+    // Only looks.
+    void predict(const SparseInput& input, std::size_t r, const Clock& clock, bool extrapolate) {
+        StagedRow& row = begin(r);
+        const auto take = [&](std::uint32_t slot, double x) {
+            const double s = scale_[slot];
+            to_.slot[at_] = slot;
+            to_.z[at_] = extrapolate ? Scale::linear(s, x) : Scale::peek(s, x);
+            at_ += to_.z[at_] != 0;
+        };
+        if (one_ != 0) take(0, one_);
+        for (std::size_t k = input.begin(r); k < input.end(r); ++k) take(input.slots[k], input.values[k]);
+        row.end = at_;
+        row.weight = 0;
+        row.spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
+    }
+
+  private:
+    double one_;
+    double* scale_;
+    Stage to_;
+    std::size_t at_ = 0;
+
+    double& remembered(std::size_t k, std::uint32_t slot) {
+        to_.before[k] = scale_[slot];
+        return scale_[slot];
+    }
+    StagedRow& begin(std::size_t r) {
+        to_.rows[r].begin = at_;
+        return to_.rows[r];
+    }
+};
+
+// `octets` of them side by side, so that one can compute while the other waits for its own results.
+// Of the rule only two things matter here; the rest has been staged.
+template <class Loss, bool adaptive, bool aware, int octets>
+class LaneRows {
+  public:
+    LaneRows(const Options& options, Rescale rescale, const Octet* lanes, const LaneLabels& labels, double* memory)
+        : options_(options), rescale_(rescale), loss_(options), labels_(labels), step_(memory) {
+        for (int o = 0; o < octets; ++o) {
+            lanes_[o] = lanes[o];
+            rate_[o] = Vec8::load(lanes[o].rate);
+            class_[o] = Vec8::load(lanes[o].label);
+        }
+    }
+
+    void run(const Stage& stage, std::size_t rows) {
+        for (std::size_t r = 0; r < rows; ++r) {
+            const StagedRow row = stage.rows[r];
+            if (row.weight > 0) {
+                learn(stage, row, r);
+            } else {
+                predict(stage, row, r);
+            }
+        }
+    }
+
+  private:
+    static constexpr double suspicious = 0x1p500;  // beyond this a lane is stopped: it has diverged
+    const Options& options_;
+    Rescale rescale_;
+    Loss loss_;
+    LaneLabels labels_;
+    double* step_;
+    Octet lanes_[octets];
+    Vec8 rate_[octets], class_[octets];
+
+    double* v(int o, std::uint32_t slot) const { return lanes_[o].state + std::size_t{slot} * octet_doubles; }
+    double* H(int o, std::uint32_t slot) const { return v(o, slot) + width; }
+
+    UNITLESS_INLINE void dot(const Stage& stage, const StagedRow& row, Vec8 (&total)[octets]) const {
+        Vec8 sums[2][octets];
+        for (int o = 0; o < octets; ++o) sums[0][o] = sums[1][o] = Vec8::all(0.0);
+        std::size_t k = row.begin;
+        for (; k + 2 <= row.end; k += 2) {
+            for (int o = 0; o < octets; ++o) {
+                sums[0][o] = sums[0][o] + Vec8::load(v(o, stage.slot[k])) * Vec8::all(stage.z[k]);
+                sums[1][o] = sums[1][o] + Vec8::load(v(o, stage.slot[k + 1])) * Vec8::all(stage.z[k + 1]);
+            }
+        }
+        if (k < row.end)
+            for (int o = 0; o < octets; ++o)
+                sums[0][o] = sums[0][o] + Vec8::load(v(o, stage.slot[k])) * Vec8::all(stage.z[k]);
+        for (int o = 0; o < octets; ++o) total[o] = sums[0][o] + sums[1][o];
+    }
+
+    Vec8 limited(const StagedRow& row, const Vec8& p) const {
+        if (options_.clip == Clip::none || !(row.label_min <= row.label_max)) return p;
+        return smaller(larger(p, Vec8::all(row.label_min)), Vec8::all(row.label_max));
+    }
+
+    UNITLESS_INLINE void predict(const Stage& stage, const StagedRow& row, std::size_t r) const {
+        Vec8 vz[octets];
+        dot(stage, row, vz);
+        for (int o = 0; o < octets; ++o)
+            limited(row, Vec8::all(row.spread) * vz[o]).store(lanes_[o].prediction + r * labels_.stride);
+    }
+
+    // What a new scale does to the state (2.(a).i).
+    void rescale(const Stage& stage, const StagedRow& row) const {
+        if (rescale_ == Rescale::none) return;
+        for (std::size_t k = row.begin; k < row.end; ++k) {
+            const double rho = stage.rho[k];
+            if (rho == 1.0) continue;
+            for (int o = 0; o < octets; ++o) {
+                double *at = v(o, stage.slot[k]), *H = at + width;
+                (Vec8::load(H) * Vec8::all(rho * rho)).store(H);
+                if (rescale_ == Rescale::v_by_rho) (Vec8::load(at) * Vec8::all(rho)).store(at);
+            }
+        }
+    }
+
+    UNITLESS_INLINE void learn(const Stage& stage, const StagedRow& row, std::size_t r) const {
+        if (row.grown) rescale(stage, row);
+        Vec8 vz[octets], p[octets], y[octets], slope[octets], square[octets];
+        Mask8 moving[octets];
+        dot(stage, row, vz);
+        bool any_moving = false;
+        for (int o = 0; o < octets; ++o) {
+            const Vec8 raw = Vec8::all(row.spread) * vz[o], label = Vec8::all(labels_.y[r]);
+            p[o] = limited(row, raw);
+            y[o] = labels_.classes ? select(class_[o] == label, 1.0, labels_.negative) : label;
+            slope[o] = loss_.slope(p[o], y[o]);
+            const Mask8 sound = (absolute(raw) <= suspicious) & (absolute(slope[o]) <= suspicious);
+            p[o].store(lanes_[o].prediction + r * labels_.stride);
+            if (lanes_[o].loss)
+                select(sound, loss_.value(p[o], y[o]), infinity).store(lanes_[o].loss + r * labels_.stride);
+            if (any(~sound)) note_divergence(o, sound, r);
+            moving[o] = sound & ~(slope[o] == 0.0);
+            slope[o] = select(moving[o], slope[o], 0.0);
+            square[o] = slope[o] * slope[o];
+            any_moving |= any(moving[o]);
+        }
+        if (any_moving && row.damp > 0) update(stage, row, r, p, y, slope, square, moving);
+    }
+
+    UNITLESS_RARE void note_divergence(int o, const Mask8& sound, std::size_t r) const {
+        double flags[width];
+        select(sound, 0.0, 1.0).store(flags);
+        for (int i = 0; i < width; ++i)
+            if (flags[i] != 0 && lanes_[o].diverged_at[i] == Octet::never) lanes_[o].diverged_at[i] = r;
+    }
+
+    // Steps 2.(d); see Row::update.
+    UNITLESS_INLINE void update(const Stage& stage, const StagedRow& row, std::size_t r, const Vec8 (&p)[octets],
+                                const Vec8 (&y)[octets], const Vec8 (&slope)[octets], const Vec8 (&square)[octets],
+                                const Mask8 (&moving)[octets]) const {
+        const double h = row.weight, pace = labels_.pace ? labels_.pace[r] : 1.0;
+        Vec8 reach[octets];
+        if constexpr (adaptive) {
+            accumulate(stage, row, square, reach);
+        } else {
+            for (int o = 0; o < octets; ++o) reach[o] = Vec8::all(row.zz);
+        }
+        const bool falling = !adaptive && options_.schedule == Schedule::root;
+        const double common = pace * h * row.damp * (falling ? 1.0 / row.root_t : 1.0);
+        Vec8 move[octets];
+        for (int o = 0; o < octets; ++o) {
+            const Vec8 speed = rate_[o] * common;
+            move[o] = -(speed * slope[o]);
+            if constexpr (aware) {
+                const Vec8 length = row.spread * reach[o];
+                const Mask8 reaching = length > __DBL_MIN__;
+                const Vec8 whole = select(reaching, length, 1.0);
+                const Vec8 change = loss_.change(p[o], y[o], select(moving[o], slope[o], 1.0), speed * whole) / whole;
+                move[o] = select(reaching, change, 0.0);
+            }
+            const Mask8 sound = absolute(move[o]) <= suspicious;
+            if (any(~sound & moving[o])) note_divergence(o, sound, r);
+            move[o] = select(sound & moving[o], move[o], 0.0);
+        }
+        for (std::size_t k = row.begin; k < row.end; ++k) {
+            const std::uint32_t slot = stage.slot[k];
+            for (int o = 0; o < octets; ++o) {
+                double* at = v(o, slot);
+                if constexpr (adaptive) {
+                    const double* step = step_ + ((k - row.begin) * octets + static_cast<unsigned>(o)) * width;
+                    (Vec8::load(at) + move[o] * Vec8::load(step)).store(at);
+                } else {
+                    const double z = stage.z[k];
+                    (Vec8::load(at) + move[o] * Vec8::all(z)).store(at);
+                    const Vec8 evidence = select(moving[o], h * (z * z), 0.0);
+                    (Vec8::load(at + width) + evidence).store(at + width);
+                }
+            }
+        }
+    }
+
+    // H += h (g z)^2; keeps z/sqrt(H); gives sum z^2/sqrt(H).
+    UNITLESS_INLINE void accumulate(const Stage& stage, const StagedRow& row, const Vec8 (&square)[octets],
+                                    Vec8 (&reach)[octets]) const {
+        Vec8 sums[2][octets];
+        for (int o = 0; o < octets; ++o) sums[0][o] = sums[1][o] = Vec8::all(0.0);
+        double* step = step_;
+        const auto one = [&](std::size_t k, Vec8(&sum)[octets]) UNITLESS_INLINE_LAMBDA {
+            const double z = stage.z[k], zz = z * z, weighted = row.weight * zz;
+            for (int o = 0; o < octets; ++o, step += width) {
+                double* at = H(o, stage.slot[k]);
+                const Vec8 now = Vec8::load(at) + square[o] * Vec8::all(weighted);
+                now.store(at);
+                const Vec8 rate = inverse_root(now);
+                (Vec8::all(z) * rate).store(step);
+                sum[o] = sum[o] + Vec8::all(zz) * rate;
+            }
+        };
+        std::size_t k = row.begin;
+        for (; k + 2 <= row.end; k += 2) {
+            one(k, sums[0]);
+            one(k + 1, sums[1]);
+        }
+        if (k < row.end) one(k, sums[0]);
+        for (int o = 0; o < octets; ++o) reach[o] = sums[0][o] + sums[1][o];
+    }
+};
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless

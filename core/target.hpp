@@ -1,0 +1,31 @@
+// The label without its unit and offset: y = c + u, c the first label, and the learning rate multiplied by R, the
+// running size of u. Then y -> a y + b maps predictions the same way.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+
+namespace unitless {
+
+struct Target {
+    bool on = false, started = false;
+    double centre = 0;                       // c
+    double weight = 0, sum = 0, square = 0;  // of the labels: sum h, sum h u, sum h u^2
+
+    // The label of one example becomes u; gives R. Examples without weight are not looked at.
+    double observe(double& y, double h) {
+        if (h > 0 && !started) {
+            started = true;
+            centre = y;
+        }
+        y -= centre;
+        if (h > 0) {
+            weight += h;
+            sum += h * y;
+            square += h * (y * y);
+        }
+        return weight > 0 ? std::sqrt(square / weight) : 0.0;
+    }
+};
+
+}  // namespace unitless

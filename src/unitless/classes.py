@@ -1,0 +1,122 @@
+"""Class labels of any kind, as numbers: 0, 1, 2, ... in the order in which they were named or first met."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from . import inputs
+from .errors import InputError, OptionError
+from .inputs import Float64
+
+Label: TypeAlias = str | int | float | bool
+
+
+class Classes:
+    """The known labels. `open`: new ones may join."""
+
+    def __init__(self, labels: Iterable[Any] | None, *, open: bool) -> None:
+        self.open = open
+        self.labels: list[Label] = []
+        self._number: dict[Label, int] = {}
+        if isinstance(labels, str | bytes) or not (labels is None or isinstance(labels, Iterable)):
+            raise OptionError(f"classes is {labels!r}; it must be a list of labels, or None to meet them on the way")
+        for label in labels or ():
+            plain = _plain(label)
+            if plain is None or plain in self._number:
+                raise OptionError(f"classes has {label!r} {'twice' if plain is not None else 'for a label'}")
+            self._add(plain)
+
+    def _add(self, label: Label) -> None:
+        self._number[label] = len(self.labels)
+        self.labels.append(label)
+
+    def numbers(self, y: Any, rows: int) -> tuple[Float64, list[Label]]:
+        """One number per row, and the labels that are new, for `joining`."""
+        array = inputs.as_array(y, "y")
+        if array.ndim != 1:
+            raise InputError(f"y has {array.ndim} dimensions; it must be a list of classes, one per row")
+        if len(array) != rows:
+            raise InputError(f"y has {len(array)} values, but X has {rows} rows")
+        distinct, places = _distinct(array)
+        new: dict[Label, int] = {}
+        numbers = np.zeros(len(distinct))
+        for i, (label, first) in sorted(enumerate(distinct), key=lambda item: item[1][1]):
+            numbers[i] = self._find(label, first, new)
+        return np.ascontiguousarray(numbers[places], dtype=np.float64), list(new)
+
+    def number(self, y: Any) -> tuple[float, list[Label]]:
+        """The same for one label."""
+        new: dict[Label, int] = {}
+        return float(self._find(y, 0, new)), list(new)
+
+    def _find(self, label: Any, row: int, new: dict[Label, int]) -> int:
+        plain = _plain(label)
+        if plain is None:
+            raise InputError(f"the class at row {row} is {label!r}; classes are text, numbers or booleans")
+        known = self._number.get(plain)
+        if known is not None:
+            return known
+        if not self.open:
+            shown = ", ".join(map(repr, self.labels[:10])) + (", ..." if len(self.labels) > 10 else "")
+            raise InputError(
+                f"the class at row {row} is {label!r}, which is none of {shown}; "
+                "give classes=None to let classes join when they are first met"
+            )
+        return new.setdefault(plain, len(self.labels) + len(new))
+
+    @contextlib.contextmanager
+    def joining(self, new: list[Label]) -> Iterator[None]:
+        """New labels become known, unless the data turns out to be bad."""
+        try:
+            yield
+        except InputError:
+            raise
+        except BaseException:  # divergence: the rows before are learned
+            self.accept(new)
+            raise
+        self.accept(new)
+
+    def accept(self, new: list[Label]) -> None:
+        """New labels become known."""
+        for label in new:
+            self._add(label)
+
+
+def _plain(label: Any) -> Label | None:
+    """As Python's own type, or None if it cannot be a label."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, float) and not math.isfinite(label):
+        return None
+    return label if isinstance(label, str | int | float) else None
+
+
+def _distinct(array: Any) -> tuple[list[tuple[Any, int]], Any]:
+    """Each distinct label with the row where it stands first, and each row's place among them."""
+    if array.dtype.kind in "iu" and len(array):
+        low, high = int(array.min()), int(array.max())
+        if high - low < 65_536:  # a table is faster than sorting
+            places = (array.astype(np.int64) - low).astype(np.int64)
+            first = np.full(high - low + 1, -1, dtype=np.int64)
+            first[places[::-1]] = np.arange(len(array) - 1, -1, -1)
+            used = np.flatnonzero(first >= 0)
+            position = np.zeros(high - low + 1, dtype=np.int64)
+            position[used] = np.arange(len(used))
+            return [(int(u) + low, int(first[u])) for u in used], position[places]
+    number: dict[Any, int] = {}
+    distinct: list[tuple[Any, int]] = []
+    places = np.empty(len(array), dtype=np.int64)
+    for row, label in enumerate(array.tolist()):
+        try:
+            at = number.setdefault(label, len(distinct))
+        except TypeError:
+            raise InputError(f"the class at row {row} is {label!r}; classes are text, numbers or booleans") from None
+        if at == len(distinct):
+            distinct.append((label, row))
+        places[row] = at
+    return distinct, places

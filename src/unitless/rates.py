@@ -1,0 +1,21 @@
+"""Learning rates to choose from."""
+
+from __future__ import annotations
+
+import math
+
+# Ten digits, so that they are the same numbers whatever a machine's exponential rounds to.
+AUTO_RATES = tuple(float(f"{math.exp(0.6 * k):.10g}") for k in range(-12, 10))
+"""What `learning_rate="auto"` chooses from: exp(0.6 k), each 1.8 times the one before."""
+
+AUTO_START = (4, 19)
+"""Those with which it begins: 16 rates from 0.008 (k = -8) to 67 (k = 7)."""
+
+
+def rate_grid(low: int = -23, high: int = 12, step: float = 0.2) -> list[float]:
+    """The rates exp(step·k) for k = low … high; by default the grid of the paper's experiments, from 0.01 to 11.
+
+    >>> [round(rate, 3) for rate in rate_grid(-2, 2)]
+    [0.67, 0.819, 1.0, 1.221, 1.492]
+    """
+    return [math.exp(step * k) for k in range(low, high + 1)]
