@@ -44,6 +44,22 @@ class Centre {
         column.mean += share * distance;
         return distance - share * distance;
     }
+    // A row of columns, in place; those whose offset is kept stay as they are.
+    void observe(const std::uint32_t* slots, double* row, std::size_t count, double h) {
+        double last = 0, share = 1;  // nearly always the same for all columns
+        for (std::size_t j = 0; j < count; ++j) {
+            Column& column = columns_[slots[j]];
+            if (column.offset != Offset::removed) continue;
+            const double weight = column.weight + h, distance = row[j] - column.mean;
+            if (weight != last) {
+                last = weight;
+                share = h / weight;
+            }
+            column.weight = weight;
+            column.mean += share * distance;
+            row[j] = distance - share * distance;
+        }
+    }
     // The same with weight 1, without learning.
     double peek(std::uint32_t slot, double x) const {
         const Column& column = columns_[slot];

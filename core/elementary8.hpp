@@ -61,5 +61,16 @@ UNITLESS_INLINE Vec8 log1p(const Vec8& x) {
     return select(gap == 0.0, x, log(u) * (x / select(gap == 0.0, Vec8::all(1.0), gap)));
 }
 
+// ln(1 + x) for 0 <= x <= 1: 2 artanh(x/(2 + x)).
+UNITLESS_INLINE Vec8 log1p_below_one(const Vec8& x) {
+    const Vec8 s = x / (2.0 + x), q = s * s, q2 = q * q, q4 = q2 * q2;  // q <= 1/9
+    const auto pair = [&](double a, double b) { return a + q * b; };
+    const Vec8 low = (pair(1.0, 1.0 / 3) + q2 * pair(1.0 / 5, 1.0 / 7)) +
+                     q4 * (pair(1.0 / 9, 1.0 / 11) + q2 * pair(1.0 / 13, 1.0 / 15));
+    const Vec8 high = (pair(1.0 / 17, 1.0 / 19) + q2 * pair(1.0 / 21, 1.0 / 23)) +
+                      q4 * (pair(1.0 / 25, 1.0 / 27) + q2 * pair(1.0 / 29, 1.0 / 31));
+    return 2.0 * s * (low + q4 * q4 * high);
+}
+
 }  // namespace UNITLESS_ISA
 }  // namespace unitless

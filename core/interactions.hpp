@@ -83,14 +83,33 @@ class Interactions {
                 row_sides_.push_back(found == sides_.end() ? nullptr : &found->second);
             }
         for (std::size_t i = 0; i < ids_.size(); ++i) rows.add(features.slot_of(ids_[i]), values_[i]);
-        for (std::size_t i = 0; i < ids_.size(); ++i) {
-            for (std::size_t j = pairs_ == Pairs::ordered ? 0 : i; j < ids_.size(); ++j) {
+        const std::size_t n = ids_.size(), room = pairs_ == Pairs::ordered ? n * n : n * (n + 1) / 2;
+        const auto [slots, values] = rows.extend(room);
+        std::size_t at = 0;
+        const auto put = [&](std::uint32_t slot, double value) {
+            slots[at] = slot;
+            values[at] = value;
+            at += slot != 0 && value != 0;
+        };
+        for (std::size_t j = 0; j < n; ++j) {
+            if (pairs_ == Pairs::all && features.space() != Space::hashed && ids_[j] <= direct_limit) {
+                slot_of(ids_[j], ids_[j]);  // so that its row of the triangle is there
+                const std::uint32_t* row = direct_.data() + std::size_t{ids_[j]} * (ids_[j] - 1) / 2 - 1;
+                for (std::size_t i = 0; i <= j; ++i) {
+                    const std::uint32_t slot = row[ids_[i]];
+                    put(slot ? slot : find(ids_[i], ids_[j], features, grow), values_[i] * values_[j]);
+                }
+                continue;
+            }
+            for (std::size_t i = 0; i <= j; ++i) {
                 if (pairs_ == Pairs::listed && !wanted(i, j)) continue;
                 const double value = values_[i] * values_[j];
-                if (value == 0) continue;
-                if (const std::uint32_t slot = find(ids_[i], ids_[j], features, grow)) rows.add(slot, value);
+                put(find(ids_[i], ids_[j], features, grow), value);
+                if (pairs_ == Pairs::ordered && i < j) put(find(ids_[j], ids_[i], features, grow), value);
             }
         }
+        rows.commit(room, at);
+        rows.order_unknown();
         if (features.space() != Space::hashed) rows.accept_order();
     }
 
@@ -125,7 +144,7 @@ class Interactions {
             return 1 + (static_cast<std::uint32_t>(h ^ (h >> 29)) & features.mask());
         }
         std::uint32_t& slot = slot_of(left, right);
-        if (!slot && grow) {
+        if (!slot && grow) [[unlikely]] {
             slot = features.allot();
             products_.push_back({left, right, slot});
         }
@@ -141,7 +160,8 @@ class Interactions {
     std::uint32_t& slot_of(std::uint32_t left, std::uint32_t right) {
         const std::uint32_t low = left < right ? left : right, high = left < right ? right : left;
         if (high > direct_limit) return far_[std::uint64_t{left} << 32 | right];
-        const std::size_t at = (std::size_t{high} * (high - 1) / 2 + (low - 1)) * 2 + (left > right);
+        std::size_t at = std::size_t{high} * (high - 1) / 2 + (low - 1);
+        if (pairs_ == Pairs::ordered) at = 2 * at + (left > right);
         if (at >= direct_.size()) direct_.resize(std::size_t{high} * (high + 1));
         return direct_[at];
     }

@@ -26,25 +26,32 @@ class Stager {
     // False if a value left the range of numbers: the row is not to be learned.
     bool learn(const SparseInput& input, std::size_t r, double h, Clock& clock) {
         StagedRow& row = begin(r);
-        bool grown = false;
-        double zz = 0;
-        const auto take = [&](std::uint32_t slot, const Observed& seen) {
-            to_.slot[at_] = slot;
-            to_.z[at_] = seen.z;
-            to_.rho[at_] = seen.rho;
-            grown |= seen.rho != 1.0;
-            zz += seen.z * seen.z;
-            at_ += seen.z != 0;
-        };
-        const std::size_t first = input.begin(r);
-        const double bias_before = scale_[0];
-        if (one_ != 0) take(0, observe_bias<Scale>(scale_[0], one_, h));
-        for (std::size_t k = first; k < input.end(r); ++k)
-            take(input.slots[k], Scale::observe(remembered(k - first, input.slots[k]), input.values[k], h));
+        grown_ = false;
+        const std::size_t first = input.begin(r), count = input.end(r) - first;
+        const double bias_before = scale_[0], root_h = square_root(h);
+        double one_squared = 0;
+        if (one_ != 0) {
+            const Observed one = observe_bias<Scale>(scale_[0], one_, h);
+            take(0, one.z, one.rho);
+            one_squared = one.z * one.z;
+        }
+        Vec8 squares = Vec8::all(0.0);  // by place in the row
+        std::size_t k = 0;
+        for (; k + width <= count; k += width)
+            squares = squares + eight(input.slots + first + k, input.values + first + k, k, h, root_h);
+        double rest[width] = {};
+        for (std::size_t i = 0; k < count; ++i, ++k) {
+            const std::uint32_t slot = input.slots[first + k];
+            to_.before[k] = scale_[slot];
+            const Observed seen = Scale::observe(scale_[slot], input.values[first + k], h);
+            take(slot, seen.z, seen.rho);
+            rest[i] = seen.z * seen.z;
+        }
+        const double zz = one_squared + sum(squares + Vec8::load(rest));
         const double t = clock.t + h, N = clock.N + h * (Rule::spread_squared(t) * zz);
         if (!is_finite(t) || !is_finite(N)) {
             scale_[0] = bias_before;
-            for (std::size_t k = first; k < input.end(r); ++k) scale_[input.slots[k]] = to_.before[k - first];
+            for (k = 0; k < count; ++k) scale_[input.slots[first + k]] = to_.before[k];
             return false;
         }
         clock.t = t;
@@ -52,7 +59,7 @@ class Stager {
         clock.N = N;
         clock.examples += 1;
         row.end = at_;
-        row.grown = grown;
+        row.grown = grown_;
         row.weight = h;
         row.spread = Rule::spread(t);
         row.damp = N > 0 ? Rule::damp(clock.T / N) : 0.0;
@@ -83,9 +90,69 @@ class Stager {
     Stage to_;
     std::size_t at_ = 0;
 
-    double& remembered(std::size_t k, std::uint32_t slot) {
-        to_.before[k] = scale_[slot];
-        return scale_[slot];
+    bool grown_ = false;
+
+    void take(std::uint32_t slot, double z, double rho) {
+        to_.slot[at_] = slot;
+        to_.z[at_] = z;
+        to_.rho[at_] = rho;
+        grown_ |= rho != 1.0;
+        at_ += z != 0;
+    }
+
+    // Eight features of a row; gives z^2 of each.
+    UNITLESS_INLINE Vec8 eight(const std::uint32_t* slots, const double* values, std::size_t place, double h,
+                               double root_h) {
+        const Vec8 x = Vec8::load(values), s = Vec8::gather(scale_, slots);
+        s.store(to_.before + place);
+        if (!ordinary(x, s, root_h)) return one_by_one(slots, values, h);
+        Vec8 z = x, rho = Vec8::all(1.0);
+        if constexpr (std::is_same_v<Scale, RmsScale>) {  // the same numbers, eight at a time
+            const Vec8 q = x * (1.0 / s) * Vec8::all(root_h), root = square_root(1.0 + q * q);
+            rho = 1.0 / root;
+            z = q * rho * Vec8::all(1.0 / root_h);
+            double now[width];
+            (s * root).store(now);
+            for (std::size_t i = 0; i < width; ++i) scale_[slots[i]] = now[i];
+            grown_ = true;
+        } else if constexpr (!std::is_same_v<Scale, RawScale>) {
+            z = x * (1.0 / s);
+        }
+        z.store(to_.z + at_);
+        rho.store(to_.rho + at_);
+        __builtin_memcpy(to_.slot + at_, slots, width * sizeof(*slots));
+        if (any(z == Vec8::all(0.0))) {  // those are left out
+            std::size_t kept = 0;
+            for (std::size_t i = 0; i < width; ++i) {
+                to_.slot[at_ + kept] = to_.slot[at_ + i];
+                to_.z[at_ + kept] = to_.z[at_ + i];
+                to_.rho[at_ + kept] = to_.rho[at_ + i];
+                kept += to_.z[at_ + i] != 0;
+            }
+            at_ += kept;
+        } else {
+            at_ += width;
+        }
+        return z * z;
+    }
+
+    UNITLESS_RARE Vec8 one_by_one(const std::uint32_t* slots, const double* values, double h) {
+        double zz[width];
+        for (std::size_t i = 0; i < width; ++i) {
+            const Observed seen = Scale::observe(scale_[slots[i]], values[i], h);
+            take(slots[i], seen.z, seen.rho);
+            zz[i] = seen.z * seen.z;
+        }
+        return Vec8::load(zz);
+    }
+
+    // Are all scales ordinary numbers, and no value new to its scale?
+    static bool ordinary(const Vec8& x, const Vec8& s, double root_h) {
+        Vec8 limit = s;
+        if constexpr (std::is_same_v<Scale, RmsScale>)
+            limit = smaller(s * Vec8::all(RmsScale::negligible / (2 + root_h)),
+                            Vec8::all(scale_ceiling / (2 + root_h)));  // so that r stays a number
+        return !any(s < Vec8::all(scale_floor)) && !any(s > Vec8::all(scale_ceiling)) && !any_beyond(x, limit);
     }
     StagedRow& begin(std::size_t r) {
         to_.rows[r].begin = at_;
@@ -183,11 +250,18 @@ class LaneRows {
             const Vec8 raw = Vec8::all(row.spread) * vz[o], label = Vec8::all(labels_.y[r]);
             p[o] = limited(row, raw);
             y[o] = labels_.classes ? select(class_[o] == label, 1.0, labels_.negative) : label;
-            slope[o] = loss_.slope(p[o], y[o]);
+            Vec8 value = Vec8::all(0.0);
+            if constexpr (std::is_same_v<Loss, Logistic>) {  // one exponential serves both
+                const auto evaluated = loss_.evaluate(p[o], y[o]);
+                slope[o] = evaluated.slope;
+                if (lanes_[o].loss) value = evaluated.value();
+            } else {
+                slope[o] = loss_.slope(p[o], y[o]);
+                if (lanes_[o].loss) value = loss_.value(p[o], y[o]);
+            }
             const Mask8 sound = (absolute(raw) <= suspicious) & (absolute(slope[o]) <= suspicious);
             p[o].store(lanes_[o].prediction + r * labels_.stride);
-            if (lanes_[o].loss)
-                select(sound, loss_.value(p[o], y[o]), infinity).store(lanes_[o].loss + r * labels_.stride);
+            if (lanes_[o].loss) select(sound, value, infinity).store(lanes_[o].loss + r * labels_.stride);
             if (any(~sound)) note_divergence(o, sound, r);
             moving[o] = sound & ~(slope[o] == 0.0);
             slope[o] = select(moving[o], slope[o], 0.0);
@@ -225,8 +299,9 @@ class LaneRows {
                 const Vec8 length = row.spread * reach[o];
                 const Mask8 reaching = length > __DBL_MIN__;
                 const Vec8 whole = select(reaching, length, 1.0);
-                const Vec8 change = loss_.change(p[o], y[o], select(moving[o], slope[o], 1.0), speed * whole) / whole;
-                move[o] = select(reaching, change, 0.0);
+                const Vec8 per_whole = 1.0 / whole;  // apart, so that the division does not wait for the change
+                const Vec8 change = loss_.change(p[o], y[o], select(moving[o], slope[o], 1.0), speed * whole);
+                move[o] = select(reaching, change * per_whole, 0.0);
             }
             const Mask8 sound = absolute(move[o]) <= suspicious;
             if (any(~sound & moving[o])) note_divergence(o, sound, r);

@@ -1,5 +1,6 @@
 #include "learner.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +15,7 @@ namespace unitless {
 namespace {
 
 // Rows are learned in batches that stay in the cache.
-constexpr std::size_t rows_per_batch = 256, entries_per_batch = 8192;
+constexpr std::size_t rows_per_batch = 512, entries_per_batch = 16384;
 
 std::string number(double x) {
     char text[32];
@@ -83,20 +84,35 @@ void with_slots(const Options& options, char* slots, Action action) {
     }
 }
 
-// The largest magnitude in a run of numbers; not a number if one of them is not finite.
+// How large the largest magnitude in a run of numbers is, roughly; not a number if one of them is not finite. Only the
+// leading 32 bits are looked at, as integers, which vectorises everywhere.
 template <class T>
 double largest_of(const char* from, std::ptrdiff_t stride, std::size_t count) {
-    if constexpr (!std::is_floating_point_v<T>) return 0;  // never beyond what matters
-    T largest = 0;
-    bool finite = true;
-    for (std::size_t i = 0; i < count; ++i, from += stride) {
-        T x;
-        std::memcpy(&x, from, sizeof(T));
-        const T magnitude = x < 0 ? -x : x;
-        finite &= magnitude <= std::numeric_limits<T>::max();
-        largest = largest < magnitude ? magnitude : largest;
+    if constexpr (!std::is_floating_point_v<T>) {
+        return 0;  // never beyond what matters
+    } else {
+        std::int32_t largest = 0;
+        const auto scan = [&](std::ptrdiff_t step) {
+            for (std::size_t i = 0; i < count; ++i, from += step) {
+                std::int32_t bits;
+                std::memcpy(&bits, from + (sizeof(T) - 4), 4);
+                bits &= 0x7fffffff;
+                largest = largest < bits ? bits : largest;
+            }
+        };
+        if (stride == sizeof(T)) {
+            scan(sizeof(T));
+        } else {
+            scan(stride);
+        }
+        if constexpr (sizeof(T) == 4) {
+            const float x = std::bit_cast<float>(largest);
+            return std::isfinite(x) ? x : std::numeric_limits<double>::quiet_NaN();
+        } else {
+            const double x = std::bit_cast<double>(static_cast<std::int64_t>(largest) << 32);
+            return std::isfinite(x) ? x : std::numeric_limits<double>::quiet_NaN();
+        }
     }
-    return finite ? static_cast<double>(largest) : std::numeric_limits<double>::quiet_NaN();
 }
 
 double largest_of(const DenseInput& input) {
@@ -106,11 +122,15 @@ double largest_of(const DenseInput& input) {
         const Column& column = input.columns[j];
         with_type(column.type, [&](auto x) { take(largest_of<decltype(x)>(column.data, column.stride, input.rows)); });
     }
-    for (std::size_t r = 0; !input.columns && r < input.rows && !std::isnan(largest); ++r)
-        with_type(input.type, [&](auto x) {
-            take(largest_of<decltype(x)>(input.data + static_cast<std::ptrdiff_t>(r) * input.row_stride, sizeof x,
-                                         input.column_count));
-        });
+    if (input.columns) return largest;
+    with_type(input.type, [&](auto x) {
+        using T = decltype(x);
+        if (input.row_stride == static_cast<std::ptrdiff_t>(input.column_count * sizeof(T)))
+            return take(largest_of<T>(input.data, sizeof(T), input.rows * input.column_count));
+        for (std::size_t r = 0; r < input.rows && !std::isnan(largest); ++r)
+            take(largest_of<T>(input.data + static_cast<std::ptrdiff_t>(r) * input.row_stride, sizeof(T),
+                               input.column_count));
+    });
     return largest;
 }
 
@@ -583,8 +603,14 @@ double Learner::centred(std::uint32_t feature, double x, Looking looking, double
     return looking == Looking::learning && weight > 0 ? centre_.observe(feature, x, weight) : centre_.peek(feature, x);
 }
 
+// Can the rows' non-zero numbers be taken as they lie?
+bool Learner::side_by_side(const DenseInput& input) const {
+    return !input.columns && !centre_.any() && features_.space() != Space::hashed;
+}
+
 // Dense rows as doubles, [row][column], columns in the order of their features.
 void Learner::widen(const DenseInput& input, std::size_t first, std::size_t rows) {
+    if (side_by_side(input)) return;
     const std::size_t columns = input.column_count;
     wide_.resize(rows * columns);
     wide_features_.resize(columns);
@@ -622,7 +648,11 @@ void Learner::widen(const CompressedRows& input, std::size_t first, std::size_t 
 void Learner::centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight) {
     if (!centre_.any()) return;
     double* row = wide_.data() + at * columns;
-    for (std::size_t j = 0; j < columns; ++j) row[j] = centred(wide_features_[j], row[j], looking, weight);
+    if (looking == Looking::learning && weight > 0) {
+        centre_.observe(wide_features_.data(), row, columns, weight);
+    } else {
+        for (std::size_t j = 0; j < columns; ++j) row[j] = centred(wide_features_[j], row[j], looking, weight);
+    }
 }
 
 void Learner::add_row(const CompressedRows& input, std::size_t row, std::size_t at, Looking looking, double weight) {
@@ -639,7 +669,12 @@ void Learner::add_row(const CompressedRows& input, std::size_t row, std::size_t 
     }
 }
 
-void Learner::add_row(const DenseInput& input, std::size_t, std::size_t at, Looking looking, double weight) {
+void Learner::add_row(const DenseInput& input, std::size_t number, std::size_t at, Looking looking, double weight) {
+    if (side_by_side(input)) {
+        const char* from = input.data + static_cast<std::ptrdiff_t>(number) * input.row_stride;
+        with_type(input.type, [&](auto x) { rows_.add_side_by_side<decltype(x)>(from, input.column_count, 1); });
+        return;
+    }
     centre_wide(at, input.column_count, looking, weight);
     const double* row = wide_.data() + at * input.column_count;
     if (features_.space() == Space::hashed) {
@@ -773,17 +808,20 @@ void Learner::run_lanes(const LaneLabels& labels, const Stage& stage, std::size_
     for (std::size_t o = 0; o < octets; ++o)
         all.push_back({lanes_->octet(o), lanes_->rate_of(o), lanes_->label_of(o), results + o * 8,
                        losses ? results + size + o * 8 : nullptr, diverged_at_.data() + o * 8});
-    const std::size_t pairs = (octets + 1) / 2;
+    // Two at once fill each other's gaps; but every thread is to have something to do.
+    const bool parallel = rows * octets >= 64;  // less is not worth waking another thread
+    const std::size_t threads = parallel ? workers().size() : 1, each = octets >= 2 * threads ? 2 : 1;
     const auto task = [&](std::size_t i) {
         thread_local std::vector<double> memory;
         double* room = aligned(memory, 16 * longest + 16);
-        const int count = 2 * i + 1 < octets ? 2 : 1;
-        kernel_->lanes->run(setup_.options, &all[2 * i], count, labels, stage, rows, room);
+        const std::size_t first = i * each, count = std::min(each, octets - first);
+        kernel_->lanes->run(setup_.options, &all[first], static_cast<int>(count), labels, stage, rows, room);
     };
-    if (rows * pairs < 64) {  // too little to be worth waking another thread
-        for (std::size_t i = 0; i < pairs; ++i) task(i);
+    const std::size_t tasks = (octets + each - 1) / each;
+    if (threads > 1) {
+        workers().run(tasks, task);
     } else {
-        workers().run(pairs, task);
+        for (std::size_t i = 0; i < tasks; ++i) task(i);
     }
 }
 

@@ -161,6 +161,7 @@ class Learner {
     bool mirrors(const DenseInput& input) const;
     void learn_columns(const DenseInput& input, const Names* names, const Labels& labels, double* predictions);
     void predict_columns(const DenseInput& input, const Names* names, bool extrapolate, double* predictions);
+    bool side_by_side(const DenseInput& input) const;
     void widen(const CompressedRows& input, std::size_t first, std::size_t rows);
     void widen(const DenseInput& input, std::size_t first, std::size_t rows);
     void add_row(const CompressedRows& input, std::size_t row, std::size_t at, Looking looking, double weight);

@@ -65,17 +65,23 @@ struct Logistic {
         return y * (d <= 0.5 ? near(d, b) : far(d, exp(y * p) * s, y * p, tau));
     }
 
-    // Eight lanes: where all steps are short, the series; where some are not, Halley's method for all of those.
-    Vec8 value(const Vec8& p, const Vec8& y) const {
-        const Vec8 m = y * p;
-        return log1p(exp(-absolute(m))) + larger(-m, Vec8::all(0.0));
+    // Eight lanes: where all steps are short, the series; where some are not, Halley's method for those.
+    UNITLESS_INLINE Vec8 slope(const Vec8& p, const Vec8& y) const { return evaluate(p, y).slope; }
+    UNITLESS_INLINE Vec8 value(const Vec8& p, const Vec8& y) const { return evaluate(p, y).value(); }
+    struct Evaluated {
+        Vec8 m, small, slope;  // small = exp(-|m|)
+        UNITLESS_INLINE Vec8 value() const { return log1p_below_one(small) + larger(-m, Vec8::all(0.0)); }
+    };
+    UNITLESS_INLINE Evaluated evaluate(const Vec8& p, const Vec8& y) const {
+        const Vec8 m = y * p, small = exp(-absolute(m)), part = 1.0 / (1.0 + small);
+        return {m, small, -y * select(m > 0.0, small * part, part)};
     }
-    Vec8 slope(const Vec8& p, const Vec8& y) const { return -y / (1.0 + exp(y * p)); }
     UNITLESS_INLINE Vec8 change(const Vec8& p, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
         const Vec8 s = absolute(slope), b = 1.0 - s, d = s * tau;
+        Vec8 delta = series(d, b);
         const Mask8 far = d > 0.0625;
-        const Vec8 short_step = series(d, b);
-        return y * (any(far) ? select(far, long_step(d, s, y * p, tau), short_step) : short_step);
+        if (any(far)) delta = select(far, long_step(d, s, y * p, tau, delta), delta);
+        return y * delta;
     }
 
   private:
@@ -94,24 +100,35 @@ struct Logistic {
 
     // f in d, as in `series` below, for eight different b.
     static UNITLESS_INLINE Vec8 series(const Vec8& d, const Vec8& b) {
-        Vec8 total = coefficient(7, b);
-        for (int k = 6; k >= 0; --k) total = coefficient(k, b) + d * total;
-        return d * ((1.0 - d * (0.5 * b)) + (d * d) * total);
+        const auto c = [&](int k) UNITLESS_INLINE_LAMBDA { return coefficient(k, b); };
+        const Vec8 d2 = d * d, d4 = d2 * d2;
+        const Vec8 first = (1.0 - d * (0.5 * b)) + d2 * (c(0) + d * c(1));
+        const Vec8 second = (c(2) + d * c(3)) + d2 * (c(4) + d * c(5));
+        return d * (first + d4 * (second + d4 * (c(6) + d * c(7))));
     }
     static UNITLESS_INLINE Vec8 coefficient(int k, const Vec8& b) {
         Vec8 horner = Vec8::all(table[k + 1][k]);
         for (int j = k; j >= 0; --j) horner = table[j][k] + b * horner;
         return b * horner;
     }
-    // The better of the two upper bounds (see `far` below), then Halley's method (cubic); where exp(m) is nothing, for
-    // the new margin.
-    static UNITLESS_INLINE Vec8 long_step(const Vec8& d, const Vec8& s, const Vec8& m, const Vec8& tau) {
+    // From the series, or from the better of two upper bounds (see `far` below), Halley's method (cubic). A lane that
+    // has arrived stays where it is, so that it does not matter which other lanes are beside it.
+    static UNITLESS_INLINE Vec8 long_step(const Vec8& d, const Vec8& s, const Vec8& m, const Vec8& tau,
+                                          const Vec8& guess) {
         const Vec8 b = exp(m) * s;
-        Vec8 delta = smaller(d, log1p(smaller(tau * exp(-m), Vec8::all(0x1p1000))));
-        for (int i = 0; i < 5; ++i) {
+        const Mask8 near = d <= 0.5;
+        Vec8 delta = guess;
+        if (any(~near)) {
+            const Vec8 bound = log1p(smaller(tau * exp(-m), Vec8::all(0x1p1000)));
+            delta = select(near, delta, smaller(d, bound));
+        }
+        Mask8 moving = d > 0.0625;
+        for (int i = 0; i < 8 && any(moving); ++i) {
             const Vec8 grown = expm1(delta), f = (delta - d) + b * (grown - delta);
             const Vec8 f1 = 1.0 + b * grown, f2 = b + b * grown;
-            delta = delta - f * f1 / (f1 * f1 - 0.5 * (f * f2));
+            const Vec8 step = f * f1 / (f1 * f1 - 0.5 * (f * f2));
+            delta = select(moving, delta - step, delta);
+            moving = moving & (absolute(step) > 1e-6 * delta);
         }
         const Mask8 deep = m < -300.0;
         if (!any(deep)) return delta;

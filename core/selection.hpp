@@ -53,6 +53,10 @@ class Selection {
 
     // Every lane's loss on one row that was learned with weight h; `share` is h over the total weight.
     void observe(const Lanes& lanes, const double* loss, double h, double share) {
+        if (mode_ == Selecting::sweep) {
+            for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k].loss += h * loss[k];
+            return;
+        }
         for (std::size_t head = 0; head < lanes.heads(); ++head) {
             const std::size_t first = leader(lanes, head);
             const double leading = h * loss[first], fading = 1.0 - share;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,44 @@ class SparseRows {
         values_.resize(at);
     }
 
+    // The numbers of a row that lie side by side, for the slots from `slot` on. Eight zeros are passed over at once.
+    template <class T>
+    void add_side_by_side(const char* row, std::size_t count, std::uint32_t slot) {
+        const auto [slots, values] = extend(count);
+        std::size_t n = 0, j = 0;
+        const auto take = [&] {
+            T x;
+            std::memcpy(&x, row + j * sizeof(T), sizeof(T));
+            slots[n] = slot + static_cast<std::uint32_t>(j);
+            values[n] = static_cast<double>(x);
+            n += x != 0;
+        };
+        while (j + 8 <= count) {
+            std::uint64_t words[sizeof(T)], any = 0;
+            std::memcpy(words, row + j * sizeof(T), 8 * sizeof(T));
+            for (const std::uint64_t word : words) any |= word;
+            if (any == 0) {
+                j += 8;
+            } else {
+                for (int i = 0; i < 8; ++i, ++j) take();
+            }
+        }
+        for (; j < count; ++j) take();
+        commit(count, n);
+    }
+
+    // Room for so many more; `commit` then says how many were written.
+    std::pair<std::uint32_t*, double*> extend(std::size_t count) {
+        const std::size_t at = slots_.size();
+        slots_.resize(at + count);
+        values_.resize(at + count);
+        return {slots_.data() + at, values_.data() + at};
+    }
+    void commit(std::size_t offered, std::size_t written) {
+        slots_.resize(slots_.size() - offered + written);
+        values_.resize(slots_.size());
+    }
+
     // The features of the row that is being built, in order; it is then empty, to be built anew.
     void take_row(std::vector<std::uint32_t>& slots, std::vector<double>& values) {
         finite_ = (rising_ || put_in_order()) && finite_;
@@ -55,26 +94,33 @@ class SparseRows {
         values_.resize(begin_);
         rising_ = true;
     }
+    void order_unknown() { rising_ = false; }
     // The row's order is canonical as it is, and no slot occurs twice.
     void accept_order() { rising_ = true; }
 
     // False if values of one slot added up to something that is not finite.
     bool end_row() {
         const bool finite = (rising_ || put_in_order()) && finite_;
-        std::size_t depth[8] = {};
-        for (std::size_t k = begin_; k < slots_.size(); ++k) chunks_ = std::max(chunks_, ++depth[(slots_[k] - 1) % 8]);
         row_ends_.push_back(slots_.size());
         return finite;
     }
 
     std::size_t rows() const { return row_ends_.size(); }
     std::size_t entries() const { return slots_.size(); }
-    std::size_t chunks() const { return chunks_; }  // the deepest pack that a row needs
+    // The deepest pack that a row needs.
+    std::size_t chunks() const {
+        std::size_t deepest = 1, k = 0;
+        for (const std::size_t end : row_ends_) {
+            std::size_t depth[8] = {};
+            for (; k < end; ++k) deepest = std::max(deepest, ++depth[(slots_[k] - 1) % 8]);
+        }
+        return deepest;
+    }
     SparseInput view() const { return {slots_.data(), values_.data(), row_ends_.data(), row_ends_.size()}; }
 
   private:
     bool rising_ = true, finite_ = true;
-    std::size_t begin_ = 0, chunks_ = 1;
+    std::size_t begin_ = 0;
     std::vector<std::uint32_t> slots_;
     std::vector<double> values_;
     std::vector<std::size_t> row_ends_;

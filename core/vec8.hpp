@@ -60,6 +60,16 @@ struct Vec8 {
         }
         return r;
     }
+    static Vec8 gather(const double* from, const std::uint32_t* at) {
+        Vec8 r;
+#if defined(__AVX512F__)
+        const __m512i indices = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i*)at));
+        r.part[0] = (Register)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), 0xff, indices, from, 8);
+#else
+        for (int i = 0; i < width; ++i) r.part[i / register_width][i % register_width] = from[at[i]];
+#endif
+        return r;
+    }
     void store(double* to) const {
         for (int i = 0; i < registers; ++i) *reinterpret_cast<UnalignedRegister*>(to + i * register_width) = part[i];
     }

@@ -41,48 +41,55 @@ class Workers {
             for (std::size_t i = 0; i < count; ++i) task(i);
             return;
         }
+        task_ = &task;
+        count_ = count;
+        next_ = 0;
+        busy_ = threads_.size();
         {
             const std::lock_guard guard(lock_);
-            task_ = &task;
-            count_ = count;
-            next_ = 0;
-            busy_ = threads_.size();
             ++generation_;
         }
-        wake_.notify_all();
+        if (sleeping_ > 0) wake_.notify_all();
         take(task, count);
-        std::unique_lock<std::mutex> guard(lock_);
-        done_.wait(guard, [&] { return busy_ == 0; });
+        while (busy_ > 0) pause();  // the others are at their last task
     }
 
   private:
     pid_t process_;
     std::vector<std::thread> threads_;
     std::mutex turn_, lock_;
-    std::condition_variable wake_, done_;
+    std::condition_variable wake_;
     const std::function<void(std::size_t)>* task_ = nullptr;
-    std::size_t count_ = 0, busy_ = 0;
-    std::atomic<std::size_t> next_{0};
-    std::uint64_t generation_ = 0;
-    bool stopping_ = false;
+    std::size_t count_ = 0;
+    std::atomic<std::size_t> next_{0}, busy_{0}, sleeping_{0};
+    std::atomic<std::uint64_t> generation_{0};
+    std::atomic<bool> stopping_{false};
+
+    static void pause() {
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
 
     void take(const std::function<void(std::size_t)>& task, std::size_t count) {
         for (std::size_t i = next_++; i < count; i = next_++) task(i);
     }
 
+    // Work comes in quick succession while a model learns: looking out for it for a moment is much faster than being
+    // woken up.
     void wait_for_work() {
-        std::uint64_t seen = 0;
-        std::unique_lock<std::mutex> guard(lock_);
-        for (;;) {
-            wake_.wait(guard, [&] { return stopping_ || generation_ != seen; });
+        for (std::uint64_t seen = 0;;) {
+            for (int i = 0; i < 4000 && generation_ == seen && !stopping_; ++i) pause();
+            if (generation_ == seen) {
+                std::unique_lock<std::mutex> guard(lock_);
+                ++sleeping_;
+                wake_.wait(guard, [&] { return stopping_ || generation_ != seen; });
+                --sleeping_;
+            }
             if (stopping_) return;
             seen = generation_;
-            const auto& task = *task_;
-            const std::size_t count = count_;
-            guard.unlock();
-            take(task, count);
-            guard.lock();
-            if (--busy_ == 0) done_.notify_one();
+            take(*task_, count_);
+            --busy_;
         }
     }
 };

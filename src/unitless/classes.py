@@ -25,7 +25,7 @@ class Classes:
         self._number: dict[Label, int] = {}
         if isinstance(labels, str | bytes) or not (labels is None or isinstance(labels, Iterable)):
             raise OptionError(f"classes is {labels!r}; it must be a list of labels, or None to meet them on the way")
-        for label in labels or ():
+        for label in () if labels is None else labels:
             plain = _plain(label)
             if plain is None or plain in self._number:
                 raise OptionError(f"classes has {label!r} {'twice' if plain is not None else 'for a label'}")
