@@ -526,7 +526,7 @@ void restore(PyLearner& self, const nb::dict& from) {
     for (std::size_t i = 0; i < heads.size(); ++i) to.lanes.push_back({heads[i], rates[i]});
     for (std::size_t i = 0; i < scores.size(); i += 6)
         to.scores.push_back({scores[i], scores[i + 1], scores[i + 2], scores[i + 3], scores[i + 4], scores[i + 5]});
-    to.target = {false, target[0] != 0, target[1], target[2], target[3], target[4]};
+    to.target = {false, true, target[0] != 0, target[1], target[2], target[3], target[4]};
     for (std::size_t i = 0; i < products.size(); i += 3)
         to.products.push_back({products[i], products[i + 1], products[i + 2]});
     for (std::size_t i = 0; i < kinds.size(); ++i)

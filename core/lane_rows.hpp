@@ -274,8 +274,11 @@ class LaneRows {
     UNITLESS_RARE void note_divergence(int o, const Mask8& sound, std::size_t r) const {
         double flags[width];
         select(sound, 0.0, 1.0).store(flags);
-        for (int i = 0; i < width; ++i)
-            if (flags[i] != 0 && lanes_[o].diverged_at[i] == Octet::never) lanes_[o].diverged_at[i] = r;
+        for (int i = 0; i < width; ++i) {
+            if (flags[i] == 0) continue;
+            if (lanes_[o].diverged_at[i] == Octet::never) lanes_[o].diverged_at[i] = r;
+            if (lanes_[o].loss) lanes_[o].loss[r * labels_.stride + static_cast<unsigned>(i)] = infinity;
+        }
     }
 
     // Steps 2.(d); see Row::update.

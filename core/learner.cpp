@@ -164,6 +164,8 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
     if (setup_.rates.empty()) setup_.rates = {setup.options.learning_rate};
     setup_.options.learning_rate = setup_.rates[0];
     target_.on = setup.target;
+    const bool adaptive = setup.options.rule != RuleKind::gd && setup.options.rule != RuleKind::ng;
+    target_.paced = adaptive || setup.options.loss != LossKind::squared;  // there a step follows the label by itself
     if (setup.target) setup_.options.clip = Clip::labels;
     if (setup_.options.clip == Clip::vw) {
         const bool scores = setup_.options.loss == LossKind::logistic || setup_.options.loss == LossKind::poisson;
@@ -995,8 +997,10 @@ void Learner::restore(const Snapshot& from) {
     }
     clock_ = from.clock;
     negative_ = from.negative;
+    const bool paced = target_.paced;
     target_ = from.target;
     target_.on = setup_.target;
+    target_.paced = paced;
 }
 
 void Learner::restore_lanes(const Snapshot& from) {

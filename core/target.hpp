@@ -1,5 +1,5 @@
 // The label without its unit and offset: y = c + u, c the first label, and the learning rate multiplied by R, the
-// running size of u. Then y -> a y + b maps predictions the same way.
+// running size of u, where a step has no unit of its own. Then y -> a y + b maps predictions the same way.
 #pragma once
 
 #include <cmath>
@@ -8,11 +8,11 @@
 namespace unitless {
 
 struct Target {
-    bool on = false, started = false;
+    bool on = false, paced = true, started = false;
     double centre = 0;                       // c
     double weight = 0, sum = 0, square = 0;  // of the labels: sum h, sum h u, sum h u^2
 
-    // The label of one example becomes u; gives R. Examples without weight are not looked at.
+    // The label of one example becomes u; gives the pace, R or 1. Examples without weight are not looked at.
     double observe(double& y, double h) {
         if (h > 0 && !started) {
             started = true;
@@ -24,7 +24,7 @@ struct Target {
             sum += h * y;
             square += h * (y * y);
         }
-        return weight > 0 ? std::sqrt(square / weight) : 0.0;
+        return !paced ? 1.0 : weight > 0 ? std::sqrt(square / weight) : 0.0;
     }
 };
 
