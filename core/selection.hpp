@@ -124,8 +124,12 @@ class Selection {
                 const std::uint32_t rate = lanes.lanes()[k].rate;
                 for (; low <= high && low < rate; ++low) add(low, first);  // a neighbour that was missing
                 if (rate == low) ++low;
-                if (dropping && lost(scores_[k]) && (rate + 1 < best || rate > best + 1)) continue;
-                add(rate, k);
+                const bool near = rate + 1 >= best && rate <= best + 1;
+                if (near) {
+                    add(rate, scores_[k].loss <= __DBL_MAX__ ? k : first);  // one that diverged starts anew
+                } else if (!dropping || !lost(scores_[k])) {
+                    add(rate, k);
+                }
             }
             for (; low <= high; ++low) add(low, first);
         }
