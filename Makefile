@@ -64,6 +64,7 @@ sanitize:
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/lanes.py
 
 clean:
 	rm -rf $(VENV) build

@@ -11,17 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Callable
 
 import numpy as np
 from river import linear_model, preprocessing
+from side_by_side import VowpalWabbit, covertype, measure, table, timed, write_vw
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 
@@ -31,56 +28,9 @@ RIVER_ROWS = 20_000
 ONE_ROWS = 20_000
 
 
-def covertype() -> tuple[np.ndarray, np.ndarray, str]:
-    folder = os.environ.get("UNITLESS_DATA")
-    if folder and (path := pathlib.Path(folder) / "covertype.parquet").exists():
-        import pyarrow.parquet  # noqa: PLC0415
-
-        table = pyarrow.parquet.read_table(path)
-        names = [name for name in table.column_names if name != "label"]
-        X = np.column_stack([table.column(name).to_numpy().astype(np.float32) for name in names])
-        return X, table.column("label").to_numpy() == 2, "Covertype"
-    rng = np.random.default_rng(0)
-    rows = 581_012
-    X = np.zeros((rows, 54), np.float32)
-    X[:, :10] = rng.integers(0, 3000, size=(rows, 10))
-    X[np.arange(rows), 10 + rng.integers(0, 4, rows)] = 1
-    X[np.arange(rows), 14 + rng.integers(0, 40, rows)] = 1
-    y = X[:, 0] + 500 * X[:, 20] > X[:, 1] + rng.normal(size=rows) * 500
-    return X, y, "made-up data of Covertype's shape (UNITLESS_DATA is not set)"
-
-
-def write_vw(X: np.ndarray, y: np.ndarray, path: pathlib.Path) -> None:
-    with path.open("w") as file:
-        for row, label in zip(X, y, strict=True):
-            features = " ".join(f"{j}:{row[j]:g}" for j in np.flatnonzero(row))
-            file.write(f"{1 if label else -1} | {features}\n")
-
-
-def vw(*arguments: str) -> float:
-    command = [sys.executable, "-m", "vowpalwabbit", "--loss_function", "logistic", *arguments]
-    start = time.perf_counter()
-    output = subprocess.run(command, check=True, capture_output=True, text=True).stderr
-    seconds = time.perf_counter() - start
-    line = next(line for line in output.splitlines() if line.startswith("average loss"))
-    vw.loss = float(line.split("=")[1])  # type: ignore[attr-defined]
-    return seconds
-
-
-def timed(action: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
-
-
-def dense_peers(X: np.ndarray, y: np.ndarray, folder: pathlib.Path) -> dict[str, Callable[[], float]]:
+def dense_peers(X: np.ndarray, y: np.ndarray, vw: VowpalWabbit) -> dict[str, Callable[[], float]]:
     """Each gives its seconds for all rows."""
     scaled = StandardScaler().fit_transform(X)
-    text, cache, nothing = folder / "data.vw", folder / "data.cache", folder / "nothing.vw"
-    write_vw(X, y, text)
-    write_vw(X[:1], y[:1], nothing)
-    vw("-d", str(text), "--cache_file", str(cache), "-k")
-    idle = min(vw("-d", str(nothing)) for _ in range(3))  # starting Python and Vowpal Wabbit is not its learning
 
     def pipeline() -> None:
         scaler, model = StandardScaler(), SGDClassifier(loss="log_loss")
@@ -101,8 +51,8 @@ def dense_peers(X: np.ndarray, y: np.ndarray, folder: pathlib.Path) -> dict[str,
         "unitless": lambda: timed(lambda: ul.Learner(loss="logistic").learn(X, y)),
         "unitless, plain steps": lambda: timed(lambda: ul.Learner(loss="logistic", importance_aware=False).learn(X, y)),
         "unitless, sNAG": lambda: timed(lambda: ul.Learner("snag", loss="logistic").learn(X, y)),
-        "Vowpal Wabbit, cache": lambda: vw("-d", str(text), "--cache_file", str(cache)) - idle,
-        "Vowpal Wabbit, text": lambda: vw("-d", str(text)) - idle,
+        "Vowpal Wabbit, cache": vw.from_cache,
+        "Vowpal Wabbit, text": vw.from_text,
         "scikit-learn SGD, pre-scaled": lambda: timed(
             lambda: SGDClassifier(loss="log_loss").partial_fit(scaled, y, classes=[False, True])
         ),
@@ -142,25 +92,6 @@ def named_peers() -> dict[str, Callable[[], float]]:
     }
 
 
-def measure(peers: dict[str, Callable[[], float]], rounds: int) -> dict[str, list[float]]:
-    seconds: dict[str, list[float]] = {name: [] for name in peers}
-    for round_number in range(rounds):
-        for name, run in peers.items():
-            print(f"\r  round {round_number + 1} of {rounds}: {name:40}", end="", file=sys.stderr)
-            seconds[name].append(run())
-    print("\r" + " " * 70 + "\r", end="", file=sys.stderr)
-    return seconds
-
-
-def table(title: str, seconds: dict[str, list[float]], rows: int) -> None:
-    ours = min(seconds["unitless"])
-    print(f"{title}\n{'':34}{'best, s':>10}{'median, s':>11}{'ns a row':>10}{'ours is faster by':>19}")
-    for name, times in seconds.items():
-        best, median = min(times), float(np.median(times))
-        print(f"  {name:32}{best:10.4f}{median:11.4f}{best / rows * 1e9:10.0f}{best / ours:17.1f} x")
-    print()
-
-
 def plot(seconds: dict[str, list[float]], rows: int, path: pathlib.Path) -> None:
     import matplotlib  # noqa: PLC0415
 
@@ -185,14 +116,18 @@ def main() -> None:
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path(__file__).with_name("results"))
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    X, y, name = covertype()
+    X, classes, name = covertype()
+    y = classes == 2
     print(f"{name}: {X.shape[0]:,} x {X.shape[1]}, kernel {ul.kernels()[-1]}, {options.rounds} rounds\n")
     with tempfile.TemporaryDirectory() as folder:
-        dense = measure(dense_peers(X, y, pathlib.Path(folder)), options.rounds)
+        text = pathlib.Path(folder) / "data.vw"
+        write_vw(X, np.where(y, 1, -1), text)
+        vw = VowpalWabbit(text)
+        dense = measure(dense_peers(X, y, vw), options.rounds)
         table("One pass over all rows", dense, len(y))
         learner = ul.Learner(loss="logistic")
         loss = learner.losses(learner.learn(X, y), y).mean()
-        print(f"  progressive log loss: unitless {loss:.4f}, Vowpal Wabbit {vw.loss:.4f}\n")  # type: ignore[attr-defined]
+        print(f"  progressive log loss: unitless {loss:.4f}, Vowpal Wabbit {vw.loss:.4f}\n")
     named = measure(named_peers(), options.rounds)
     table(f"{ONE_ROWS:,} rows of 20 named features, predict_one then learn_one", named, ONE_ROWS)
     options.results.mkdir(exist_ok=True)

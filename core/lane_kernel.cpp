@@ -21,7 +21,7 @@ std::size_t stage_learn(const Options& options, Clock& clock, double* scale, con
                 stager.predict(input, r, clock, false);
             } else {
                 if (!stager.learn(input, r, h, clock)) return r;
-                if (options.clip != Clip::none) {
+                if (options.clip == Clip::labels) {
                     clock.label_min = smaller(clock.label_min, labels.y[r]);
                     clock.label_max = larger(clock.label_max, labels.y[r]);
                 }

@@ -176,6 +176,11 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
         clock_.label_max = -std::numeric_limits<double>::infinity();
     }
     const bool classes = setup.classes || setup.open;
+    if (classes && setup_.options.clip == Clip::labels) {
+        setup_.options.clip = Clip::signs;
+        clock_.label_min = -1;
+        clock_.label_max = 1;
+    }
     if (classes || setup.selecting != Selecting::none) {
         const std::size_t heads = classes ? setup.classes + setup.open : 1;
         std::vector<Lane> lanes;

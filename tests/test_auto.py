@@ -79,7 +79,7 @@ def test_a_rate_that_diverges_is_never_followed() -> None:
     m = ul.Learner("gd", learning_rate="auto", importance_aware=False, schedule="constant")
     p = m.learn(X, y)
     assert np.isfinite(p).all()
-    assert all(np.isfinite(loss) for loss in m.rates.values())
+    assert np.isfinite(m.rates[m.learning_rate])
 
 
 def test_weights_count_as_repetition_does() -> None:

@@ -28,7 +28,7 @@ def sign(y: np.ndarray, label: object, loss: str) -> np.ndarray:
 @pytest.mark.parametrize("rule", UNIT_FREE)
 def test_every_class_is_a_learner_of_its_own(rule: str, loss: str) -> None:
     X, y = data()
-    m = ul.OneVsAll(LABELS, rule, loss, 0.1)
+    m = ul.OneVsAll(LABELS, rule, loss, 0.1, clip=None)
     scores = m.learn(X, y)
     assert scores.shape == (len(y), 4)
     for c, label in enumerate(LABELS):
@@ -38,6 +38,13 @@ def test_every_class_is_a_learner_of_its_own(rule: str, loss: str) -> None:
         for name, w in alone.weights.items():
             np.testing.assert_allclose(m.weights[str(label)][name], w, rtol=1e-9, atol=1e-300)
     assert m.scales == alone.scales
+
+
+def test_scores_of_squared_loss_stay_within_their_labels() -> None:
+    X, y = data()
+    scores = ul.OneVsAll(LABELS, "nag", "squared", 5.0).learn(X, y)
+    assert np.abs(scores).max() == 1
+    assert np.abs(ul.OneVsAll(LABELS, "nag", "squared", 5.0, clip=None).learn(X, y)).max() > 1
 
 
 def test_with_automatic_rates_too() -> None:

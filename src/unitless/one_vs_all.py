@@ -12,7 +12,7 @@ from .classes import Classes, Label
 from .errors import InputError, OptionError
 from .inputs import Float64
 from .model import Model
-from .options import Auto, Loss, Options, Rule
+from .options import Auto, Clip, Loss, Options, Rule
 from .reading import ByFeature, Reading
 
 
@@ -31,6 +31,7 @@ class OneVsAll(Model):
         loss: the loss of each class's model, its labels being +1 for the class and -1 for others ("poisson": 0).
         learning_rate: "auto" runs several rates for each class and follows the one whose loss is smallest so far, as
             `Learner` does; each class finds its own.
+        clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
         options: all further options of `Learner`.
 
     Example:
@@ -54,9 +55,11 @@ class OneVsAll(Model):
         rule: Rule = "nag",
         loss: Loss = "logistic",
         learning_rate: float | Auto = "auto",
+        *,
+        clip: Clip | None = "labels",
         **options: Any,
     ) -> None:
-        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, **options)
+        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=class_clip(loss, clip), **options)
         check_classes(settled)
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
@@ -146,8 +149,13 @@ def check_classes(options: Options) -> None:
     options.check_lanes("one-vs-all")
     if options.target:
         raise OptionError("target='auto' is for numbers; one-vs-all predicts classes")
-    if options.clip:
-        raise OptionError("clip is for numbers; one-vs-all predicts classes")
+
+
+def class_clip(loss: Loss, clip: Clip | None) -> Clip | None:
+    """Scores of losses that predict numbers can be limited to the range of their labels; others need not."""
+    if clip not in (None, "labels"):
+        raise OptionError(f"clip is {clip!r}; with classes it must be 'labels' or None")
+    return clip if loss in ("squared", "quantile") else None
 
 
 def label_array(labels: list[Label]) -> np.ndarray[Any, Any]:

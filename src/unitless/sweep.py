@@ -14,7 +14,7 @@ from .errors import InputError, OptionError
 from .inputs import Float64
 from .learner import Learner
 from .model import Model
-from .one_vs_all import OneVsAll, check_classes, label_array
+from .one_vs_all import OneVsAll, check_classes, class_clip, label_array
 from .options import Loss, Options, Rule
 from .options import rate as checked_rate
 from .rates import rate_grid
@@ -61,6 +61,8 @@ class Sweep(Model):
         if not self._rates:
             raise OptionError("rates is empty; a sweep needs at least one learning rate")
         chosen: Loss = loss or ("squared" if classes is None else "logistic")
+        if classes is not None:
+            options["clip"] = class_clip(chosen, options.get("clip", "labels"))
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes("a sweep")
         self._classes = None if classes is None else Classes(classes, open=False)
