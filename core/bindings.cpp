@@ -160,8 +160,13 @@ DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
     DenseInput input{data, x.stride(0) * size, type, nullptr, x.shape(1), x.shape(0), indicators};
     if (x.stride(1) != 1 && x.shape(1) > 1) {
         for (std::size_t j = 0; j < x.shape(1); ++j)
-            columns.push_back({data + static_cast<std::ptrdiff_t>(j) * x.stride(1) * size, x.stride(0) * size, type,
-                               static_cast<std::uint32_t>(1 + j), indicators});
+            columns.push_back({data + static_cast<std::ptrdiff_t>(j) * x.stride(1) * size,
+                               x.stride(0) * size,
+                               type,
+                               static_cast<std::uint32_t>(1 + j),
+                               indicators,
+                               {},
+                               static_cast<std::int64_t>(j)});
         input.columns = columns.data();
     }
     return input;
@@ -354,15 +359,28 @@ class PyLearner {
         return guard;
     }
 
+    // Names that were given up are not to be remembered.
+    template <class Action>
+    void remembering(Action action) {
+        try {
+            action();
+        } catch (...) {
+            known_.forget();
+            throw;
+        }
+    }
+
     auto resolver(const NamedRow& row) {
         return [this, &row](std::size_t i, bool grow) -> std::optional<std::uint32_t> {
             PyObject* name = row.name(i);
-            if (const auto slot = known_.find(name); slot != KnownStrings::none) return slot;
+            const bool noting = learner.notes();
+            if (const auto slot = known_.find(name); slot != KnownStrings::none && !noting) return slot;
             Py_ssize_t size = 0;
             const char* text = PyUnicode_AsUTF8AndSize(name, &size);
             if (!text) throw nb::python_error();
             const std::string_view view(text, static_cast<std::size_t>(size));
             const auto feature = learner.feature(view, grow);
+            if (feature && noting) learner.note(*feature, view);
             if (feature) known_.remember(name, *feature);
             return feature;
         };
@@ -381,11 +399,13 @@ class PyLearner {
         NamedRow row(x, &spare_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
-        learner.learn_named(row.size(), row.values(), label, h, resolver(row), predictions, new_classes);
+        remembering(
+            [&] { learner.learn_named(row.size(), row.values(), label, h, resolver(row), predictions, new_classes); });
     }
     void predict_row(nb::handle x, bool extrapolate, double* predictions) {
         NamedRow row(x, &spare_);
         const auto guard = lock(row);
+        learner.check_sum(row.size(), row.values(), 0);
         learner.predict_named(row.size(), row.values(), extrapolate, resolver(row), predictions);
     }
 
@@ -425,9 +445,11 @@ class PyLearner {
         for (std::size_t r = 0; r < ready.size(); ++r) learner.check_sum(ready[r]->size(), ready[r]->values(), r);
         const std::size_t width = learner.learn_width() + new_classes;
         auto predictions = std::make_unique<double[]>(ready.size() * width);
-        for (std::size_t r = 0; r < ready.size(); ++r)
-            learner.learn_named(ready[r]->size(), ready[r]->values(), y.data()[r], weight ? weight->data()[r] : 1.0,
-                                resolver(*ready[r]), predictions.get() + r * width, r ? 0 : new_classes, r);
+        remembering([&] {
+            for (std::size_t r = 0; r < ready.size(); ++r)
+                learner.learn_named(ready[r]->size(), ready[r]->values(), y.data()[r], weight ? weight->data()[r] : 1.0,
+                                    resolver(*ready[r]), predictions.get() + r * width, r ? 0 : new_classes, r);
+        });
         return hand_over<NewDoubles>(std::move(predictions), ready.size() * width);
     }
 };

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "options.hpp"
 #include "state.hpp"
@@ -21,6 +22,8 @@ struct Column {
     Type type;
     std::uint32_t slot;
     bool indicator = false;  // of booleans: never centred
+    std::string_view name = {};
+    std::int64_t number = -1;  // where it has no name
 };
 
 // Rows of equally typed numbers that lie side by side; column j feeds slot 1 + j. Used when `columns` is null.

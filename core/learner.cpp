@@ -65,6 +65,12 @@ double value_at(const DenseInput& input, std::size_t row, std::size_t j) {
     return value;
 }
 
+bool any_weight(const Labels& labels, std::size_t rows) {
+    for (std::size_t r = 0; r < rows; ++r)
+        if (labels.weight_of(r) > 0) return true;
+    return false;
+}
+
 std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
 
 // On a cache line's boundary, so that no eight doubles straddle two lines.
@@ -264,7 +270,7 @@ void Learner::store(const Pack& pack, std::size_t features) {
 std::size_t Learner::bytes() const {
     const std::lock_guard guard(lock_);
     std::size_t total = sizeof(*this) + capacity_ * slot_bytes() + (lanes_ ? lanes_->bytes() : 0);
-    total += interactions_.products().capacity() * 2 * sizeof(Interactions::Product);
+    total += interactions_.bytes();
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
     return total + (pack_memory_.capacity() + block_.capacity() + wide_.capacity() + stage_memory_.capacity() +
                     results_.capacity()) *
@@ -352,8 +358,12 @@ void Learner::add_offset(double* predictions, std::size_t count) const {
 void Learner::check(const Labels& labels, std::size_t rows) const { encode(labels, rows); }
 
 void Learner::check_sum(std::size_t count, const double* values, std::size_t row) const {
-    double total = 0;
-    for (std::size_t i = 0; i < count; ++i) total += std::fabs(values[i]);
+    double total = 0, largest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        total += std::fabs(values[i]);
+        largest = std::max(largest, std::fabs(values[i]));
+    }
+    check_products(largest);
     if (!std::isfinite(total))
         throw InputError("the values add up to more than a float64 can hold" + where(row) + "; use smaller units");
 }
@@ -376,6 +386,7 @@ void Learner::check_columns(std::size_t count) const {
 
 // An interaction that names what the data has not.
 void Learner::check_listed(const Names* names, std::size_t columns) const {
+    if (clock_.examples > 0) return;  // later, what is not there is absent
     for (const auto& [left, right] : interactions_.listed()) {
         for (const auto* side : {&left, &right}) {
             for (const auto& selector : *side) {
@@ -438,7 +449,8 @@ void Learner::use_columns(std::size_t count) {
     const bool known = features_.space() == Space::columns;
     features_.use_columns(count);
     if (known) return;
-    for (std::size_t j = 0; setup_.pairs == Pairs::listed && j < count; ++j)
+    if (setup_.pairs != Pairs::listed || features_.space() == Space::hashed) return;
+    for (std::size_t j = 0; j < count; ++j)
         interactions_.introduce(features_.column_slot(j), {}, static_cast<std::int64_t>(j));
 }
 
@@ -446,9 +458,7 @@ std::optional<std::uint32_t> Learner::feature(std::string_view name, bool grow) 
     if (!grow && features_.space() == Space::unset) return std::nullopt;
     const std::size_t before = features_.names().size();
     const auto found = grow ? std::optional(features_.intern(name)) : features_.find(name);
-    if (found && setup_.pairs == Pairs::listed &&
-        (features_.space() == Space::hashed || features_.names().size() > before))
-        interactions_.introduce(*found, name, -1);
+    if (features_.names().size() > before) interactions_.introduce(*found, name, -1);
     return found;
 }
 
@@ -505,7 +515,10 @@ void Learner::learn_frame(const Names& names, std::vector<Column>& columns, std:
     const Encoded encoded = encode(labels, rows);
     learn_all(encoded, labels, rows, predictions, [&] {
         features_.use_names();
-        for (std::size_t j = 0; j < columns.size(); ++j) columns[j].slot = *feature(names[j], true);
+        for (std::size_t j = 0; j < columns.size(); ++j) {
+            columns[j].slot = *feature(names[j], true);
+            columns[j].name = names[j];
+        }
         const DenseInput input{nullptr, 0, Type::f64, columns.data(), columns.size(), rows};
         learn_columns(input, &names, encoded.with(labels), predictions);
     });
@@ -515,7 +528,8 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
     reserve(features_.slot_count());
     if (!mirrors(input)) {
         check_finite(input, names);
-        for (std::size_t j = 0; setup_.centre && features_.space() != Space::hashed && j < input.column_count; ++j) {
+        const bool settling = setup_.centre && features_.space() != Space::hashed && any_weight(labels, input.rows);
+        for (std::size_t j = 0; settling && j < input.column_count; ++j) {
             const bool indicator = input.columns ? input.columns[j].indicator : input.indicators;
             centre_.settle(input.columns ? input.columns[j].slot : features_.column_slot(j),
                            indicator ? Offset::kept : Offset::removed);
@@ -571,6 +585,7 @@ void Learner::predict_frame(const Names& names, std::vector<Column>& columns, st
             continue;
         }
         columns[j].slot = *found;
+        columns[j].name = names[j];
         known.push_back(columns[j]);
         known_names.push_back(names[j]);
     }
@@ -621,19 +636,22 @@ void Learner::widen(const DenseInput& input, std::size_t first, std::size_t rows
     const std::size_t columns = input.column_count;
     wide_.resize(rows * columns);
     wide_features_.resize(columns);
+    wide_columns_.resize(columns);
     if (input.columns) {
-        std::vector<const Column*> sorted;
-        for (std::size_t j = 0; j < columns; ++j) sorted.push_back(&input.columns[j]);
-        std::sort(sorted.begin(), sorted.end(), [](const Column* a, const Column* b) { return a->slot < b->slot; });
+        wide_columns_.assign(input.columns, input.columns + columns);
+        std::stable_sort(wide_columns_.begin(), wide_columns_.end(),
+                         [](const Column& a, const Column& b) { return a.slot < b.slot; });
         for (std::size_t j = 0; j < columns; ++j) {
-            wide_features_[j] = sorted[j]->slot;
-            with_type(sorted[j]->type,
-                      [&](auto x) { widen_column<decltype(x)>(*sorted[j], first, rows, &wide_[j], columns); });
+            wide_features_[j] = wide_columns_[j].slot;
+            with_type(wide_columns_[j].type,
+                      [&](auto x) { widen_column<decltype(x)>(wide_columns_[j], first, rows, &wide_[j], columns); });
         }
-        if (columns == 0) wide_.clear();
         return;
     }
-    for (std::size_t j = 0; j < columns; ++j) wide_features_[j] = features_.column_slot(j);
+    for (std::size_t j = 0; j < columns; ++j) {
+        wide_features_[j] = features_.column_slot(j);
+        wide_columns_[j].number = static_cast<std::int64_t>(j);
+    }
     for (std::size_t r = 0; r < rows; ++r) unitless::widen(input, first + r, wide_.data() + r * columns);
 }
 
@@ -673,6 +691,8 @@ void Learner::add_row(const CompressedRows& input, std::size_t row, std::size_t 
     for (std::size_t k = from; k < to; ++k) {
         const auto column = static_cast<std::uint64_t>(index_at(input.indices, input.wide_indices, k));
         rows_.add(features_.column_slot(column), input.values[k]);
+        if (input.values[k] != 0 && interactions_.notes(features_))
+            interactions_.note(features_.column_slot(column), {}, static_cast<std::int64_t>(column));
     }
 }
 
@@ -685,7 +705,11 @@ void Learner::add_row(const DenseInput& input, std::size_t number, std::size_t a
     centre_wide(at, input.column_count, looking, weight);
     const double* row = wide_.data() + at * input.column_count;
     if (features_.space() == Space::hashed) {
-        for (std::size_t j = 0; j < input.column_count; ++j) rows_.add(wide_features_[j], row[j]);
+        for (std::size_t j = 0; j < input.column_count; ++j) {
+            rows_.add(wide_features_[j], row[j]);
+            if (row[j] != 0 && interactions_.notes(features_))
+                interactions_.note(wide_features_[j], wide_columns_[j].name, wide_columns_[j].number);
+        }
     } else {
         rows_.add_rising(wide_features_.data(), row, input.column_count);
     }
@@ -703,8 +727,10 @@ void Learner::in_batches(const Input& input, Looking looking, const double* weig
         rows_.clear();
         const std::size_t most = std::min(input.rows - first, rows_per_batch);
         widen(input, first, most);
+        marks_.clear();
         for (rows = 0; rows < most && (rows == 0 || rows_.entries() < entries_per_batch); ++rows) {
             const double h = weight ? weight[first + rows] : 1.0;
+            marks_.push_back({features_.mark(), interactions_.mark()});
             rows_.begin_row();
             add_row(input, first + rows, rows, looking, h);
             end_row(first + rows, looking == Looking::learning && h > 0);
@@ -731,6 +757,10 @@ void Learner::learn_batches(const Input& input, const Labels& labels, double* pr
                     add_row(input, r, r - first, Looking::learning, labels.weight_of(r));
                 }
             }
+            if (!lanes_) {  // nor have the products of the others been met; lanes may have gone on with them
+                interactions_.rewind(marks_[error.row - first].products);
+                features_.rewind(marks_[error.row - first].features);
+            }
             throw;
         }
         if (centre_.any()) before = centre_;
@@ -746,7 +776,8 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
         use_columns(input.columns);
         check(input);
         reserve(features_.slot_count());
-        for (std::size_t j = 0; setup_.centre && features_.space() != Space::hashed && j < input.columns; ++j)
+        const bool settling = setup_.centre && features_.space() != Space::hashed && any_weight(labels, input.rows);
+        for (std::size_t j = 0; settling && j < input.columns; ++j)
             centre_.settle(features_.column_slot(j), Offset::kept);
         learn_batches(input, encoded.with(labels), predictions);
     });

@@ -99,8 +99,11 @@ class Learner {
     // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
     void check_sum(std::size_t count, const double* values, std::size_t row) const;
 
-    // A name that was met for the first time, or met again after loading: interactions want to know.
+    // The number of a name, if it has one; with `grow` it gets one.
     std::optional<std::uint32_t> feature(std::string_view name, bool grow);
+    // Must `note` be told of every name of the row that is being built?
+    bool notes() const { return interactions_.notes(features_); }
+    void note(std::uint32_t feature, std::string_view name) { interactions_.note(feature, name, -1); }
 
     // Values, slopes or importance-aware changes of the learner's loss.
     void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;
@@ -136,6 +139,12 @@ class Learner {
     // Working memory, kept between calls.
     std::vector<double> pack_memory_, block_, wide_, stage_memory_, results_;
     std::vector<std::uint32_t> pack_indices_, stage_slots_, wide_features_;
+    std::vector<Column> wide_columns_;
+    struct Mark {
+        Features::Mark features;
+        std::size_t products;
+    };
+    std::vector<Mark> marks_;  // where features and products stood before each row of a batch
     std::vector<StagedRow> staged_;
     std::vector<std::size_t> diverged_at_;
     Slot64 bias_{};

@@ -67,7 +67,8 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     if base is not None and any(states[id(m)]["examples"] < states[id(base)]["examples"] for m in models):
         raise MergeError("a model has seen less than the base: it cannot have been continued from it")
     labels = _all_labels(everyone)
-    layout = _Layout.of([states[id(model)] for model in everyone])
+    ordered = models[0].options.interactions == "ordered"
+    layout = _Layout.of([states[id(model)] for model in everyone], ordered)
     lanes = _Lanes.of([_lanes_by_label(model, states[id(model)], labels) for model in everyone])
     parts = {id(model): _Part.of(model, states[id(model)], layout, lanes, labels) for model in everyone}
     options = models[0].options
@@ -270,9 +271,10 @@ class _Layout:
     slots: np.ndarray[Any, np.dtype[np.uint32]]
     position: dict[int, int]  # of slots, among `slots`
     numbers: dict[str, int]
+    ordered: bool  # is i·j another feature than j·i?
 
     @classmethod
-    def of(cls, states: list[_core.Snapshot]) -> _Layout:
+    def of(cls, states: list[_core.Snapshot], ordered: bool) -> _Layout:
         columns = {state["columns"] for state in states} - {None}
         named = [state["names"] for state in states if state["names"] is not None]
         if len(columns) > 1:
@@ -285,12 +287,13 @@ class _Layout:
                 numbers.setdefault(name, 1 + len(numbers))
         count = next(iter(columns), None)
         features = len(numbers) if named else count or 0
-        layout = cls(count, list(numbers) if named else None, features, {}, np.zeros(0, np.uint32), {}, numbers)
+        nothing = np.zeros(0, np.uint32)
+        layout = cls(count, list(numbers) if named else None, features, {}, nothing, {}, numbers, ordered)
         pairs: dict[tuple[int, int], None] = {}
         for state in states:
             numbering = layout.feature_numbers(state)
             for left, right, _ in state["products"].reshape(-1, 3).tolist():
-                pairs.setdefault((int(numbering[left]), int(numbering[right])))
+                pairs.setdefault(layout.pair(numbering, left, right))
         products = {features + 1 + k: pair for k, pair in enumerate(pairs)}
         layout = replace(layout, products=products)
         union = np.unique(np.concatenate([layout.place(state) for state in states])).astype(np.uint32)
@@ -301,6 +304,11 @@ class _Layout:
         if state["names"] is None:
             return np.arange(self.features + 1)
         return np.array([0, *(self.numbers[name] for name in state["names"])])
+
+    def pair(self, numbering: Any, left: int, right: int) -> tuple[int, int]:
+        """A model's product as it is known here."""
+        a, b = int(numbering[left]), int(numbering[right])
+        return (a, b) if self.ordered or a <= b else (b, a)
 
     def place(self, state: _core.Snapshot) -> np.ndarray[Any, np.dtype[np.uint32]]:
         """Where a model's slots are here."""
@@ -314,7 +322,7 @@ class _Layout:
         free = [slot for slot in range(1, len(where)) if slot not in taken]
         where[free] = numbering[1:]
         for left, right, slot in products:
-            where[slot] = slot_of[int(numbering[left]), int(numbering[right])]
+            where[slot] = slot_of[self.pair(numbering, left, right)]
         return where[state["slots"]]
 
     def snapshot(self, part: _Part, lanes: _Lanes, states: list[_core.Snapshot]) -> _core.Snapshot:

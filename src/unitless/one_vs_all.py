@@ -59,8 +59,9 @@ class OneVsAll(Model):
         clip: Clip | None = "labels",
         **options: Any,
     ) -> None:
-        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=class_clip(loss, clip), **options)
-        check_classes(settled)
+        clip = class_clip(loss, clip, options)
+        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, **options)
+        settled.check_lanes("one-vs-all")
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two, or None to meet them on the way")
@@ -144,15 +145,10 @@ class OneVsAll(Model):
         return f"<OneVsAll({self._changed_options()}): {len(self.classes)} classes, {self.examples:,} examples>"
 
 
-def check_classes(options: Options) -> None:
-    """What does not go together with classes."""
-    options.check_lanes("one-vs-all")
-    if options.target:
-        raise OptionError("target='auto' is for numbers; one-vs-all predicts classes")
-
-
-def class_clip(loss: Loss, clip: Clip | None) -> Clip | None:
+def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip | None:
     """Scores of losses that predict numbers can be limited to the range of their labels; others need not."""
+    if options.get("target"):
+        raise OptionError("target='auto' is for numbers; one-vs-all predicts classes")
     if clip not in (None, "labels"):
         raise OptionError(f"clip is {clip!r}; with classes it must be 'labels' or None")
     return clip if loss in ("squared", "quantile") else None

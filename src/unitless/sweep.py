@@ -14,7 +14,7 @@ from .errors import InputError, OptionError
 from .inputs import Float64
 from .learner import Learner
 from .model import Model
-from .one_vs_all import OneVsAll, check_classes, class_clip, label_array
+from .one_vs_all import OneVsAll, class_clip, label_array
 from .options import Loss, Options, Rule
 from .options import rate as checked_rate
 from .rates import rate_grid
@@ -62,14 +62,12 @@ class Sweep(Model):
             raise OptionError("rates is empty; a sweep needs at least one learning rate")
         chosen: Loss = loss or ("squared" if classes is None else "logistic")
         if classes is not None:
-            options["clip"] = class_clip(chosen, options.get("clip", "labels"))
+            options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes("a sweep")
         self._classes = None if classes is None else Classes(classes, open=False)
-        if self._classes is not None:
-            check_classes(settled)
-            if len(self._classes.labels) < 2:
-                raise OptionError("classes must be at least two")
+        if self._classes is not None and len(self._classes.labels) < 2:
+            raise OptionError("classes must be at least two")
         super().__init__(settled, self._rates, classes=len(self._classes.labels) if self._classes else 0)
 
     @property
