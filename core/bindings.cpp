@@ -299,6 +299,8 @@ class NamedRow {
 
     void add(PyObject* name, double value) {
         if (!PyUnicode_CheckExact(name)) throw InputError("feature names must be text, not " + shown(name));
+        if (PyUnicode_GET_LENGTH(name) == 6 && PyUnicode_CompareWithASCIIString(name, "(bias)") == 0)
+            throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
         if (!PyUnicode_IS_ASCII(name) && !PyUnicode_AsUTF8(name)) {
             PyErr_Clear();
             throw InputError("feature name " + shown(name) + " is not valid Unicode");

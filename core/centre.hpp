@@ -30,6 +30,13 @@ class Centre {
         columns_[slot].offset = offset;
         removed_ += offset == Offset::removed;
     }
+    Column column(std::uint32_t slot) const { return slot < columns_.size() ? columns_[slot] : Column{}; }
+    void put_back(std::uint32_t slot, const Column& column) {
+        if (slot >= columns_.size()) return;
+        removed_ += column.offset == Offset::removed;
+        removed_ -= columns_[slot].offset == Offset::removed;
+        columns_[slot] = column;
+    }
     void restore(std::uint32_t slot, const Column& column) {
         if (slot >= columns_.size()) columns_.resize(slot + 1);
         removed_ += column.offset == Offset::removed;

@@ -65,6 +65,8 @@ class Features {
         if (space_ == Space::names)
             while (name_slots_.size() < names_.size())
                 name_slots_.push_back(static_cast<std::uint32_t>(name_slots_.size() + 1));
+        if (slot_count() >= 0xfffffffe)
+            throw InputError("there are more features and products than a learner can hold; hash them with bits=");
         const auto slot = static_cast<std::uint32_t>(slot_count());
         ++product_count_;
         return slot;

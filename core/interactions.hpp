@@ -48,7 +48,12 @@ class Interactions {
     bool any() const { return pairs_ != Pairs::none; }
     const std::vector<Interaction>& listed() const { return listed_; }
     const std::vector<Product>& products() const { return products_; }
-    void restore(std::uint32_t left, std::uint32_t right, std::uint32_t slot) { add(left, right, slot); }
+    // False if the product is there already.
+    bool restore(std::uint32_t left, std::uint32_t right, std::uint32_t slot) {
+        if (slot_of(left, right)) return false;
+        add(left, right, slot);
+        return true;
+    }
 
     std::size_t bytes() const {
         return products_.capacity() * sizeof(Product) + direct_.capacity() * sizeof(std::uint32_t) +

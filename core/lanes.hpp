@@ -80,22 +80,19 @@ class Lanes {
 
     // Other lanes: lane k becomes what lane from[k] was.
     void rearrange(std::vector<Lane> lanes, std::size_t heads, const std::vector<std::size_t>& from) {
-        std::vector<ZeroedDoubles> before = std::move(octets_);
-        lanes_ = std::move(lanes);
-        heads_ = heads;
-        describe();
-        octets_.clear();
-        octets_.resize(octet_count());
-        if (!capacity_) return;
-        for (auto& octet : octets_) octet = ZeroedDoubles(capacity_ * octet_doubles);
+        Lanes other(rates_, std::move(lanes), heads, classes_, open_);  // if memory runs out, nothing has changed
+        if (capacity_)
+            for (auto& octet : other.octets_) octet = ZeroedDoubles(capacity_ * octet_doubles);
         for (std::size_t slot = 0; slot < capacity_; ++slot) {
             if (scale_.data()[slot] == 0) continue;  // never touched
             for (std::size_t k = 0; k < from.size(); ++k) {
-                const double* old = before[from[k] / 8].data() + slot * octet_doubles + from[k] % 8;
-                v(slot, k) = old[0];
-                H(slot, k) = old[8];
+                other.v(slot, k) = v(slot, from[k]);
+                other.H(slot, k) = H(slot, from[k]);
             }
         }
+        other.capacity_ = capacity_;
+        other.scale_ = std::move(scale_);
+        *this = std::move(other);
     }
 
   private:

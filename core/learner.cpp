@@ -40,12 +40,16 @@ std::string where(std::size_t row, std::size_t column, const Learner::Names* nam
                      "; drop or fill in such values (a feature that is left out counts as 0)");
 }
 
-[[noreturn]] void throw_diverged(std::size_t row) {
+// `learned`: the number of rows that are.
+[[noreturn]] void throw_diverged(std::size_t row, std::size_t learned) {
     throw DivergedError("the learner diverged" + where(row) +
-                            "; the rows before it are learned. Look for values, labels or weights beyond reason there, "
-                            "or use a smaller learning_rate, or importance_aware=True",
-                        row);
+                            (learned == row ? "; the rows before it are learned"
+                                            : "; the rows before row " + std::to_string(learned) + " are learned") +
+                            ". Look for values, labels or weights beyond reason there, or use a smaller learning_rate, "
+                            "or importance_aware=True",
+                        learned);
 }
+[[noreturn]] void throw_diverged(std::size_t row) { throw_diverged(row, row); }
 
 std::int64_t index_at(const void* indices, bool wide, std::size_t k) {
     return wide ? static_cast<const std::int64_t*>(indices)[k] : static_cast<const std::int32_t*>(indices)[k];
@@ -70,6 +74,9 @@ bool any_weight(const Labels& labels, std::size_t rows) {
         if (labels.weight_of(r) > 0) return true;
     return false;
 }
+
+std::size_t columns_of(const DenseInput& input) { return std::max<std::size_t>(1, input.column_count); }
+std::size_t columns_of(const CompressedRows& input) { return std::max<std::size_t>(1, input.entries / input.rows); }
 
 std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
 
@@ -337,6 +344,10 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
         NegativeLabel& negative = labels.weight && labels.weight[r] == 0 ? unseen : encoded.negative;
         const bool known =
             (y == 0 && negative == NegativeLabel::zero) || (y == -1 && negative == NegativeLabel::minus_one);
+        if (classes && labels.weight_of(r) == 0) {  // only predicted
+            encoded.own[r] = 0;
+            continue;
+        }
         encoded.own[r] = y == 1 && !classes ? 1
                          : known            ? -1
                                             : encode(y, r, negative, labels.new_classes);  // 1 is 1 for every loss
@@ -409,8 +420,8 @@ void Learner::check_listed(const Names* names, std::size_t columns) const {
 
 void Learner::check_products(double largest) const {
     if (interactions_.any() && largest > 0x1p500)
-        throw InputError("a value is " + number(largest) +
-                         "; products of such values leave the range of float64. Use smaller units for interactions");
+        throw InputError(
+            "a value is beyond 1e150; products of such values leave the range of float64. Use larger units");
 }
 
 void Learner::check_finite(const DenseInput& input, const Names* names) {
@@ -450,8 +461,12 @@ void Learner::use_columns(std::size_t count) {
     features_.use_columns(count);
     if (known) return;
     if (setup_.pairs != Pairs::listed || features_.space() == Space::hashed) return;
-    for (std::size_t j = 0; j < count; ++j)
-        interactions_.introduce(features_.column_slot(j), {}, static_cast<std::int64_t>(j));
+    for (const auto& [left, right] : interactions_.listed())
+        for (const auto* side : {&left, &right})
+            for (const auto& selector : *side)
+                if (selector.column >= 0 && static_cast<std::size_t>(selector.column) < count)
+                    interactions_.introduce(features_.column_slot(static_cast<std::uint64_t>(selector.column)), {},
+                                            selector.column);
 }
 
 std::optional<std::uint32_t> Learner::feature(std::string_view name, bool grow) {
@@ -471,10 +486,10 @@ void Learner::learn_all(const Encoded& encoded, const Labels& labels, std::size_
     try {
         all_or_nothing(action);
     } catch (const DivergedError& error) {
-        negative_ = encoded.negative;
-        for (std::size_t r = 0; target_.on && r < error.row; ++r) {
-            double y = labels.y[r];
-            target_.observe(y, labels.weight_of(r));
+        for (std::size_t r = 0; r < error.row; ++r) {
+            if (labels.weight_of(r) == 0) continue;
+            double y = encode(labels.y[r], r, negative_, labels.new_classes);
+            if (target_.on) target_.observe(y, labels.weight_of(r));
         }
         throw;
     }
@@ -528,7 +543,7 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
     reserve(features_.slot_count());
     if (!mirrors(input)) {
         check_finite(input, names);
-        const bool settling = setup_.centre && features_.space() != Space::hashed && any_weight(labels, input.rows);
+        const bool settling = setup_.centre && any_weight(labels, input.rows);
         for (std::size_t j = 0; settling && j < input.column_count; ++j) {
             const bool indicator = input.columns ? input.columns[j].indicator : input.indicators;
             centre_.settle(input.columns ? input.columns[j].slot : features_.column_slot(j),
@@ -616,7 +631,7 @@ void Learner::predict_columns(const DenseInput& input, const Names* names, bool 
 // ---------------------------------------------------------------------------------------------------- rows
 
 double Learner::centred(std::uint32_t feature, double x, Looking looking, double weight) {
-    if (!setup_.centre || features_.space() == Space::hashed) return x;
+    if (!setup_.centre) return x;
     if (!centre_.removed(feature)) {
         if (looking == Looking::learning && weight > 0) centre_.settle(feature, Offset::kept);
         return x;
@@ -642,7 +657,9 @@ void Learner::widen(const DenseInput& input, std::size_t first, std::size_t rows
         std::stable_sort(wide_columns_.begin(), wide_columns_.end(),
                          [](const Column& a, const Column& b) { return a.slot < b.slot; });
         for (std::size_t j = 0; j < columns; ++j) {
-            wide_features_[j] = wide_columns_[j].slot;
+            const std::int64_t number = wide_columns_[j].number;
+            wide_features_[j] =
+                number < 0 ? wide_columns_[j].slot : features_.column_slot(static_cast<std::uint64_t>(number));
             with_type(wide_columns_[j].type,
                       [&](auto x) { widen_column<decltype(x)>(wide_columns_[j], first, rows, &wide_[j], columns); });
         }
@@ -720,12 +737,21 @@ void Learner::end_row(std::size_t row, bool grow) {
     if (!rows_.end_row()) throw InputError("values of one feature add up to more than a float64 can hold" + where(row));
 }
 
+// As if a named row had never been.
+void Learner::forget_row(const Features::Mark& features, std::size_t products) {
+    for (auto entry = journal_.rbegin(); entry != journal_.rend(); ++entry)
+        centre_.put_back(entry->first, entry->second);
+    interactions_.rewind(products);
+    features_.rewind(features);
+}
+
 // Calls action(first row, number of rows) for batch after batch of prepared rows.
 template <class Input, class Action>
 void Learner::in_batches(const Input& input, Looking looking, const double* weight, Action action) {
     for (std::size_t first = 0, rows; first < input.rows; first += rows) {
         rows_.clear();
-        const std::size_t most = std::min(input.rows - first, rows_per_batch);
+        const std::size_t most =
+            std::min({input.rows - first, rows_per_batch, entries_per_batch / columns_of(input) + 1});
         widen(input, first, most);
         marks_.clear();
         for (rows = 0; rows < most && (rows == 0 || rows_.entries() < entries_per_batch); ++rows) {
@@ -776,7 +802,8 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
         use_columns(input.columns);
         check(input);
         reserve(features_.slot_count());
-        const bool settling = setup_.centre && features_.space() != Space::hashed && any_weight(labels, input.rows);
+        const bool settling =
+            setup_.centre && centre_.columns().size() <= input.columns && any_weight(labels, input.rows);
         for (std::size_t j = 0; settling && j < input.columns; ++j)
             centre_.settle(features_.column_slot(j), Offset::kept);
         learn_batches(input, encoded.with(labels), predictions);
@@ -829,10 +856,12 @@ void Learner::predict_rows(bool extrapolate, double* predictions) {
 Stage Learner::make_stage(const SparseInput& input) {
     const std::size_t entries = (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + 1;
     if (staged_.size() < input.rows) staged_.resize(input.rows);
-    if (stage_slots_.size() < entries) stage_slots_.resize(entries);
-    if (stage_memory_.size() < 3 * entries) stage_memory_.resize(3 * entries);
+    if (stage_slots_.size() < 2 * entries) stage_slots_.resize(2 * entries);
+    if (stage_memory_.size() < 5 * entries) stage_memory_.resize(5 * entries);
     double* memory = stage_memory_.data();
-    return {staged_.data(), stage_slots_.data(), memory, memory + entries, memory + 2 * entries};
+    return {staged_.data(),       stage_slots_.data(),  memory,
+            memory + entries,     memory + 2 * entries, stage_slots_.data() + entries,
+            memory + 3 * entries, memory + 4 * entries};
 }
 
 // All lanes over the staged rows. Results: [row][lane], predictions and then losses.
@@ -842,18 +871,19 @@ void Learner::run_lanes(const LaneLabels& labels, const Stage& stage, std::size_
     diverged_at_.assign(labels.stride, Octet::never);
     std::size_t longest = 0;
     for (std::size_t r = 0; r < rows; ++r) longest = std::max(longest, stage.rows[r].end - stage.rows[r].begin);
-    std::vector<Octet> all;
+    octets_.clear();
     for (std::size_t o = 0; o < octets; ++o)
-        all.push_back({lanes_->octet(o), lanes_->rate_of(o), lanes_->label_of(o), results + o * 8,
-                       losses ? results + size + o * 8 : nullptr, diverged_at_.data() + o * 8});
+        octets_.push_back({lanes_->octet(o), lanes_->rate_of(o), lanes_->label_of(o), results + o * 8,
+                           losses ? results + size + o * 8 : nullptr, diverged_at_.data() + o * 8});
     // Two at once fill each other's gaps; but every thread is to have something to do.
     const bool parallel = rows * octets >= 64;  // less is not worth waking another thread
     const std::size_t threads = parallel ? workers().size() : 1, each = octets >= 2 * threads ? 2 : 1;
+    const std::size_t room = 16 * longest + 16;
+    double* memory = aligned(lane_memory_, (octets + 1) * room);
     const auto task = [&](std::size_t i) {
-        thread_local std::vector<double> memory;
-        double* room = aligned(memory, 16 * longest + 16);
         const std::size_t first = i * each, count = std::min(each, octets - first);
-        kernel_->lanes->run(setup_.options, &all[first], static_cast<int>(count), labels, stage, rows, room);
+        kernel_->lanes->run(setup_.options, &octets_[first], static_cast<int>(count), labels, stage, rows,
+                            memory + i * room);
     };
     const std::size_t tasks = (octets + each - 1) / each;
     if (threads > 1) {
@@ -867,7 +897,8 @@ void Learner::learn_lanes(const SparseInput& input, const Labels& labels, double
     const Stage stage = make_stage(input);
     const double before = clock_.t;
     const std::uint64_t examples = clock_.examples;
-    const std::size_t rows = kernel_->lanes->stage_learn(setup_.options, clock_, lanes_->scale(), input, labels, stage);
+    const std::size_t rows = kernel_->lanes->stage_learn(setup_.options, clock_, lanes_->scale(),
+                                                         input.part(0, sane(labels, input.rows)), labels, stage);
     const std::size_t stride = lanes_->octet_count() * 8, classes = lanes_->class_count();
     const bool several = setup_.selecting != Selecting::none;
     const bool scores = setup_.options.loss == LossKind::logistic || setup_.options.loss == LossKind::hinge;
@@ -893,23 +924,35 @@ void Learner::learn_lanes(const SparseInput& input, const Labels& labels, double
         t += h;
         if (several) selection_.observe(*lanes_, losses, h, h / t);
     }
-    if (rows < input.rows) throw_diverged(row + rows);
-    check_diverged(row);
+    const std::size_t dead = diverged();
     if (setup_.selecting == Selecting::follow && clock_.examples == Selection::next_look(examples))
         selection_.look(*lanes_, clock_.examples);
+    if (rows < input.rows) throw_diverged(row + rows);
+    if (dead != Octet::never) throw_diverged(row + dead, row + rows);
 }
 
-// A rate that diverges has lost, and matters no more; unless it was the last one of its head.
-void Learner::check_diverged(std::size_t row) const {
+// How many rows there are before one with a label or weight whose square is no number.
+std::size_t Learner::sane(const Labels& labels, std::size_t rows) const {
+    const bool numbers = !lanes_->classes();
+    for (std::size_t r = 0; r < rows; ++r) {
+        const double h = labels.weight_of(r);
+        if (h > 0x1p490 || (h > 0 && numbers && std::fabs(labels.y[r]) > 0x1p490)) return r;
+    }
+    return rows;
+}
+
+// A rate that diverges has lost, and matters no more; unless it was the last one of its head. The row where that was.
+std::size_t Learner::diverged() const {
     for (std::size_t head = 0; head < lanes_->heads(); ++head) {
-        std::size_t running = 0, first = Octet::never;
+        std::size_t running = 0, last = 0;
         for (std::size_t k = lanes_->begin(head); k < lanes_->begin(head + 1); ++k) {
             const bool alone = setup_.selecting == Selecting::none;
             running += alone ? diverged_at_[k] == Octet::never : selection_.scores()[k].loss <= __DBL_MAX__;
-            first = std::min(first, diverged_at_[k]);
+            if (diverged_at_[k] != Octet::never) last = std::max(last, diverged_at_[k]);
         }
-        if (running == 0) throw_diverged(first == Octet::never ? row : row + first);
+        if (running == 0) return last;
     }
+    return Octet::never;
 }
 
 void Learner::predict_lanes(const SparseInput& input, bool extrapolate, double* predictions) {
@@ -1005,7 +1048,9 @@ void Learner::restore(const Snapshot& from) {
     }
     restore_products(from);
     for (std::size_t k = 0; k < from.centre.size(); ++k) {
-        if (from.centre_features[k] > features_.feature_count()) throw InputError("a mean is outside the features");
+        const std::uint32_t number = from.centre_features[k];
+        if (number == 0 || number > features_.feature_count() || (k && number <= from.centre_features[k - 1]))
+            throw InputError("a mean is outside the features");
         centre_.restore(from.centre_features[k], from.centre[k]);
     }
     if (lanes_) restore_lanes(from);
@@ -1067,7 +1112,8 @@ void Learner::restore_products(const Snapshot& from) {
         const bool known = product.left - 1 < features && product.right - 1 < features;
         if (!known || product.slot >= slots || taken[product.slot]) throw InputError("a product that cannot be");
         taken[product.slot] = true;
-        interactions_.restore(product.left, product.right, product.slot);
+        if (!interactions_.restore(product.left, product.right, product.slot))
+            throw InputError("a product that occurs twice");
     }
     std::vector<std::uint32_t> free;
     for (std::uint32_t slot = 1; slot < slots; ++slot)

@@ -137,7 +137,7 @@ class Learner {
     Selection selection_;
 
     // Working memory, kept between calls.
-    std::vector<double> pack_memory_, block_, wide_, stage_memory_, results_;
+    std::vector<double> pack_memory_, block_, wide_, stage_memory_, results_, lane_memory_;
     std::vector<std::uint32_t> pack_indices_, stage_slots_, wide_features_;
     std::vector<Column> wide_columns_;
     struct Mark {
@@ -147,6 +147,8 @@ class Learner {
     std::vector<Mark> marks_;  // where features and products stood before each row of a batch
     std::vector<StagedRow> staged_;
     std::vector<std::size_t> diverged_at_;
+    std::vector<Octet> octets_;
+    std::vector<std::pair<std::uint32_t, Centre::Column>> journal_;  // of a row's centred features, to go back to
     Slot64 bias_{};
     SparseRows rows_;
 
@@ -178,6 +180,7 @@ class Learner {
     double centred(std::uint32_t feature, double x, Looking looking, double weight);
     void centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight);
     void end_row(std::size_t row, bool grow);
+    void forget_row(const Features::Mark& features, std::size_t products);
     template <class Input, class Action>
     void in_batches(const Input& input, Looking looking, const double* weight, Action action);
     template <class Input>
@@ -191,7 +194,8 @@ class Learner {
 
     void restore_products(const Snapshot& from);
     void restore_lanes(const Snapshot& from);
-    void check_diverged(std::size_t row) const;
+    std::size_t diverged() const;
+    std::size_t sane(const Labels& labels, std::size_t rows) const;
     std::size_t best_rate() const;
     Stage make_stage(const SparseInput& input);
     void run_lanes(const LaneLabels& labels, const Stage& stage, std::size_t rows, bool losses);
@@ -221,28 +225,34 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
                           double* predictions, std::size_t new_classes, std::size_t row) {
     NegativeLabel negative = negative_;
     Target target = target_;
-    double label = encode(y, row, negative, new_classes), pace = 1;
+    double label = weight == 0 && lanes_ && lanes_->classes() ? 0.0 : encode(y, row, negative, new_classes), pace = 1;
     if (target.on) pace = target.observe(label, weight);
     check_named();
     const bool grow = weight > 0;
     const Looking looking = grow ? Looking::learning : Looking::predicting;
-    std::optional<Centre> before;
-    if (centre_.any()) before = centre_;
-    all_or_nothing([&] {
+    const Features::Mark mark = features_.mark();
+    const std::size_t products = interactions_.mark();
+    journal_.clear();
+    try {
         if (grow) features_.use_names();
         rows_.clear();
         rows_.begin_row();
-        for (std::size_t i = 0; i < count; ++i)
-            if (const auto feature = resolve(i, grow))
-                rows_.add(*feature, centred(*feature, values[i], looking, weight));
+        for (std::size_t i = 0; i < count; ++i) {
+            const auto feature = resolve(i, grow);
+            if (!feature) continue;
+            if (setup_.centre && grow) journal_.emplace_back(*feature, centre_.column(*feature));
+            rows_.add(*feature, centred(*feature, values[i], looking, weight));
+        }
         end_row(row, grow);
-    });
-    add_classes(new_classes);
-    reserve(features_.slot_count());
-    try {
+        reserve(features_.slot_count());
+        add_classes(new_classes);
         learn_rows({&label, &weight, &pace}, predictions, row);
-    } catch (const DivergedError&) {
-        if (before) centre_ = std::move(*before);
+    } catch (const DivergedError& error) {
+        if (error.row > row) throw;  // lanes that had learned it before the last of a head ran away
+        forget_row(mark, products);
+        throw;
+    } catch (...) {
+        forget_row(mark, products);
         throw;
     }
     if (target_.started) {

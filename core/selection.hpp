@@ -66,7 +66,7 @@ class Selection {
                 Scores& scores = scores_[k];
                 const double own = h * loss[k], gap = own - leading;
                 scores.loss += own;
-                scores.recent = scores.recent * fading + own;
+                if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
                 if (!sound) continue;
                 scores.gap += gap;
                 scores.square += gap * gap;
@@ -94,8 +94,9 @@ class Selection {
                 from.push_back(k);
             }
         }
-        followed_.push_back(followed_[last]);
+        followed_.reserve(lanes.heads() + 1);
         rearrange(lanes, std::move(all), lanes.heads() + 1, from);
+        followed_.push_back(followed_[last]);
     }
 
     // Rates are looked at when 1024 examples have been seen, and from then on each time when these are an eighth of a
@@ -161,8 +162,8 @@ class Selection {
     void rearrange(Lanes& lanes, std::vector<Lane> all, std::size_t heads, const std::vector<std::size_t>& from) {
         std::vector<Scores> scores;
         for (const std::size_t k : from) scores.push_back(scores_[k]);
-        scores_ = std::move(scores);
         lanes.rearrange(std::move(all), heads, from);
+        scores_ = std::move(scores);
     }
 };
 

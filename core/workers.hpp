@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -15,7 +16,10 @@ namespace unitless {
 class Workers {
   public:
     explicit Workers(unsigned threads) : process_(getpid()) {
-        for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
+        try {
+            for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
+        } catch (const std::system_error&) {  // the system gives no more: so many it is
+        }
     }
     Workers(const Workers&) = delete;
     ~Workers() {
@@ -41,17 +45,20 @@ class Workers {
             for (std::size_t i = 0; i < count; ++i) task(i);
             return;
         }
-        task_ = &task;
-        count_ = count;
-        next_ = 0;
-        busy_ = threads_.size();
         {
             const std::lock_guard guard(lock_);
+            task_ = &task;
+            count_ = count;
+            next_ = 0;
             ++generation_;
         }
-        if (sleeping_ > 0) wake_.notify_all();
+        for (std::size_t i = 1; i < count && i <= sleeping_; ++i) wake_.notify_one();
         take(task, count);
-        while (busy_ > 0) pause();  // the others are at their last task
+        {
+            const std::lock_guard guard(lock_);
+            task_ = nullptr;  // whoever comes now comes too late
+        }
+        for (int i = 0; active_ > 0; ++i) rest(i);  // others are at their last task
     }
 
   private:
@@ -61,11 +68,12 @@ class Workers {
     std::condition_variable wake_;
     const std::function<void(std::size_t)>* task_ = nullptr;
     std::size_t count_ = 0;
-    std::atomic<std::size_t> next_{0}, busy_{0}, sleeping_{0};
+    std::atomic<std::size_t> next_{0}, active_{0}, sleeping_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::atomic<bool> stopping_{false};
 
-    static void pause() {
+    static void rest(int i) {
+        if (i > 2000) return std::this_thread::yield();
 #if defined(__x86_64__)
         __builtin_ia32_pause();
 #endif
@@ -79,17 +87,23 @@ class Workers {
     // woken up.
     void wait_for_work() {
         for (std::uint64_t seen = 0;;) {
-            for (int i = 0; i < 4000 && generation_ == seen && !stopping_; ++i) pause();
-            if (generation_ == seen) {
+            for (int i = 0; i < 2000 && generation_ == seen && !stopping_; ++i) rest(i);
+            const std::function<void(std::size_t)>* task;
+            std::size_t count;
+            {
                 std::unique_lock<std::mutex> guard(lock_);
                 ++sleeping_;
                 wake_.wait(guard, [&] { return stopping_ || generation_ != seen; });
                 --sleeping_;
+                if (stopping_) return;
+                seen = generation_;
+                task = task_;
+                count = count_;
+                if (task) ++active_;
             }
-            if (stopping_) return;
-            seen = generation_;
-            take(*task_, count_);
-            --busy_;
+            if (!task) continue;
+            take(*task, count);
+            --active_;
         }
     }
 };

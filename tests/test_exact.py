@@ -343,3 +343,14 @@ def test_the_same_model_gives_the_same_bytes() -> None:
         pickle.dump(m, buffer)
         buffers.append(buffer.getvalue())
     assert buffers[0] == buffers[1]
+
+
+@pytest.mark.parametrize("learning_rate", [0.5, "auto"])
+def test_hashed_columns_give_the_same_bits_in_any_order_of_storage(learning_rate: object) -> None:
+    X, y = small("nag", "squared")
+    make = lambda: ul.Learner(learning_rate=learning_rate, bits=3)  # type: ignore[arg-type]  # noqa: E731
+    a, b, c = make(), make(), make()
+    expected = a.learn(X, y)
+    assert same_bits(expected, b.learn(np.asfortranarray(X), y))
+    assert same_bits(expected, c.learn(strided(X), y))
+    assert state(a) == state(b) == state(c)

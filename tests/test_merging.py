@@ -177,3 +177,152 @@ def labelled(label: int) -> ul.Learner:
     m = ul.Learner(loss="logistic")
     m.learn([[1.0]], [label])
     return m
+
+
+# ------------------------------------------------------------------------------------------------- other kinds
+
+
+def make(kind: str) -> ul.Learner | ul.OneVsAll | ul.Sweep:
+    options = {
+        "auto": lambda: ul.Learner(loss="logistic", learning_rate="auto"),
+        "pairs": lambda: ul.Learner(loss="logistic", learning_rate=0.5, interactions=2),
+        "sweep": lambda: ul.Sweep([0.01, 0.1, 1.0], "snag", "logistic"),
+        "classes": lambda: ul.OneVsAll([False, True]),
+        "open": lambda: ul.OneVsAll(learning_rate=0.5),
+        "centre": lambda: ul.Learner(loss="logistic", learning_rate=0.5, centre=True),
+        "target": lambda: ul.Learner(learning_rate=0.5, target="auto"),
+    }
+    return options[kind]()
+
+
+ASSOCIATIVE = ["auto", "pairs", "sweep", "classes", "open"]
+ALL = [*ASSOCIATIVE, "centre", "target"]
+
+
+def problem(kind: str, rows: int = 6000) -> tuple[np.ndarray, np.ndarray]:
+    X, y = stream("squared", rows=rows, features=6, spread=3, growth=False)
+    return (X, 100 + y) if kind == "target" else (X, y > 0)
+
+
+def apart(kind: str, count: int = 3) -> list[ul.Learner | ul.OneVsAll | ul.Sweep]:
+    X, y = problem(kind)
+    models = []
+    for part in np.array_split(np.arange(len(y)), count):
+        m = make(kind)
+        m.learn(X[part], y[part])
+        models.append(m)
+    return models
+
+
+def same_predictions(a: ul.Learner, b: ul.Learner, kind: str, tolerance: float = 1e-9) -> None:
+    X = problem(kind, 200)[0]
+    np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("kind", ASSOCIATIVE)
+def test_models_of_every_kind_merge_associatively(kind: str) -> None:
+    a, b, c = apart(kind)
+    left, right = ul.merge([ul.merge([a, b]), c]), ul.merge([a, ul.merge([b, c])])
+    same_predictions(left, right, kind)
+    assert left.examples == 6000
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_models_of_every_kind_merge_in_any_order(kind: str) -> None:
+    models = apart(kind)
+    for order in itertools.permutations(models):
+        merged = ul.merge(order)
+        if kind == "open":  # the classes may stand in another order
+            assert sorted(merged.classes) == [False, True]
+        else:
+            same_predictions(ul.merge(models), merged, kind)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_fresh_model_of_every_kind_is_neutral(kind: str) -> None:
+    m = apart(kind, 1)[0]
+    for merged in (ul.merge([m, make(kind)]), ul.merge([make(kind), m]), ul.merge([m])):
+        same_predictions(m, merged, kind)
+        before, after = m._snapshot(), merged._snapshot()
+        np.testing.assert_array_equal(before["lane_rates"], after["lane_rates"])
+        np.testing.assert_allclose(before["scores"], after["scores"], rtol=1e-12)
+    assert ul.merge([make(kind), make(kind)]).examples == 0
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_merged_models_of_every_kind_know_what_their_parts_know(kind: str) -> None:
+    X, y = problem(kind)
+    merged = ul.merge(apart(kind))
+    p = merged.predict(X)
+    if kind == "target":
+        assert np.mean((p - y) ** 2) < 0.3 * np.var(y)
+    else:
+        scores = p if p.ndim == 1 else p[:, 1] - p[:, 0] if merged.classes == [False, True] else p[:, 0] - p[:, 1]
+        assert np.mean((scores > 0) == y) > 0.85
+    merged.copy().learn(X[:100], y[:100])
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_models_of_every_kind_merge_since_a_base(kind: str) -> None:
+    X, y = problem(kind)
+    base = make(kind)
+    base.learn(X[:2000], y[:2000])
+    same_predictions(base, ul.merge([base.copy(), base.copy()], base=base), kind)
+    parts = []
+    for rows in (slice(2000, 4000), slice(4000, 6000)):
+        part = base.copy()
+        part.learn(X[rows], y[rows])
+        parts.append(part)
+    merged = ul.merge(parts, base=base)
+    assert merged.examples == 6000
+    same_predictions(ul.merge([parts[0]], base=base), parts[0], kind, 1e-7)
+
+
+def test_automatic_rates_that_differ_are_all_kept() -> None:
+    models = apart("auto", 2)
+    rates = [set(m.rates) for m in models]  # type: ignore[union-attr]
+    assert set(ul.merge(models).rates) == rates[0] | rates[1]
+
+
+def test_classes_that_one_part_has_not_met() -> None:
+    X, y = stream("squared", rows=900, features=6, spread=3, growth=False)
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    a, b = ul.OneVsAll(learning_rate=0.5), ul.OneVsAll(learning_rate=0.5)
+    few = labels[:450] != 2
+    a.learn(X[:450][few], labels[:450][few])
+    b.learn(X[450:], labels[450:])
+    merged = ul.merge([a, b])
+    assert sorted(merged.classes) == [0, 1, 2]
+    known = ul.OneVsAll([*a.classes, 2], learning_rate=0.5)
+    known.learn(X[:450][few], labels[:450][few])
+    other = ul.OneVsAll([*a.classes, 2], learning_rate=0.5)
+    other.learn(X[450:], labels[450:])
+    np.testing.assert_allclose(merged.predict(X), ul.merge([known, other]).predict(X), rtol=1e-9, atol=1e-12)
+
+
+def test_a_rate_that_diverged_stays_out() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = X @ [1.0, 2.0, 3.0]
+    base = ul.Sweep([0.01, 1e6], "gd", importance_aware=False, schedule="constant")
+    base.learn(X[:200], y[:200])
+    part = base.copy()
+    part.learn(X[200:], y[200:])
+    for merged in (ul.merge([part, base]), ul.merge([part, part.copy()], base=base)):
+        assert merged.losses[1] == np.inf
+        assert np.isfinite(merged.losses[0])
+        merged.copy()
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "message"),
+    [
+        (ul.Learner(), ul.OneVsAll(), "different kinds"),
+        (ul.Sweep([1.0]), ul.Sweep([2.0]), "rates|learning_rate"),
+        (ul.OneVsAll(["a", "b"]), ul.OneVsAll(["a", "c"]), "classes"),
+        (ul.Learner(interactions=2), ul.Learner(), "interactions"),
+    ],
+)
+def test_what_cannot_be_merged_is_refused(a: ul.Learner, b: ul.Learner, message: str) -> None:
+    with pytest.raises(ul.MergeError, match=message):
+        ul.merge([a, b])

@@ -29,11 +29,11 @@ def model(**options: object) -> ul.Learner:
 DATA = model_file.to_bytes(model())
 
 
-def forged(**changes: object) -> bytes:
+def forged(data: bytes = DATA, **changes: object) -> bytes:
     """A file with other content and a digest that matches it: what only validation can refuse."""
-    length = struct.unpack("<Q", DATA[:8])[0]
-    header = json.loads(json.loads(DATA[8 : 8 + length])["__metadata__"]["unitless"])
-    arrays = safetensors.numpy.load(DATA)
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unitless"])
+    arrays = safetensors.numpy.load(data)
     for key, value in changes.items():
         if key in arrays:
             arrays[key] = np.asarray(value)
@@ -96,6 +96,70 @@ def test_a_forgery_without_changes_is_a_model() -> None:
 def test_a_file_made_to_mislead_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises(ul.ModelFileError):
         model_file.from_bytes(forged(**changes))
+
+
+def rich() -> ul.OneVsAll:
+    rng = np.random.default_rng(0)
+    m = ul.OneVsAll(interactions=2, centre=True)
+    m.learn(rng.normal(size=(60, 3)), np.array(["p", "q", "r"])[rng.integers(0, 3, 60)])
+    return m
+
+
+U32 = np.uint32
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "Surprise"},
+        {"kind": "Learner"},
+        {"open": 2},
+        {"open": False},
+        {"labels": ["p", "q"]},
+        {"labels": ["p", "q", "q"]},
+        {"labels": ["p", "q", None]},
+        {"labels": "pqr"},
+        {"labels": None},
+        {"lane_heads": np.zeros(64, U32)},
+        {"lane_rates": np.full(64, 99, U32)},
+        {"lane_rates": np.zeros(64, U32)},
+        {"scores": np.full(64 * 6, np.nan)},
+        {"scores": np.full(64 * 6, -np.inf)},
+        {"scores": np.zeros(12)},
+        {"followed": np.zeros(1)},
+        {"followed": np.full(4, -1.0)},
+        {"errors": np.zeros(3)},
+        {"target": np.zeros(3)},
+        {"target": np.array([0, 0, 0, 0, -1.0])},
+        {"target": np.array([7, 0, 0, 0, 0.0])},
+        {"products": np.array([1, 2, 4, 1, 2, 5], U32)},
+        {"products": np.array([0, 2, 4], U32)},
+        {"products": np.array([1, 2, 4, 1, 3, 9], U32)},
+        {"products": np.array([1, 2, 1], U32)},
+        {"products": np.array([1, 2], U32)},
+        {"centre_features": np.array([0, 1, 2], U32)},
+        {"centre_features": np.array([1, 1, 2], U32)},
+        {"centre_features": np.array([1, 2, 9], U32)},
+        {"centre_kinds": np.array([0, 1, 2], U32)},
+        {"centre_means": np.full(6, np.nan)},
+        {"centre_means": np.full(6, -1.0)},
+        {"centre_means": np.zeros(4)},
+        {"centre": False},
+        {"interactions": None},
+        {"bits": 10},
+        {"label_min": "inf", "label_max": "inf"},
+    ],
+    ids=" ".join,
+)
+def test_a_model_of_many_parts_made_to_mislead_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(ul.ModelFileError):
+        model_file.from_bytes(forged(model_file.to_bytes(rich()), **changes))
+
+
+def test_a_forgery_of_many_parts_without_changes_is_a_model() -> None:
+    assert model_file.to_bytes(model_file.from_bytes(forged(model_file.to_bytes(rich())))) == model_file.to_bytes(
+        rich()
+    )
 
 
 @given(length=st.integers(0, len(DATA) - 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 import itertools
 import multiprocessing
 import os
@@ -249,4 +250,78 @@ def test_bad_rows_leave_the_model_as_it_was(model: tuple[str, Make]) -> None:
         m.learn(X, y[:-1])
     with pytest.raises(ul.InputError):
         m.learn_one({"f00": 1.0}, y[0])
+    assert pickle.dumps(m) == before
+
+
+def test_predict_is_what_learn_would_have_predicted_for_new_features_too() -> None:
+    X, y = data("logistic", rows=300)
+    X = X * np.tri(300, 7, -20)  # a column after another begins
+    for options in ({"rule": "ng"}, {"rule": "nag", "interactions": 2}, {"rule": "snag", "interactions": "ordered"}):
+        m = ul.Learner(loss="logistic", learning_rate="auto", **options)  # type: ignore[arg-type]
+        n = ul.Learner(loss="logistic", learning_rate="auto", **options)  # type: ignore[arg-type]
+        for r in range(len(y)):
+            assert bits(m.predict(X[r : r + 1])) == bits(m.learn(X[r : r + 1], y[r : r + 1]))
+            row = {name: x for name, x in zip(NAMES, X[r].tolist(), strict=True) if x != 0}
+            assert n.predict_one(row) == n.learn_one(row, y[r])
+
+
+@pytest.mark.parametrize("name", ["auto snag", "auto target", "sweep"])
+def test_a_label_beyond_reason_is_not_learned_and_the_rows_before_it_are(name: str) -> None:
+    task, make = MODELS[name]
+    X, y = data(task)
+    m, twin = make(), make()
+    m.learn(X[:50], y[:50])
+    twin.learn(X[:70], y[:70])
+    wild = y[50:].copy()
+    wild[20] = 1e200
+    with pytest.raises(ul.DivergedError, match="diverged at row 20; the rows before it are learned"):
+        m.learn(X[50:], wild)
+    assert pickle.dumps(m) == pickle.dumps(twin)
+    assert bits(m.learn(X[70:], y[70:])) == bits(twin.learn(X[70:], y[70:]))
+
+
+def test_enormous_weights_leave_numbers() -> None:
+    X, y = stream("squared", rows=600, features=5, spread=0)
+    m = ul.Learner("gd", learning_rate="auto", importance_aware=False)
+    for weight in (1.0, 1e20):
+        with contextlib.suppress(ul.DivergedError):
+            m.learn(X * 10, y, np.full(len(y), weight))
+    assert not np.isnan(m._snapshot()["scores"]).any()
+    m.copy()
+
+
+def test_a_reserved_name_in_a_list_of_mappings_changes_nothing() -> None:
+    learner, classes = ul.Learner(), ul.OneVsAll()
+    rows = [{"a": 1.0}, {"(bias)": 1.0}]
+    for m, labels in ((learner, [1.0, 2.0]), (classes, ["x", "y"])):
+        before = pickle.dumps(m)
+        with pytest.raises(ul.InputError, match="rename it"):
+            m.learn(rows, labels)
+        assert pickle.dumps(m) == before
+    assert classes.learn([{"a": 1.0}], ["x"]).shape == (1, 1)
+
+
+def test_threads_share_a_model_whose_classes_join() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    m = ul.OneVsAll(learning_rate=0.5)
+
+    def run(k: int) -> None:
+        for i in range(8):
+            scores = m.learn(X, [f"{k % 2}.{i}"] * 200)
+            assert scores.shape[0] == 200
+            m.predict(X)
+            m.copy()
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        list(pool.map(run, range(4)))
+    assert sorted(m.classes) == sorted(f"{k}.{i}" for k in range(2) for i in range(8))
+    assert m.predict(X).shape == (200, 16)
+
+
+def test_after_divergence_a_mappings_names_are_forgotten() -> None:
+    m = ul.Learner("gd", learning_rate=0.1, importance_aware=False)
+    m.learn_one({"a": 1.0}, 1.0)
+    before = pickle.dumps(m)
+    with pytest.raises(ul.DivergedError):
+        m.learn_one({"new": 1e300}, 1e20)
     assert pickle.dumps(m) == before

@@ -151,7 +151,7 @@ def test_impossible_classes_are_refused(bad: object) -> None:
 
 @pytest.mark.parametrize("options", [{"target": "auto", "loss": "squared"}, {"order": "vw"}, {"precision": "float32"}])
 def test_options_for_one_learner_alone_are_refused(options: dict[str, str]) -> None:
-    with pytest.raises(ul.OptionError, match="one-vs-all"):
+    with pytest.raises(ul.OptionError, match=r"one-vs-all|OneVsAll"):
         ul.OneVsAll(["a", "b"], learning_rate=0.5, **options)  # type: ignore[arg-type]
 
 
@@ -169,3 +169,24 @@ def test_it_learns() -> None:
     m = ul.OneVsAll()
     scores = m.learn(X, y)
     assert np.mean(np.array(m.classes)[scores.argmax(axis=1)][2000:] == y[2000:]) > 0.6
+
+
+def test_rows_without_weight_bring_no_class() -> None:
+    X, y = data(60)
+    m = ul.OneVsAll()
+    m.learn(X[:1], y[:1], [0.0])
+    assert m.classes == []
+    m.learn(X, y)
+    before = pickle.dumps(m)
+    assert m.learn(X[:2], ["new", y[1]], [0.0, 0.0]).shape == (2, 4)
+    assert pickle.dumps(m) == before
+
+
+def test_odd_arrays_of_labels() -> None:
+    X = np.random.default_rng(0).normal(size=(4, 2))
+    large = np.array([2**63, 2**63 + 1] * 2, dtype=np.uint64)
+    assert ul.OneVsAll().learn(X, large).shape == (4, 2)
+    m = ul.OneVsAll([1, "a"])
+    m.learn(X, [1, "a", "a", 1])
+    with pytest.raises(ul.InputError, match="masked"):
+        ul.OneVsAll().learn(X, np.ma.array(["a", "b", "a", "b"], mask=[0, 1, 0, 0]))

@@ -125,8 +125,8 @@ def test_a_rate_that_diverges_does_not_take_the_others_along() -> None:
         ({"rates": ["fast"]}, "a rate is 'fast'; it must be a number"),
         ({"rates": 0.5}, "it must be a list"),
         ({"rates": [0.1], "learning_rate": 0.5}, "give them as `rates`"),
-        ({"rates": [0.1], "order": "vw"}, "which order='vw' and clip='vw' cannot"),
-        ({"rates": [0.1], "precision": "float32"}, "which precision='float32' cannot"),
+        ({"rates": [0.1], "order": "vw"}, "order='vw' is for one learner"),
+        ({"rates": [0.1], "precision": "float32"}, "precision='float32' is for one learner"),
         ({"rates": [0.1], "classes": ["a"]}, "at least two"),
         ({"rates": [0.1], "classes": ["a", "a"]}, "twice"),
         ({"rates": [0.1], "classes": ["a", "b"], "target": "auto", "loss": "squared"}, "predicts classes"),
@@ -142,3 +142,9 @@ def test_the_papers_grid() -> None:
     assert len(rates) == 36
     assert rates[23] == 1.0
     np.testing.assert_allclose(rates[1:] / np.array(rates[:-1]), np.exp(0.2))
+
+
+def test_a_fresh_sweep_has_a_best_too() -> None:
+    best = ul.Sweep([0.1, 1.0]).best
+    assert isinstance(best, ul.Learner)
+    assert best.examples == 0

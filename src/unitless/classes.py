@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import inputs
-from .errors import InputError, OptionError
+from .errors import DivergedError, InputError, OptionError
 from .inputs import Float64
 
 Label: TypeAlias = str | int | float | bool
@@ -35,22 +35,31 @@ class Classes:
         self._number[label] = len(self.labels)
         self.labels.append(label)
 
-    def numbers(self, y: Any, rows: int) -> tuple[Float64, list[Label]]:
-        """One number per row, and the labels that are new, for `joining`."""
-        array = inputs.as_array(y, "y")
+    def numbers(self, y: Any, rows: int, weight: Any = None) -> tuple[Float64, list[Label]]:
+        """One number per row, and the labels that are new, for `joining`. Rows without weight bring no new ones."""
+        array = inputs.unmasked(_array(y), "y")
         if array.ndim != 1:
             raise InputError(f"y has {array.ndim} dimensions; it must be a list of classes, one per row")
         if len(array) != rows:
             raise InputError(f"y has {len(array)} values, but X has {rows} rows")
+        counted = None
+        if weight is not None and self.open:
+            counted = inputs.vector(weight, "weight", rows) != 0
+            array = array[counted]
         distinct, places = _distinct(array)
         new: dict[Label, int] = {}
         numbers = np.zeros(len(distinct))
         for i, (label, first) in sorted(enumerate(distinct), key=lambda item: item[1][1]):
-            numbers[i] = self._find(label, first, new)
-        return np.ascontiguousarray(numbers[places], dtype=np.float64), list(new)
+            row = first if counted is None else int(np.flatnonzero(counted)[first])
+            numbers[i] = self._find(label, row, new)
+        result = np.zeros(rows)
+        result[slice(None) if counted is None else counted] = numbers[places]
+        return result, list(new)
 
-    def number(self, y: Any) -> tuple[float, list[Label]]:
+    def number(self, y: Any, weight: Any = 1.0) -> tuple[float, list[Label]]:
         """The same for one label."""
+        if self.open and isinstance(weight, int | float) and weight == 0:
+            return 0.0, []
         new: dict[Label, int] = {}
         return float(self._find(y, 0, new)), list(new)
 
@@ -74,9 +83,7 @@ class Classes:
         """New labels become known, unless the data turns out to be bad."""
         try:
             yield
-        except InputError:
-            raise
-        except BaseException:  # divergence: the rows before are learned
+        except DivergedError:  # the rows before are learned
             self.accept(new)
             raise
         self.accept(new)
@@ -85,6 +92,15 @@ class Classes:
         """New labels become known."""
         for label in new:
             self._add(label)
+
+
+def _array(y: Any) -> np.ndarray[Any, Any]:
+    """Labels of different kinds stay what they are."""
+    if isinstance(y, list | tuple) and len(set(map(type, y))) > 1 and not any(isinstance(v, list | tuple) for v in y):
+        array = np.empty(len(y), dtype=object)
+        array[:] = y
+        return array
+    return inputs.as_array(y, "y")
 
 
 def _plain(label: Any) -> Label | None:
@@ -100,7 +116,7 @@ def _distinct(array: Any) -> tuple[list[tuple[Any, int]], Any]:
     """Each distinct label with the row where it stands first, and each row's place among them."""
     if array.dtype.kind in "iu" and len(array):
         low, high = int(array.min()), int(array.max())
-        if high - low < 65_536:  # a table is faster than sorting
+        if high - low < 65_536 and high < 2**62:  # a table is faster than sorting
             places = (array.astype(np.int64) - low).astype(np.int64)
             first = np.full(high - low + 1, -1, dtype=np.int64)
             first[places[::-1]] = np.arange(len(array) - 1, -1, -1)

@@ -72,7 +72,7 @@ Input: TypeAlias = Dense | Compressed | Frame | NamedRows
 def read(X: Any) -> Input:
     """X as one of the four kinds of input."""
     if isinstance(X, np.ndarray):
-        return _dense(_unmasked(X, "X"))
+        return _dense(unmasked(X, "X"))
     if hasattr(X, "tocsr"):
         return _compressed(X.tocsr())
     if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
@@ -91,7 +91,7 @@ def read(X: Any) -> Input:
 
 def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
     """Labels or weights as contiguous float64, one per row."""
-    array = _unmasked(as_array(values, name), name)
+    array = unmasked(as_array(values, name), name)
     if array.ndim != 1:
         raise InputError(f"{name} has {array.ndim} dimensions; it must be a list of numbers, one per row")
     if len(array) != rows:
@@ -113,7 +113,8 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
         raise InputError(f"{what} is no array: {error}") from None
 
 
-def _unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
+def unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
+    """The array behind a mask that hides nothing."""
     if isinstance(array, np.ma.MaskedArray):
         if np.any(array.mask):
             raise InputError(f"{what} has masked values; fill them in or leave them out")

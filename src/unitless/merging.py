@@ -1,8 +1,9 @@
 """Merging models that were trained apart.
 
 Every formula is made of ratios of scales, so that a merged model has no more units than its parts: multiplying a
-feature by a power of two changes no bit of v, H, N or t. Merging is associative and commutative to rounding, and a
-fresh learner is its neutral element.
+feature by a power of two changes no bit of v, H, N or t. Merging is commutative to rounding, and a fresh learner is
+its neutral element. It is associative to rounding as well, except where columns are centred or the target's offset is
+learned: there biases are averaged at the common means, which depend on what is merged first.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     labels = _all_labels(everyone)
     ordered = models[0].options.interactions == "ordered"
     layout = _Layout.of([states[id(model)] for model in everyone], ordered)
-    lanes = _Lanes.of([_lanes_by_label(model, states[id(model)], labels) for model in everyone])
+    seen = [model for model in everyone if states[id(model)]["examples"]] or everyone[:1]
+    lanes = _Lanes.of([_lanes_by_label(model, states[id(model)], labels) for model in seen])
     parts = {id(model): _Part.of(model, states[id(model)], layout, lanes, labels) for model in everyone}
     options = models[0].options
     means, target = _common_offsets(
@@ -218,7 +220,8 @@ class _Part:
         about = np.array([target[0], target[1], weight, total + weight * offset, 0.0])
         about[4] = square + 2 * offset * total + weight * offset * offset
         moved = replace(self, target=about, label_range=label_range, means=np.where(self.masses > 0, means, 0.0))
-        if not options.bias or self.scale[0] == 0 or (offset == 0 and not drift.any()):
+        unbiased = not options.bias or not len(self.scale) or self.scale[0] == 0
+        if unbiased or (offset == 0 and not drift.any()):
             return moved
         root = np.sqrt(self.t) if options.rule == "snag" else 1.0
         unit = np.ones_like(self.scale) if options.rule in ("gd", "ag") else self.scale / root
@@ -253,6 +256,16 @@ def _common_offsets(parts: list[_Part], base: _Part | None, options: Options) ->
     if len({target[1] for target in started}) == 1:
         centre = started[0][1]
     return means, np.array([1.0, centre, 0.0, 0.0, 0.0])
+
+
+def _added_scores(values: list[Float64], start: Float64 | None) -> Float64:
+    """Losses add up; infinite ones stay so. All but the gaps are sums of what is not negative."""
+    with np.errstate(invalid="ignore"):
+        total = np.asarray(_added(values, start))
+    total = np.where(np.any(np.isinf(values), axis=0), np.inf, total)
+    sums = [0, 1, 3, 5]
+    total[:, sums] = np.maximum(total[:, sums], 0)
+    return total
 
 
 def _added(values: list[Any], start: Any) -> Any:
@@ -415,7 +428,7 @@ def _combine(options: Options, parts: list[_Part], base: _Part | None, bounded: 
         H_base + gained,
         t,
         {key: total(key) for key in ("T", "N", "examples")},
-        np.maximum(added("scores"), 0) if len(parts[0].scores) else parts[0].scores,
+        _added_scores([part.scores for part in parts], base.scores if base else None),
         added("followed"),
         added("errors"),
         np.where(np.isfinite(means), means, 0.0),

@@ -40,6 +40,7 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from . import _core
+from .classes import Classes
 from .errors import Error, ModelFileError
 from .learner import Learner
 from .model import Model, chosen_kernel
@@ -129,7 +130,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def to_bytes(model: Model) -> bytes:
     """The file's content. The same model gives the same bytes."""
-    state = model._snapshot()
+    with getattr(model, "_lock", contextlib.nullcontext()):  # classes that join do so in the core and outside at once
+        state, labels = model._snapshot(), getattr(model, "classes", None)
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
     for name in ("v", "H"):
         arrays[name] = arrays[name].astype(model.options.precision)
@@ -137,7 +139,7 @@ def to_bytes(model: Model) -> bytes:
         "version": VERSION,
         "kind": type(model).__name__ if type(model) in (OneVsAll, Sweep) else "Learner",
         "options": model.options.asdict(),
-        "labels": getattr(model, "classes", None),
+        "labels": labels,
         "open": isinstance(model, OneVsAll) and model._classes.open,
         "rates": [float.hex(rate) for rate in model._rates] if isinstance(model, Sweep) else None,
         **{key: state[key] for key in _PLAIN},  # type: ignore[literal-required]
@@ -184,12 +186,15 @@ def from_bytes(data: bytes) -> Any:
 def _fresh(header: dict[str, Any]) -> Model:
     """A model of the file's kind and options that has seen nothing."""
     options, labels = header["options"], header["labels"]
+    listed = type(labels) is list or (labels is None and header["kind"] != "OneVsAll")
+    if type(header["open"]) is not bool or not listed:
+        raise ModelFileError("the file is no valid model: classes that are not a list")
     if header["kind"] == "Learner":
         return Learner(**options)
     if header["kind"] == "OneVsAll":
         model = OneVsAll(None if header["open"] else labels, **options)
         if header["open"]:
-            model._classes.accept(labels)
+            model._classes.accept(Classes(labels, open=True).labels)
         return model
     if header["kind"] == "Sweep":
         del (options := dict(options))["learning_rate"]
@@ -240,17 +245,21 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, op
     require(len(slot) < 2 or (np.diff(slot.astype(np.int64)) > 0).all(), "slots out of order")
     require((np.isfinite(scale) & (scale > 0)).all(), "a scale that is not positive")
     require(np.isfinite(v).all() and (np.isfinite(H) & (H >= 0)).all(), "a weight that is not finite")
-    require(not np.isnan(arrays["scores"]).any(), "scores that are not numbers")
+    scores = arrays["scores"]
+    require(not (np.isnan(scores) | (scores == -math.inf)).any(), "scores that are not numbers")
     for name in ("followed", "errors"):
         require((np.isfinite(arrays[name]) & (arrays[name] >= 0)).all(), "scores that are not numbers")
     require(len(arrays["target"]) == 5 and np.isfinite(arrays["target"]).all(), "a target that is not finite")
     means = arrays["centre_means"]
     require(np.isfinite(means).all() and (means[1::2] >= 0).all(), "a mean that is not finite")
     require(options.centre or not len(arrays["centre_features"]), "means of columns that are not centred")
+    require((arrays["centre_kinds"] <= 1).all(), "means of an unknown kind")
+    require(arrays["target"][0] in (0, 1) and arrays["target"][2] >= 0 <= arrays["target"][4], "an impossible target")
     heads = int(arrays["lane_heads"].max(initial=0)) + 1
     require(header["labels"] is None or heads == len(header["labels"]) + header["open"], "other classes than it has")
     require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
-    require(not any(math.isnan(totals[key]) for key in ("label_min", "label_max")), "a label range that is not a range")
+    low, high = totals["label_min"], totals["label_max"]
+    require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "a label range that is none")
     require(type(header["examples"]) is int and 0 <= header["examples"] < 2**63, "an impossible number of examples")
     require(type(header["negative"]) is int and header["negative"] in (0, 1, 2), "an unknown coding of labels")
     columns, names = header["columns"], header["names"]

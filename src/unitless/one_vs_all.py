@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -61,7 +62,8 @@ class OneVsAll(Model):
     ) -> None:
         clip = class_clip(loss, clip, options)
         settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, **options)
-        settled.check_lanes("one-vs-all")
+        settled.check_lanes()
+        self._lock = threading.RLock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two, or None to meet them on the way")
@@ -77,25 +79,29 @@ class OneVsAll(Model):
         class of `classes`.
         """
         data = inputs.read(X)
-        numbers, new = self._classes.numbers(y, data.rows)
-        with self._classes.joining(new):
-            scores = self._feed(data, numbers, weight, len(new))
-        return scores.reshape(data.rows, len(self._classes.labels))
+        with self._lock:
+            numbers, new = self._classes.numbers(y, data.rows, weight)
+            with self._classes.joining(new):
+                scores = self._feed(data, numbers, weight, len(new))
+            return scores.reshape(data.rows, len(self._classes.labels))
 
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
         """Learn from one mapping of names to numbers; gives the scores made before."""
-        number, new = self._classes.number(y)
-        with self._classes.joining(new):
-            return self._learn_one_wide(x, number, weight, len(new))
+        with self._lock:
+            number, new = self._classes.number(y, weight)
+            with self._classes.joining(new):
+                return self._learn_one_wide(x, number, weight, len(new))
 
     def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
         """The scores for rows, one column per class; changes nothing."""
         data = inputs.read(X)
-        return self._ask(data, extrapolate).reshape(data.rows, len(self._classes.labels))
+        with self._lock:
+            return self._ask(data, extrapolate).reshape(data.rows, len(self._classes.labels))
 
     def predict_one(self, x: Any, *, extrapolate: bool = False) -> Float64:  # type: ignore[override]
         """The scores for one mapping of names to numbers; changes nothing."""
-        return self._predict_one_wide(x, extrapolate)
+        with self._lock:
+            return self._predict_one_wide(x, extrapolate)
 
     def classify(self, X: Any) -> np.ndarray[Any, Any]:
         """The class with the largest score, for each row."""

@@ -82,15 +82,18 @@ class Options:
             raise OptionError("target='auto' limits predictions by itself; leave out clip")
         if self.order == "vw" and (self.target or self.centre):
             raise OptionError("order='vw' is Vowpal Wabbit's learner; it has neither target='auto' nor centre=True")
+        if self.centre and self.bits is not None:
+            raise OptionError("hashed features are never centred: leave out either bits or centre=True")
         if self.learning_rate == "auto":
-            self.check_lanes("learning_rate='auto'")
+            self.check_lanes()
 
-    def check_lanes(self, what: str) -> None:
+    def check_lanes(self) -> None:
         """Some options are for one learner alone."""
-        if self.order == "vw" or self.clip == "vw":
-            raise OptionError(f"{what} runs several learners at once, which order='vw' and clip='vw' cannot")
-        if self.precision == "float32":
-            raise OptionError(f"{what} runs several learners at once, which precision='float32' cannot")
+        for name, value in (("order", "vw"), ("clip", "vw"), ("precision", "float32")):
+            if getattr(self, name) == value:
+                raise OptionError(
+                    f"{name}={value!r} is for one learner; learning_rate='auto', OneVsAll and Sweep run several at once"
+                )
 
     def asdict(self) -> dict[str, Any]:
         """The options as a plain dictionary."""
@@ -164,9 +167,11 @@ def _interactions(value: Any) -> Interactions | None:
 
 def _side(value: Any) -> Side:
     if isinstance(value, str):
+        if not value.isascii() and value != value.encode(errors="replace").decode():
+            raise OptionError(f"an interaction names {value!r}, which is not valid Unicode")
         return value
     if hasattr(value, "__index__") and not isinstance(value, bool):
-        if operator.index(value) < 0:
+        if not 0 <= operator.index(value) < 2**32:
             raise OptionError(f"an interaction names column {value!r}; columns count from 0")
         return operator.index(value)
     if isinstance(value, Iterable) and not isinstance(value, bytes | bool):

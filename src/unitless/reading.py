@@ -33,14 +33,16 @@ class Reading:
         def name(number: int) -> Feature:
             return names[number - 1] if names is not None else number - 1
 
+        taken_names = set(names or ()) if products else set()
         self.products = {slot: (left, right) for left, right, slot in products}
         self.features: list[Feature] = []
         for slot in state["slots"].tolist():
             if slot == 0:
                 self.features.append(BIAS)
             elif slot in self.products:
-                left, right = self.products[slot]
-                self.features.append(f"{name(left)}*{name(right)}")
+                left, right = (name(feature) for feature in self.products[slot])
+                product = f"{left}*{right}"
+                self.features.append(product if product not in taken_names else f"({left})*({right})")
             else:
                 self.features.append(name(feature_of.get(slot, slot)))
 

@@ -64,7 +64,7 @@ class Sweep(Model):
         if classes is not None:
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
-        settled.check_lanes("a sweep")
+        settled.check_lanes()
         self._classes = None if classes is None else Classes(classes, open=False)
         if self._classes is not None and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two")
@@ -143,7 +143,7 @@ class Sweep(Model):
         rates, heads = len(self._rates), len(state["lane_heads"]) // len(self._rates)
 
         def part(values: Float64) -> Float64:
-            return np.ascontiguousarray(values.reshape(len(state["slots"]), -1)[:, index::rates].ravel())
+            return np.ascontiguousarray(values.reshape(len(state["slots"]), rates * heads)[:, index::rates].ravel())
 
         alone: _core.Snapshot = {
             **state,
