@@ -97,9 +97,18 @@ class Interactions {
             if (pairs_ == Pairs::all && features.space() != Space::hashed && ids_[j] <= direct_limit) {
                 slot_of(ids_[j], ids_[j]);  // so that its row of the triangle is there
                 const std::uint32_t* row = direct_.data() + std::size_t{ids_[j]} * (ids_[j] - 1) / 2 - 1;
+                bool plain = true;
+                const double factor = values_[j];
                 for (std::size_t i = 0; i <= j; ++i) {
-                    const std::uint32_t slot = row[ids_[i]];
-                    put(slot ? slot : find(ids_[i], ids_[j], features, grow), values_[i] * values_[j]);
+                    slots[at + i] = row[ids_[i]];
+                    values[at + i] = values_[i] * factor;
+                    plain = plain && (slots[at + i] != 0) & (values[at + i] != 0);
+                }
+                if (plain) [[likely]] {
+                    at += j + 1;
+                } else {
+                    for (std::size_t i = 0; i <= j; ++i)
+                        put(find(ids_[i], ids_[j], features, grow), values_[i] * values_[j]);
                 }
                 continue;
             }

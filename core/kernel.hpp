@@ -75,8 +75,8 @@ struct Outcome {
 
 // What all lanes need to know of a row: its part of the stage's arrays, and the clock's values at that time.
 struct StagedRow {
-    std::size_t begin, middle, end;  // features in even slots, then those in odd ones
-    double weight;                   // 0: predict only
+    std::size_t begin, end;
+    double weight;  // 0: predict only
     double spread, damp, root_t, zz;
     double label_min, label_max;  // before the row
     bool grown;
@@ -87,9 +87,7 @@ struct Stage {
     StagedRow* rows;
     std::uint32_t* slot;
     double *z, *rho;
-    double* before;           // scales of the current row's features before it, to go back to
-    std::uint32_t* odd_slot;  // the current row's features in odd slots, until they find their place
-    double *odd_z, *odd_rho;
+    double* before;  // scales of the current row's features before it, to go back to
 };
 
 // Eight lanes. state: [slot][v of 8, H of 8]; label: the class that each lane learns to tell from the rest. The arrays

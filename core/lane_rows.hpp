@@ -2,8 +2,7 @@
 //
 // Lanes see the same features, so scales, t and N are computed once per row (`Stage`) and what is left for each lane is
 // its v and H. A block of eight lanes ("octet") keeps them side by side, [slot][v of 8, H of 8], and is independent of
-// all other octets: any number of threads gives the same bits. Sums run over the features in the order of the row, in
-// two accumulators, for even and for odd slots, so that a feature without state changes nothing by being there.
+// all other octets: any number of threads gives the same bits. Sums run over the features in the order of the row.
 #pragma once
 
 #include "kernel.hpp"
@@ -58,7 +57,7 @@ class Stager {
         clock.T += h;
         clock.N = N;
         clock.examples += 1;
-        finish(row);
+        row.end = at_;
         row.grown = grown_;
         row.weight = h;
         row.spread = Rule::spread(t);
@@ -77,7 +76,7 @@ class Stager {
         };
         if (one_ != 0) look(0, one_);
         for (std::size_t k = input.begin(r); k < input.end(r); ++k) look(input.slots[k], input.values[k]);
-        finish(row);
+        row.end = at_;
         row.weight = 0;
         row.spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
     }
@@ -86,28 +85,16 @@ class Stager {
     double one_;
     double* scale_;
     Stage to_;
-    std::size_t at_ = 0, odds_ = 0;
+    std::size_t at_ = 0;
 
     bool grown_ = false;
 
     void take(std::uint32_t slot, double z, double rho) {
-        const bool odd = slot & 1, counts = z != 0;
-        (odd ? to_.odd_slot + odds_ : to_.slot + at_)[0] = slot;
-        (odd ? to_.odd_z + odds_ : to_.z + at_)[0] = z;
-        (odd ? to_.odd_rho + odds_ : to_.rho + at_)[0] = rho;
+        to_.slot[at_] = slot;
+        to_.z[at_] = z;
+        to_.rho[at_] = rho;
         grown_ |= rho != 1.0;
-        at_ += counts && !odd;
-        odds_ += counts && odd;
-    }
-
-    void finish(StagedRow& row) {
-        row.middle = at_;
-        for (std::size_t k = 0; k < odds_; ++k, ++at_) {
-            to_.slot[at_] = to_.odd_slot[k];
-            to_.z[at_] = to_.odd_z[k];
-            to_.rho[at_] = to_.odd_rho[k];
-        }
-        row.end = at_;
+        at_ += z != 0;
     }
 
     // Eight features of a row; gives z^2 of each.
@@ -124,13 +111,25 @@ class Stager {
             double now[width];
             (s * root).store(now);
             for (std::size_t i = 0; i < width; ++i) scale_[slots[i]] = now[i];
+            grown_ = true;
         } else if constexpr (!std::is_same_v<Scale, RawScale>) {
             z = x * (1.0 / s);
         }
-        double each_z[width], each_rho[width];
-        z.store(each_z);
-        rho.store(each_rho);
-        for (std::size_t i = 0; i < width; ++i) take(slots[i], each_z[i], each_rho[i]);
+        z.store(to_.z + at_);
+        rho.store(to_.rho + at_);
+        __builtin_memcpy(to_.slot + at_, slots, width * sizeof(*slots));
+        if (any(z == Vec8::all(0.0))) [[unlikely]] {  // those are left out
+            std::size_t kept = 0;
+            for (std::size_t i = 0; i < width; ++i) {
+                to_.slot[at_ + kept] = to_.slot[at_ + i];
+                to_.z[at_ + kept] = to_.z[at_ + i];
+                to_.rho[at_ + kept] = to_.rho[at_ + i];
+                kept += to_.z[at_ + i] != 0;
+            }
+            at_ += kept;
+        } else {
+            at_ += width;
+        }
         return z * z;
     }
 
@@ -154,7 +153,6 @@ class Stager {
     }
     StagedRow& begin(std::size_t r) {
         to_.rows[r].begin = at_;
-        odds_ = 0;
         return to_.rows[r];
     }
 };
@@ -197,26 +195,11 @@ class LaneRows {
     double* v(int o, std::uint32_t slot) const { return lanes_[o].state + std::size_t{slot} * octet_doubles; }
     double* H(int o, std::uint32_t slot) const { return v(o, slot) + width; }
 
-    // Even and odd slots in turn, each into its own sum.
-    template <class One>
-    static UNITLESS_INLINE void in_pairs(const StagedRow& row, Vec8 (&sums)[2][octets], One one) {
-        std::size_t even = row.begin, odd = row.middle;
-        for (; even < row.middle && odd < row.end; ++even, ++odd) {
-            one(even, sums[0]);
-            one(odd, sums[1]);
-        }
-        for (; even < row.middle; ++even) one(even, sums[0]);
-        for (; odd < row.end; ++odd) one(odd, sums[1]);
-    }
-
     UNITLESS_INLINE void dot(const Stage& stage, const StagedRow& row, Vec8 (&total)[octets]) const {
-        Vec8 sums[2][octets];
-        for (int o = 0; o < octets; ++o) sums[0][o] = sums[1][o] = Vec8::all(0.0);
-        const auto one = [&](std::size_t k, Vec8(&sum)[octets]) UNITLESS_INLINE_LAMBDA {
-            for (int o = 0; o < octets; ++o) sum[o] = sum[o] + Vec8::load(v(o, stage.slot[k])) * Vec8::all(stage.z[k]);
-        };
-        in_pairs(row, sums, one);
-        for (int o = 0; o < octets; ++o) total[o] = sums[0][o] + sums[1][o];
+        for (int o = 0; o < octets; ++o) total[o] = Vec8::all(0.0);
+        for (std::size_t k = row.begin; k < row.end; ++k)
+            for (int o = 0; o < octets; ++o)
+                total[o] = total[o] + Vec8::load(v(o, stage.slot[k])) * Vec8::all(stage.z[k]);
     }
 
     Vec8 limited(const StagedRow& row, const Vec8& p) const {
@@ -335,22 +318,19 @@ class LaneRows {
     // H += h (g z)^2; keeps z/sqrt(H); gives sum z^2/sqrt(H).
     UNITLESS_INLINE void accumulate(const Stage& stage, const StagedRow& row, const Vec8 (&square)[octets],
                                     Vec8 (&reach)[octets]) const {
-        Vec8 sums[2][octets];
-        for (int o = 0; o < octets; ++o) sums[0][o] = sums[1][o] = Vec8::all(0.0);
-        const auto one = [&](std::size_t k, Vec8(&sum)[octets]) UNITLESS_INLINE_LAMBDA {
+        for (int o = 0; o < octets; ++o) reach[o] = Vec8::all(0.0);
+        double* step = step_;
+        for (std::size_t k = row.begin; k < row.end; ++k) {
             const double z = stage.z[k], zz = z * z, weighted = row.weight * zz;
-            double* step = step_ + (k - row.begin) * octets * width;
             for (int o = 0; o < octets; ++o, step += width) {
                 double* at = H(o, stage.slot[k]);
                 const Vec8 now = Vec8::load(at) + square[o] * Vec8::all(weighted);
                 now.store(at);
                 const Vec8 rate = inverse_root(now);
                 (Vec8::all(z) * rate).store(step);
-                sum[o] = sum[o] + Vec8::all(zz) * rate;
+                reach[o] = reach[o] + Vec8::all(zz) * rate;
             }
-        };
-        in_pairs(row, sums, one);
-        for (int o = 0; o < octets; ++o) reach[o] = sums[0][o] + sums[1][o];
+        }
     }
 };
 

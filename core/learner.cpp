@@ -856,12 +856,10 @@ void Learner::predict_rows(bool extrapolate, double* predictions) {
 Stage Learner::make_stage(const SparseInput& input) {
     const std::size_t entries = (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + 1;
     if (staged_.size() < input.rows) staged_.resize(input.rows);
-    if (stage_slots_.size() < 2 * entries) stage_slots_.resize(2 * entries);
-    if (stage_memory_.size() < 5 * entries) stage_memory_.resize(5 * entries);
+    if (stage_slots_.size() < entries) stage_slots_.resize(entries);
+    if (stage_memory_.size() < 3 * entries) stage_memory_.resize(3 * entries);
     double* memory = stage_memory_.data();
-    return {staged_.data(),       stage_slots_.data(),  memory,
-            memory + entries,     memory + 2 * entries, stage_slots_.data() + entries,
-            memory + 3 * entries, memory + 4 * entries};
+    return {staged_.data(), stage_slots_.data(), memory, memory + entries, memory + 2 * entries};
 }
 
 // All lanes over the staged rows. Results: [row][lane], predictions and then losses.
@@ -875,9 +873,8 @@ void Learner::run_lanes(const LaneLabels& labels, const Stage& stage, std::size_
     for (std::size_t o = 0; o < octets; ++o)
         octets_.push_back({lanes_->octet(o), lanes_->rate_of(o), lanes_->label_of(o), results + o * 8,
                            losses ? results + size + o * 8 : nullptr, diverged_at_.data() + o * 8});
-    // Two at once fill each other's gaps; but every thread is to have something to do.
-    const bool parallel = rows * octets >= 64;  // less is not worth waking another thread
-    const std::size_t threads = parallel ? workers().size() : 1, each = octets >= 2 * threads ? 2 : 1;
+    // Two at once fill each other's gaps, which is worth more than a second thread.
+    constexpr std::size_t each = 2;
     const std::size_t room = 16 * longest + 16;
     double* memory = aligned(lane_memory_, (octets + 1) * room);
     const auto task = [&](std::size_t i) {
@@ -886,7 +883,7 @@ void Learner::run_lanes(const LaneLabels& labels, const Stage& stage, std::size_
                             memory + i * room);
     };
     const std::size_t tasks = (octets + each - 1) / each;
-    if (threads > 1) {
+    if (tasks > 1 && rows * octets >= 64) {  // less is not worth waking another thread
         workers().run(tasks, task);
     } else {
         for (std::size_t i = 0; i < tasks; ++i) task(i);
