@@ -13,8 +13,21 @@ struct InputError : std::runtime_error {
 
 // The numbers ran away; the rows before the one named have been learned.
 struct DivergedError : std::runtime_error {
-    DivergedError(const std::string& what, std::size_t at) : std::runtime_error(what), row(at) {}
-    std::size_t row;
+    DivergedError(const std::string& what, std::size_t learned) : std::runtime_error(what), row(learned) {}
+    std::size_t row;  // the first one that is not learned
 };
+
+inline std::string where(std::size_t row) { return " at row " + std::to_string(row); }
+
+// `learned`: the number of rows that are.
+[[noreturn]] inline void throw_diverged(std::size_t row, std::size_t learned) {
+    throw DivergedError("the learner diverged" + where(row) +
+                            (learned == row ? "; the rows before it are learned"
+                                            : "; the rows before row " + std::to_string(learned) + " are learned") +
+                            ". Look for values, labels or weights beyond reason there, or use a smaller learning_rate, "
+                            "or importance_aware=True",
+                        learned);
+}
+[[noreturn]] inline void throw_diverged(std::size_t row) { throw_diverged(row, row); }
 
 }  // namespace unitless

@@ -9,7 +9,6 @@
 
 #include "dense_input.hpp"
 #include "errors.hpp"
-#include "workers.hpp"
 
 namespace unitless {
 namespace {
@@ -29,27 +28,14 @@ std::string number(double x) {
     return text;
 }
 
-std::string where(std::size_t row) { return " at row " + std::to_string(row); }
-
 std::string where(std::size_t row, std::size_t column, const Learner::Names* names) {
-    return where(row) + (names ? ", column '" + (*names)[column] + "'" : ", column " + std::to_string(column));
+    return unitless::where(row) + (names ? ", column '" + (*names)[column] + "'" : ", column " + std::to_string(column));
 }
 
 [[noreturn]] void throw_not_finite(double value, const std::string& place) {
     throw InputError("value is " + number(value) + place +
                      "; drop or fill in such values (a feature that is left out counts as 0)");
 }
-
-// `learned`: the number of rows that are.
-[[noreturn]] void throw_diverged(std::size_t row, std::size_t learned) {
-    throw DivergedError("the learner diverged" + where(row) +
-                            (learned == row ? "; the rows before it are learned"
-                                            : "; the rows before row " + std::to_string(learned) + " are learned") +
-                            ". Look for values, labels or weights beyond reason there, or use a smaller learning_rate, "
-                            "or importance_aware=True",
-                        learned);
-}
-[[noreturn]] void throw_diverged(std::size_t row) { throw_diverged(row, row); }
 
 std::int64_t index_at(const void* indices, bool wide, std::size_t k) {
     return wide ? static_cast<const std::int64_t*>(indices)[k] : static_cast<const std::int32_t*>(indices)[k];
@@ -79,13 +65,6 @@ std::size_t columns_of(const DenseInput& input) { return std::max<std::size_t>(1
 std::size_t columns_of(const CompressedRows& input) { return std::max<std::size_t>(1, input.entries / input.rows); }
 
 std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
-
-// On a cache line's boundary, so that no eight doubles straddle two lines.
-double* aligned(std::vector<double>& memory, std::size_t doubles) {
-    if (memory.size() < doubles + 8) memory.assign(doubles + 8, 0.0);
-    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
-    return reinterpret_cast<double*>((address + 63) / 64 * 64);
-}
 
 // The learner's slots as what they are.
 template <class Action>
@@ -145,16 +124,6 @@ double largest_of(const DenseInput& input) {
                                input.column_count));
     });
     return largest;
-}
-
-Workers& workers() {
-    static Workers* const all = [] {
-        const char* setting = std::getenv("UNITLESS_THREADS");
-        const long asked = setting ? std::strtol(setting, nullptr, 10) : 0;
-        const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-        return new Workers(asked > 0 ? static_cast<unsigned>(std::min(asked, 256L)) : cores);
-    }();
-    return *all;
 }
 
 }  // namespace
@@ -222,7 +191,9 @@ std::size_t Learner::slot_bytes() const {
 void Learner::reserve(std::size_t slots) {
     const bool growing = features_.space() == Space::names || interactions_.any();
     if (lanes_) {
-        if (slots > lanes_->capacity()) lanes_->reserve(growing ? std::max(slots, 2 * lanes_->capacity()) : slots);
+        if (slots <= lanes_->capacity()) return;
+        finish_lanes();
+        lanes_->reserve(growing ? std::max(slots, 2 * lanes_->capacity()) : slots);
         return;
     }
     if (slots <= capacity_) return;
@@ -279,9 +250,8 @@ std::size_t Learner::bytes() const {
     std::size_t total = sizeof(*this) + capacity_ * slot_bytes() + (lanes_ ? lanes_->bytes() : 0);
     total += interactions_.bytes();
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
-    return total + (pack_memory_.capacity() + block_.capacity() + wide_.capacity() + stage_memory_.capacity() +
-                    results_.capacity()) *
-                       sizeof(double);
+    for (const LaneBatch& batch : batches_) total += batch.bytes();
+    return total + (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
 }
 
 Clock Learner::clock() const {
@@ -761,7 +731,6 @@ void Learner::in_batches(const Input& input, Looking looking, const double* weig
             add_row(input, first + rows, rows, looking, h);
             end_row(first + rows, looking == Looking::learning && h > 0);
         }
-        reserve(features_.slot_count());
         action(first, rows);
     }
 }
@@ -774,6 +743,7 @@ void Learner::learn_batches(const Input& input, const Labels& labels, double* pr
     in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t rows) {
         try {
             learn_rows(labels.from(first), predictions + first * learn_width(), first);
+            if (lanes_ && first + rows == input.rows) finish_lanes();
         } catch (const DivergedError& error) {
             if (centre_.any()) {  // only the rows before have been seen
                 centre_ = before;
@@ -828,6 +798,7 @@ void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, 
 
 // `row`: the number of the first one, for messages.
 void Learner::learn_rows(const Labels& labels, double* predictions, std::size_t row) {
+    reserve(features_.slot_count());
     const SparseInput input = rows_.view();
     if (!lanes_) {
         const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(),
@@ -846,138 +817,10 @@ void Learner::learn_rows(const Labels& labels, double* predictions, std::size_t 
 }
 
 void Learner::predict_rows(bool extrapolate, double* predictions) {
+    reserve(features_.slot_count());
     if (lanes_) return predict_lanes(rows_.view(), extrapolate, predictions);
     kernel_->predict_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(),
                             extrapolate || setup_.options.order == Order::vw, predictions);
-}
-
-// ---------------------------------------------------------------------------------------------------- lanes
-
-Stage Learner::make_stage(const SparseInput& input) {
-    const std::size_t entries = (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + 1;
-    if (staged_.size() < input.rows) staged_.resize(input.rows);
-    if (stage_slots_.size() < entries) stage_slots_.resize(entries);
-    if (stage_memory_.size() < 3 * entries) stage_memory_.resize(3 * entries);
-    double* memory = stage_memory_.data();
-    return {staged_.data(), stage_slots_.data(), memory, memory + entries, memory + 2 * entries};
-}
-
-// All lanes over the staged rows. Results: [row][lane], predictions and then losses.
-void Learner::run_lanes(const LaneLabels& labels, const Stage& stage, std::size_t rows, bool losses) {
-    const std::size_t octets = lanes_->octet_count(), size = rows * labels.stride;
-    double* results = aligned(results_, 2 * size);
-    diverged_at_.assign(labels.stride, Octet::never);
-    std::size_t longest = 0;
-    for (std::size_t r = 0; r < rows; ++r) longest = std::max(longest, stage.rows[r].end - stage.rows[r].begin);
-    octets_.clear();
-    for (std::size_t o = 0; o < octets; ++o)
-        octets_.push_back({lanes_->octet(o), lanes_->rate_of(o), lanes_->label_of(o), results + o * 8,
-                           losses ? results + size + o * 8 : nullptr, diverged_at_.data() + o * 8});
-    // Two at once fill each other's gaps, which is worth more than a second thread.
-    constexpr std::size_t each = 2;
-    const std::size_t room = 16 * longest + 16;
-    double* memory = aligned(lane_memory_, (octets + 1) * room);
-    const auto task = [&](std::size_t i) {
-        const std::size_t first = i * each, count = std::min(each, octets - first);
-        kernel_->lanes->run(setup_.options, &octets_[first], static_cast<int>(count), labels, stage, rows,
-                            memory + i * room);
-    };
-    const std::size_t tasks = (octets + each - 1) / each;
-    if (tasks > 1 && rows * octets >= 64) {  // less is not worth waking another thread
-        workers().run(tasks, task);
-    } else {
-        for (std::size_t i = 0; i < tasks; ++i) task(i);
-    }
-}
-
-void Learner::learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
-    const Stage stage = make_stage(input);
-    const double before = clock_.t;
-    const std::uint64_t examples = clock_.examples;
-    const std::size_t rows = kernel_->lanes->stage_learn(setup_.options, clock_, lanes_->scale(),
-                                                         input.part(0, sane(labels, input.rows)), labels, stage);
-    const std::size_t stride = lanes_->octet_count() * 8, classes = lanes_->class_count();
-    const bool several = setup_.selecting != Selecting::none;
-    const bool scores = setup_.options.loss == LossKind::logistic || setup_.options.loss == LossKind::hinge;
-    run_lanes({labels.y, labels.pace, lanes_->classes(), setup_.options.loss == LossKind::poisson ? 0.0 : -1.0, stride},
-              stage, rows, several);
-    const double *p = aligned(results_, 0), *losses = p + rows * stride;
-    const std::size_t width = learn_width();
-    double t = before;
-    for (std::size_t r = 0; r < rows; ++r, p += stride, losses += stride, predictions += width) {
-        const double h = labels.weight_of(r), y = labels.y[r];
-        if (setup_.selecting == Selecting::sweep) {
-            for (std::size_t j = 0; j < width; ++j) {
-                const std::size_t winner = classes ? Selection::winner(p + j, classes, width) : 0;
-                predictions[j] = classes ? static_cast<double>(winner) : p[j];
-                const bool wrong = classes ? static_cast<double>(winner) != y : scores && (p[j] > 0) != (y > 0);
-                if (wrong) selection_.count_error(j, h);
-            }
-        } else {
-            for (std::size_t head = 0; head < width; ++head)
-                predictions[head] = p[several ? selection_.leader(*lanes_, head) : head];
-        }
-        if (h == 0) continue;
-        t += h;
-        if (several) selection_.observe(*lanes_, losses, h, h / t);
-    }
-    const std::size_t dead = diverged();
-    if (setup_.selecting == Selecting::follow && clock_.examples == Selection::next_look(examples))
-        selection_.look(*lanes_, clock_.examples);
-    if (rows < input.rows) throw_diverged(row + rows);
-    if (dead != Octet::never) throw_diverged(row + dead, row + rows);
-}
-
-// How many rows there are before one with a label or weight whose square is no number.
-std::size_t Learner::sane(const Labels& labels, std::size_t rows) const {
-    const bool numbers = !lanes_->classes();
-    for (std::size_t r = 0; r < rows; ++r) {
-        const double h = labels.weight_of(r);
-        if (h > 0x1p490 || (h > 0 && numbers && std::fabs(labels.y[r]) > 0x1p490)) return r;
-    }
-    return rows;
-}
-
-// A rate that diverges has lost, and matters no more; unless it was the last one of its head. The row where that was.
-std::size_t Learner::diverged() const {
-    for (std::size_t head = 0; head < lanes_->heads(); ++head) {
-        std::size_t running = 0, last = 0;
-        for (std::size_t k = lanes_->begin(head); k < lanes_->begin(head + 1); ++k) {
-            const bool alone = setup_.selecting == Selecting::none;
-            running += alone ? diverged_at_[k] == Octet::never : selection_.scores()[k].loss <= __DBL_MAX__;
-            if (diverged_at_[k] != Octet::never) last = std::max(last, diverged_at_[k]);
-        }
-        if (running == 0) return last;
-    }
-    return Octet::never;
-}
-
-void Learner::predict_lanes(const SparseInput& input, bool extrapolate, double* predictions) {
-    const Stage stage = make_stage(input);
-    kernel_->lanes->stage_predict(setup_.options, clock_, lanes_->scale(), input, extrapolate, stage);
-    const std::size_t stride = lanes_->octet_count() * 8, width = predict_width();
-    run_lanes({nullptr, nullptr, false, 0, stride}, stage, input.rows, false);
-    const std::size_t best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
-    for (std::size_t head = 0; head < width; ++head) {
-        const std::size_t lane =
-            setup_.selecting == Selecting::follow ? selection_.leader(*lanes_, head) : lanes_->begin(head) + best;
-        const double* p = aligned(results_, 0) + lane;
-        for (std::size_t r = 0; r < input.rows; ++r) predictions[r * width + head] = p[r * stride];
-    }
-}
-
-// Of a sweep: the rate whose losses add up to least.
-std::size_t Learner::best_rate() const {
-    const std::size_t rates = lanes_->rates().size();
-    std::vector<double> total(rates, 0.0);
-    for (std::size_t head = 0; head < std::max<std::size_t>(1, lanes_->class_count()); ++head)
-        for (std::size_t j = 0; j < rates; ++j) total[j] += selection_.scores()[lanes_->begin(head) + j].loss;
-    return static_cast<std::size_t>(std::min_element(total.begin(), total.end()) - total.begin());
-}
-
-void Learner::add_classes(std::size_t count) {
-    if (count && (!lanes_ || !lanes_->open())) throw InputError("the classes of this model are settled");
-    for (; count > 0; --count) selection_.add_class(*lanes_);
 }
 
 // ---------------------------------------------------------------------------------------------------- the rest
@@ -1079,23 +922,6 @@ void Learner::restore(const Snapshot& from) {
     target_ = from.target;
     target_.on = setup_.target;
     target_.paced = paced;
-}
-
-void Learner::restore_lanes(const Snapshot& from) {
-    const std::size_t heads = from.lanes.empty() ? 0 : from.lanes.back().head + 1;
-    bool sound = heads >= lanes_->heads() && (heads == lanes_->heads() || setup_.open);
-    for (std::size_t k = 0; sound && k < from.lanes.size(); ++k) {
-        const auto [head, rate] = from.lanes[k];
-        const Lane last = k ? from.lanes[k - 1] : Lane{0, 0};
-        const bool follows = k == 0 ? head == 0 : head == last.head ? rate > last.rate : head == last.head + 1;
-        sound = follows && rate < setup_.rates.size();
-    }
-    if (setup_.selecting != Selecting::follow) sound = sound && from.lanes.size() == heads * setup_.rates.size();
-    if (!sound || from.scores.size() != from.lanes.size() || from.followed.size() != heads ||
-        from.errors.size() != selection_.errors().size())
-        throw InputError("lanes that are not the model's");
-    lanes_.emplace(setup_.rates, from.lanes, heads, lanes_->classes(), setup_.open);
-    selection_.restore(from.scores, from.followed, from.errors);
 }
 
 // Slots that are no product's belong to the names, in order.

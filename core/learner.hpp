@@ -14,6 +14,7 @@
 #include "features.hpp"
 #include "interactions.hpp"
 #include "kernel.hpp"
+#include "lane_batch.hpp"
 #include "lanes.hpp"
 #include "selection.hpp"
 #include "sparse_rows.hpp"
@@ -137,17 +138,16 @@ class Learner {
     Selection selection_;
 
     // Working memory, kept between calls.
-    std::vector<double> pack_memory_, block_, wide_, stage_memory_, results_, lane_memory_;
-    std::vector<std::uint32_t> pack_indices_, stage_slots_, wide_features_;
+    std::vector<double> pack_memory_, block_, wide_;
+    std::vector<std::uint32_t> pack_indices_, wide_features_;
+    LaneBatch batches_[2];
+    int turn_ = 0;  // which of them is staged next
     std::vector<Column> wide_columns_;
     struct Mark {
         Features::Mark features;
         std::size_t products;
     };
     std::vector<Mark> marks_;  // where features and products stood before each row of a batch
-    std::vector<StagedRow> staged_;
-    std::vector<std::size_t> diverged_at_;
-    std::vector<Octet> octets_;
     std::vector<std::pair<std::uint32_t, Centre::Column>> journal_;  // of a row's centred features, to go back to
     Slot64 bias_{};
     SparseRows rows_;
@@ -194,11 +194,12 @@ class Learner {
 
     void restore_products(const Snapshot& from);
     void restore_lanes(const Snapshot& from);
-    std::size_t diverged() const;
+    std::size_t diverged(const LaneBatch& batch) const;
     std::size_t sane(const Labels& labels, std::size_t rows) const;
     std::size_t best_rate() const;
-    Stage make_stage(const SparseInput& input);
-    void run_lanes(const LaneLabels& labels, const Stage& stage, std::size_t rows, bool losses);
+    void start(LaneBatch& batch, bool learning);
+    std::size_t finish(LaneBatch& batch);
+    void finish_lanes();
     void learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
     void predict_lanes(const SparseInput& input, bool extrapolate, double* predictions);
     void add_classes(std::size_t count);
@@ -247,6 +248,7 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
         reserve(features_.slot_count());
         add_classes(new_classes);
         learn_rows({&label, &weight, &pace}, predictions, row);
+        if (lanes_) finish_lanes();
     } catch (const DivergedError& error) {
         if (error.row > row) throw;  // lanes that had learned it before the last of a head ran away
         forget_row(mark, products);

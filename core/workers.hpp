@@ -35,42 +35,72 @@ class Workers {
         for (auto& thread : threads_) thread.join();
     }
 
-    std::size_t size() const { return threads_.size() + 1; }
+    // Tasks 0 ... count - 1, taken by whoever is free from `start` on; `finish` helps with what is left and waits for
+    // the rest. Whoever finds the threads busy with another job works alone, in `finish`, as does a forked child, which
+    // has no other threads. Tasks must not throw.
+    class Job {
+      public:
+        using Task = std::function<void(std::size_t)>;
+        Job() = default;
+        Job(const Job&) = delete;
+        ~Job() { finish(); }
 
-    // Calls task(0) ... task(count - 1), this thread taking its share. Done when it returns. Whoever finds the others
-    // busy works alone, as does a forked child, which has no other threads. Tasks must not throw.
-    void run(std::size_t count, const std::function<void(std::size_t)>& task) {
-        std::unique_lock<std::mutex> turn(turn_, std::try_to_lock);
-        if (count < 2 || threads_.empty() || !turn || process_ != getpid()) {
-            for (std::size_t i = 0; i < count; ++i) task(i);
-            return;
-        }
-        {
-            const std::lock_guard guard(lock_);
-            task_ = &task;
+        void start(Workers* workers, std::size_t count, Task task) {
+            task_ = std::move(task);
             count_ = count;
             next_ = 0;
-            ++generation_;
+            const bool helped = workers && !workers->threads_.empty() && workers->process_ == getpid();
+            if (!helped || !workers->turn_.try_lock()) return;
+            workers_ = workers;
+            workers->post(this);
         }
-        for (std::size_t i = 1; i < count && i <= sleeping_; ++i) wake_.notify_one();
-        take(task, count);
-        {
-            const std::lock_guard guard(lock_);
-            task_ = nullptr;  // whoever comes now comes too late
+
+        void finish() {
+            take();
+            if (!workers_) return;
+            workers_->retract();
+            workers_->turn_.unlock();
+            workers_ = nullptr;
         }
-        for (int i = 0; active_ > 0; ++i) rest(i);  // others are at their last task
-    }
+
+      private:
+        friend class Workers;
+        Task task_;
+        std::size_t count_ = 0;
+        std::atomic<std::size_t> next_{0};
+        Workers* workers_ = nullptr;
+
+        void take() {
+            for (std::size_t i = next_++; i < count_; i = next_++) task_(i);
+        }
+    };
 
   private:
     pid_t process_;
     std::vector<std::thread> threads_;
     std::mutex turn_, lock_;
     std::condition_variable wake_;
-    const std::function<void(std::size_t)>* task_ = nullptr;
-    std::size_t count_ = 0;
-    std::atomic<std::size_t> next_{0}, active_{0}, sleeping_{0};
+    Job* job_ = nullptr;
+    std::atomic<std::size_t> active_{0}, sleeping_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::atomic<bool> stopping_{false};
+
+    void post(Job* job) {
+        {
+            const std::lock_guard guard(lock_);
+            job_ = job;
+            ++generation_;
+        }
+        for (std::size_t i = 0; i < job->count_ && i < sleeping_; ++i) wake_.notify_one();
+    }
+
+    void retract() {
+        {
+            const std::lock_guard guard(lock_);
+            job_ = nullptr;  // whoever comes now comes too late
+        }
+        for (int i = 0; active_ > 0; ++i) rest(i);  // others are at their last task
+    }
 
     static void rest(int i) {
         if (i > 2000) return std::this_thread::yield();
@@ -79,17 +109,12 @@ class Workers {
 #endif
     }
 
-    void take(const std::function<void(std::size_t)>& task, std::size_t count) {
-        for (std::size_t i = next_++; i < count; i = next_++) task(i);
-    }
-
     // Work comes in quick succession while a model learns: looking out for it for a moment is much faster than being
     // woken up.
     void wait_for_work() {
         for (std::uint64_t seen = 0;;) {
             for (int i = 0; i < 2000 && generation_ == seen && !stopping_; ++i) rest(i);
-            const std::function<void(std::size_t)>* task;
-            std::size_t count;
+            Job* job;
             {
                 std::unique_lock<std::mutex> guard(lock_);
                 ++sleeping_;
@@ -97,12 +122,11 @@ class Workers {
                 --sleeping_;
                 if (stopping_) return;
                 seen = generation_;
-                task = task_;
-                count = count_;
-                if (task) ++active_;
+                job = job_;
+                if (job) ++active_;
             }
-            if (!task) continue;
-            take(*task, count);
+            if (!job) continue;
+            job->take();
             --active_;
         }
     }
