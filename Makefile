@@ -65,6 +65,7 @@ sanitize:
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/throughput.py
 	$(BIN)/python benchmarks/lanes.py
+	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
 
 clean:
 	rm -rf $(VENV) build
