@@ -29,7 +29,8 @@ std::string number(double x) {
 }
 
 std::string where(std::size_t row, std::size_t column, const Learner::Names* names) {
-    return unitless::where(row) + (names ? ", column '" + (*names)[column] + "'" : ", column " + std::to_string(column));
+    return unitless::where(row) +
+           (names ? ", column '" + (*names)[column] + "'" : ", column " + std::to_string(column));
 }
 
 [[noreturn]] void throw_not_finite(double value, const std::string& place) {

@@ -57,6 +57,15 @@ def test_rates_that_have_lost_are_dropped_and_memory_shrinks() -> None:
     assert m.learning_rate in m.rates
 
 
+def test_a_large_model_takes_less_memory_later() -> None:
+    X, y = stream("logistic", rows=20_000, features=12)
+    m = ul.Learner(loss="logistic", learning_rate="auto", bits=16)
+    m.learn(X[:1000], y[:1000])
+    before = m.nbytes
+    m.learn(X[1000:], y[1000:])
+    assert m.nbytes < 0.6 * before
+
+
 def test_when_the_data_moves_on_the_leader_does_too() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(30_000, 5))

@@ -89,6 +89,8 @@ class OneVsAll(Model):
         """Learn from one mapping of names to numbers; gives the scores made before."""
         with self._lock:
             number, new = self._classes.number(y, weight)
+            if not new:
+                return self._learn_one_wide(x, number, weight)
             with self._classes.joining(new):
                 return self._learn_one_wide(x, number, weight, len(new))
 
