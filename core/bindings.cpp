@@ -439,7 +439,11 @@ class PyLearner {
                            std::size_t new_classes) {
         std::vector<std::unique_ptr<NamedRow>> ready;
         for (nb::handle x : rows) {
-            ready.push_back(std::make_unique<NamedRow>(x));
+            try {
+                ready.push_back(std::make_unique<NamedRow>(x));
+            } catch (const InputError& error) {
+                throw InputError("row " + std::to_string(ready.size()) + ": " + error.what());
+            }
             ready.back()->hold();
         }
         const auto guard = lock();

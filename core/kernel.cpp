@@ -77,8 +77,8 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
                 current.x = block.z(r);
                 current.active = block.active(r);
                 const std::size_t active = block.active_count(r);
-                predictions[first + r] =
-                    limit(options, clock, predict<Rule>(options, clock, current, active, extrapolate));
+                predictions[first + r] = limit_asked(
+                    options, clock, predict<Rule>(options, clock, current, active, extrapolate), extrapolate);
             }
         }
         return {};
@@ -156,8 +156,8 @@ double predict_packed(const Options& options, const Clock& clock, const Pack& pa
         if (pack.x[i] == 0) continue;
         pack.x[i] = extrapolate ? Scale::linear(pack.scale[i], pack.x[i]) : Scale::peek(pack.scale[i], pack.x[i]);
     }
-    return limit(options, clock,
-                 predict<Rule>(options, clock, pack, find_active(pack.x, chunks, pack.active), extrapolate));
+    const std::size_t active = find_active(pack.x, chunks, pack.active);
+    return limit_asked(options, clock, predict<Rule>(options, clock, pack, active, extrapolate), extrapolate);
 }
 
 template <class Slot>

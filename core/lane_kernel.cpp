@@ -36,8 +36,8 @@ void stage_predict(const Options& options, const Clock& clock, double* scale, co
     with_rule(options.rule, [&](auto rule) {
         Stager<typename decltype(rule)::type> stager(options, scale, stage);
         for (std::size_t r = 0; r < input.rows; ++r) {
-            stage.rows[r].label_min = clock.label_min;
-            stage.rows[r].label_max = clock.label_max;
+            stage.rows[r].label_min = extrapolate ? infinity : clock.label_min;  // the plain linear model has no limit
+            stage.rows[r].label_max = extrapolate ? -infinity : clock.label_max;
             stager.predict(input, r, clock, extrapolate);
         }
     });

@@ -575,6 +575,9 @@ void Learner::predict_frame(const Names& names, std::vector<Column>& columns, st
         known.push_back(columns[j]);
         known_names.push_back(names[j]);
     }
+    if (known.empty() && !columns.empty() && !features_.names().empty())
+        throw InputError("the model knows none of the columns ('" + names[0] + "', ...); it knows '" +
+                         features_.names()[0] + "', ...");
     const DenseInput input{nullptr, 0, Type::f64, known.data(), known.size(), rows};
     predict_columns(input, &known_names, extrapolate, predictions);
 }

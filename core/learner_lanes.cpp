@@ -168,8 +168,9 @@ std::size_t Learner::best_rate() const {
 }
 
 void Learner::add_classes(std::size_t count) {
-    if (count && (!lanes_ || !lanes_->open())) throw InputError("the classes of this model are settled");
-    for (; count > 0; --count) selection_.add_class(*lanes_);
+    if (!count) return;
+    if (!lanes_ || !lanes_->open()) throw InputError("the classes of this model are settled");
+    selection_.add_classes(*lanes_, count);
 }
 
 void Learner::restore_lanes(const Snapshot& from) {

@@ -36,6 +36,11 @@ inline double limit(const Options& options, const Clock& clock, double p) {
     return smaller(larger(p, clock.label_min), clock.label_max);
 }
 
+// A prediction that was asked for; the plain linear model knows no limit.
+inline double limit_asked(const Options& options, const Clock& clock, double p, bool extrapolate) {
+    return extrapolate && options.order == Order::paper ? p : limit(options, clock, p);
+}
+
 // Vowpal Wabbit's range includes the label that is being predicted.
 inline double limit(const Options& options, const Clock& clock, double p, double y) {
     if (options.clip != Clip::vw) return limit(options, clock, p);

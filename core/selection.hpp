@@ -82,21 +82,21 @@ class Selection {
     }
     void count_error(std::size_t rate, double h) { errors_[rate] += h; }
 
-    // A class joins with the state of the head that was never right.
-    void add_class(Lanes& lanes) {
+    // Classes join with the state of the head that was never right.
+    void add_classes(Lanes& lanes, std::size_t count) {
         std::vector<Lane> all;
         std::vector<std::size_t> from;
-        const std::size_t last = lanes.heads() - 1;
-        for (std::size_t head = 0; head <= lanes.heads(); ++head) {
+        const std::size_t last = lanes.heads() - 1, heads = lanes.heads() + count;
+        for (std::size_t head = 0; head < heads; ++head) {
             const std::size_t of = head < last ? head : last;
             for (std::size_t k = lanes.begin(of); k < lanes.begin(of + 1); ++k) {
                 all.push_back({static_cast<std::uint32_t>(head), lanes.lanes()[k].rate});
                 from.push_back(k);
             }
         }
-        followed_.reserve(lanes.heads() + 1);
-        rearrange(lanes, std::move(all), lanes.heads() + 1, from);
-        followed_.push_back(followed_[last]);
+        followed_.reserve(heads);
+        rearrange(lanes, std::move(all), heads, from);
+        followed_.resize(heads, double{followed_[last]});
     }
 
     // Rates are looked at when 1024 examples have been seen, and from then on each time when these are an eighth of a

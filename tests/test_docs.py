@@ -13,7 +13,15 @@ from unitless import demo
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-MODULES = ["unitless.learner", "unitless.model_file", "unitless.merging", "unitless.reference"]
+MODULES = [
+    "unitless.learner",
+    "unitless.one_vs_all",
+    "unitless.sweep",
+    "unitless.rates",
+    "unitless.model_file",
+    "unitless.merging",
+    "unitless.reference",
+]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

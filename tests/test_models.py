@@ -325,3 +325,46 @@ def test_after_divergence_a_mappings_names_are_forgotten() -> None:
     with pytest.raises(ul.DivergedError):
         m.learn_one({"new": 1e300}, 1e20)
     assert pickle.dumps(m) == before
+
+
+def test_a_bad_mapping_in_a_list_is_named_by_its_row() -> None:
+    rows = [{"a": 1.0}] * 5 + [{"a": float("nan")}]
+    m = ul.Learner()
+    m.learn(rows[:5], np.zeros(5))
+    for action in (lambda: m.learn(rows, np.zeros(6)), lambda: m.predict(rows)):
+        with pytest.raises(ul.InputError, match="row 5: the value of feature 'a' is nan"):
+            action()
+
+
+def test_a_frame_of_unknown_columns_is_refused() -> None:
+    m = ul.Learner()
+    m.learn(pd.DataFrame({"a": [1.0], "b": [2.0]}), [1.0])
+    assert m.predict(pd.DataFrame({"a": [1.0], "other": [2.0]})).shape == (1,)
+    with pytest.raises(ul.InputError, match="knows none of the columns"):
+        m.predict(pd.DataFrame({"A": [1.0], "B": [2.0]}))
+
+
+def test_misspelt_options_get_a_hint() -> None:
+    with pytest.raises(ul.OptionError, match="there is no option 'center'; did you mean 'centre'"):
+        ul.OneVsAll(center=True)
+    with pytest.raises(ul.OptionError, match="did you mean 'interactions'"):
+        ul.Sweep([1.0], interaction=2)
+
+
+def test_products_that_would_have_the_same_name_are_told_apart() -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(50, 4)), columns=["a", "b*c", "a*b", "c"])
+    m = ul.Learner(interactions=[("a", "b*c"), ("a*b", "c")])
+    m.learn(frame, frame["a"])
+    assert {"(a)*(b*c)", "(a*b)*(c)"} <= set(m.weights)
+    assert len(m.weights) == 7
+
+
+def test_a_sweep_of_classes_classifies() -> None:
+    X, y = data("classes")
+    sweep = ul.Sweep(RATES, classes=CLASSES)
+    sweep.learn(X, y)
+    assert sweep.classify(X).tolist() == [CLASSES[i] for i in sweep.predict(X).argmax(axis=1)]
+    with pytest.raises(ul.InputError, match="no rate number 9"):
+        sweep.model(9)
+    with pytest.raises(ul.InputError, match="no classes"):
+        ul.Sweep(RATES).classify(X)

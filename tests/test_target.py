@@ -118,7 +118,8 @@ def test_predictions_stay_within_the_labels_seen_before() -> None:
     lowest, highest = np.minimum.accumulate(y)[:-1], np.maximum.accumulate(y)[:-1]
     slack = 1e-12 * np.abs(y).max()
     assert ((p[1:] >= lowest - slack) & (p[1:] <= highest + slack)).all()
-    assert m.predict(1e6 * X, extrapolate=True).max() == pytest.approx(y.max(), rel=1e-12)
+    assert m.predict(1e6 * X).max() <= y.max() + slack
+    assert m.predict(1e6 * X, extrapolate=True).max() > 1000 * y.max()
 
 
 # ------------------------------------------------------------------------------------------------- unit and offset

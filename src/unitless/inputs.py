@@ -96,6 +96,12 @@ def vector(values: Any, name: str, rows: int, rows_of: str = "X") -> Float64:
         raise InputError(f"{name} has {array.ndim} dimensions; it must be a list of numbers, one per row")
     if len(array) != rows:
         raise InputError(f"{name} has {len(array)} values, but {rows_of} has {rows} rows")
+    if name == "y" and array.dtype.kind in "USO":
+        text = next((value for value in array.tolist() if isinstance(value, str | bytes)), None)
+        if text is not None:
+            raise InputError(
+                f"y has text, {text!r}; labels are numbers here: use y == {text!r} for two classes, OneVsAll for many"
+            )
     return np.ascontiguousarray(_numbers(array, name), dtype=np.float64)
 
 
@@ -128,7 +134,9 @@ def _numbers(array: NDArray[Any], what: str) -> NDArray[Any]:
     if kind == "O":  # numbers in a column of objects, None for a missing one
         text = next((value for value in array.flat if isinstance(value, str | bytes)), None)
         if text is not None:
-            raise InputError(f"{what} is not all numbers: it has {text!r}. Encode text as features of its own")
+            raise InputError(
+                f"{what} is not all numbers: it has {text!r}. Turn text into columns of 0 and 1 (get_dummies)"
+            )
         try:
             return array.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:

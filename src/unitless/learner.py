@@ -37,7 +37,8 @@ class Learner(Model):
             includes the label being predicted (for comparison only: its progressive loss is too good).
         target: "auto" learns the label's unit and offset too (squared and quantile loss): y → a·y + b maps predictions
             the same way. Predictions stay within the range of the labels seen before.
-        centre: use dense numeric columns as x minus their running mean: then their offset does not matter either.
+        centre: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
+            does not matter either. Booleans, sparse matrices and mappings are taken as they are.
         interactions: products of features, made on the fly. 2: all pairs, squares included; "ordered": i·j and j·i as
             two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
             that ends in * means all features that begin so; columns of arrays are named by their number.
@@ -134,7 +135,7 @@ class Learner(Model):
 
     @property
     def weights(self) -> ByFeature:
-        """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x."""
+        """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`."""
         reading = self._reading()
         return reading.weights(reading.leader(0))
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from . import _core, inputs
-from .errors import OptionError
+from .errors import InputError, OptionError
 from .inputs import Float64
 from .options import Options
 from .rates import AUTO_RATES, AUTO_START
@@ -44,7 +44,6 @@ class Model(_core.Learner):
     def __init__(
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
     ) -> None:
-        """`rates`: those of a sweep."""
         self._options = options
         auto = options.learning_rate == "auto"
         self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
@@ -85,7 +84,12 @@ class Model(_core.Learner):
             return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, extrapolate)
         if isinstance(data, inputs.Frame):
             return self._predict_frame(data.names, data.columns, data.rows, extrapolate)
-        rows = [self._predict_one_wide(row, extrapolate) for row in data.mappings]
+        rows = []
+        for number, row in enumerate(data.mappings):
+            try:
+                rows.append(self._predict_one_wide(row, extrapolate))
+            except InputError as error:
+                raise InputError(f"row {number}: {error}") from None
         return np.concatenate(rows) if rows else np.zeros(0)
 
     def link(self, score: Any) -> Float64:
@@ -122,8 +126,10 @@ class Model(_core.Learner):
     def __sizeof__(self) -> int:
         return self.nbytes
 
-    def _changed_options(self) -> str:
+    def _changed_options(self, *hidden: str) -> str:
         default = Options()
         return ", ".join(
-            f"{name}={value!r}" for name, value in self._options.asdict().items() if value != getattr(default, name)
+            f"{name}={value!r}"
+            for name, value in self._options.asdict().items()
+            if value != getattr(default, name) and name not in hidden
         )

@@ -13,7 +13,7 @@ from .classes import Classes, Label
 from .errors import InputError, OptionError
 from .inputs import Float64
 from .model import Model
-from .options import Auto, Clip, Loss, Options, Rule
+from .options import Auto, Clip, Loss, Options, Rule, check_names
 from .reading import ByFeature, Reading
 
 
@@ -24,7 +24,7 @@ class OneVsAll(Model):
     more than one.
 
     Args:
-        classes: the labels, of any kind: text, integers, booleans. A label that is none of them is an error. With
+        classes: the labels, of any kind: text, numbers, booleans. A label that is none of them is an error. With
             None, classes join when they are first met: a class joins in exactly the state that it would have had if it
             had been named from the beginning, because up to then all its labels were negative, and one more model that
             never sees its class is kept for this.
@@ -43,7 +43,7 @@ class OneVsAll(Model):
         >>> m = ul.OneVsAll()
         >>> scores = m.learn(X, y)  # made before each row was learned
         >>> m.classes
-        ['right', 'lower left', 'upper left']
+        ['right', 'upper left', 'lower left']
         >>> bool(np.mean(np.array(m.classes)[scores.argmax(axis=1)] == y) > 0.9)
         True
         >>> m.classify([[0.002, 0.0], [-0.002, 5000.0]]).tolist()
@@ -60,6 +60,7 @@ class OneVsAll(Model):
         clip: Clip | None = "labels",
         **options: Any,
     ) -> None:
+        check_names(options)
         clip = class_clip(loss, clip, options)
         settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, **options)
         settled.check_lanes()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import operator
 from collections.abc import Iterable
@@ -57,7 +58,7 @@ class Options:
             _one_of(name, bool(value) if type(value).__name__ in ("bool", "bool_") else value, (True, False))
             object.__setattr__(self, name, bool(value))
         if not (isinstance(self.learning_rate, str) and self.learning_rate == "auto"):
-            if isinstance(self.learning_rate, str):
+            if isinstance(self.learning_rate, str) or self.learning_rate is None:
                 raise OptionError(f"learning_rate is {self.learning_rate!r}; it must be a number or 'auto'")
             object.__setattr__(self, "learning_rate", rate(self.learning_rate, "learning_rate"))
         object.__setattr__(self, "quantile", number("quantile", self.quantile))
@@ -119,6 +120,14 @@ class Options:
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
             "bits": self.bits,
         }
+
+
+def check_names(options: Iterable[str]) -> None:
+    """Options by another name get a hint instead of a surprise."""
+    for name in options:
+        if name not in Options.__dataclass_fields__:
+            near = difflib.get_close_matches(name, Options.__dataclass_fields__, 1, 0.5)
+            raise OptionError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 
 def rate(value: object, name: str) -> float:

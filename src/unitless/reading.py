@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -33,7 +34,8 @@ class Reading:
         def name(number: int) -> Feature:
             return names[number - 1] if names is not None else number - 1
 
-        taken_names = set(names or ()) if products else set()
+        said = Counter(f"{name(left)}*{name(right)}" for left, right, _ in products)
+        said.update(names or ())
         self.products = {slot: (left, right) for left, right, slot in products}
         self.features: list[Feature] = []
         for slot in state["slots"].tolist():
@@ -42,7 +44,7 @@ class Reading:
             elif slot in self.products:
                 left, right = (name(feature) for feature in self.products[slot])
                 product = f"{left}*{right}"
-                self.features.append(product if product not in taken_names else f"({left})*({right})")
+                self.features.append(product if said[product] == 1 else f"({left})*({right})")
             else:
                 self.features.append(name(feature_of.get(slot, slot)))
 

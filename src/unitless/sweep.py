@@ -15,7 +15,7 @@ from .inputs import Float64
 from .learner import Learner
 from .model import Model
 from .one_vs_all import OneVsAll, class_clip, label_array
-from .options import Loss, Options, Rule
+from .options import Loss, Options, Rule, check_names
 from .options import rate as checked_rate
 from .rates import rate_grid
 
@@ -39,7 +39,7 @@ class Sweep(Model):
         >>> sweep.learn(X, y).shape  # a prediction for each row and rate, made before the row was learned
         (2000, 4)
         >>> sweep.losses.round(1).tolist()  # the progressive loss of each rate
-        [10.9, 2.8, 1.1, 1.2]
+        [13.8, 8.5, 1.3, 1.3]
         >>> sweep.best.learning_rate  # an ordinary learner, as if it had been alone
         1.0
     """
@@ -60,6 +60,7 @@ class Sweep(Model):
         self._rates = [checked_rate(rate, "a rate") for rate in (rate_grid() if rates is None else rates)]
         if not self._rates:
             raise OptionError("rates is empty; a sweep needs at least one learning rate")
+        check_names(options)
         chosen: Loss = loss or ("squared" if classes is None else "logistic")
         if classes is not None:
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
@@ -110,6 +111,12 @@ class Sweep(Model):
         result = self._predict_one_wide(x, extrapolate)
         return float(result[0]) if self._classes is None else result
 
+    def classify(self, X: Any) -> np.ndarray[Any, Any]:
+        """With classes: the class with the largest score of the best rate so far, for each row."""
+        if self._classes is None:
+            raise InputError("this sweep has no classes")
+        return np.asarray(label_array(self._classes.labels)[self.predict(X).argmax(axis=1)])
+
     @property
     def losses(self) -> Float64:
         """The progressive loss of each rate: its mean per unit of weight; with classes, of the sum over all."""
@@ -137,6 +144,8 @@ class Sweep(Model):
 
     def model(self, index: int) -> Learner | OneVsAll:
         """The model of one rate, by its place in `rates`."""
+        if not 0 <= index < len(self._rates):
+            raise InputError(f"there is no rate number {index}; the {len(self._rates)} rates are numbered from 0")
         options = {**self._options.asdict(), "learning_rate": self._rates[index]}
         state = self._snapshot()
         single = Learner(**options) if self._classes is None else OneVsAll(self._classes.labels, **options)
@@ -158,4 +167,5 @@ class Sweep(Model):
         return single
 
     def __repr__(self) -> str:
-        return f"<Sweep of {len(self._rates)} rates({self._changed_options()}): {self.examples:,} examples>"
+        options = self._changed_options("learning_rate")
+        return f"<Sweep({options}): {len(self._rates)} rates, {self.examples:,} examples>"
