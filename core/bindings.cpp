@@ -574,6 +574,8 @@ void raise(const char* name, const char* message) {
 NB_MODULE(_core, m) {
     using namespace unitless;
 
+    nb::set_leak_warnings(false);  // a model that lives until the program ends is no leak
+
     nb::register_exception_translator(
         [](const std::exception_ptr& error, void*) {
             try {

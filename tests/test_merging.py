@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -317,12 +318,14 @@ def test_a_rate_that_diverged_stays_out() -> None:
 @pytest.mark.parametrize(
     ("a", "b", "message"),
     [
-        (ul.Learner(), ul.OneVsAll(), "different kinds"),
-        (ul.Sweep([1.0]), ul.Sweep([2.0]), "rates|learning_rate"),
-        (ul.OneVsAll(["a", "b"]), ul.OneVsAll(["a", "c"]), "classes"),
-        (ul.Learner(interactions=2), ul.Learner(), "interactions"),
+        (ul.Learner, ul.OneVsAll, "different kinds"),
+        (lambda: ul.Sweep([1.0]), lambda: ul.Sweep([2.0]), "rates|learning_rate"),
+        (lambda: ul.OneVsAll(["a", "b"]), lambda: ul.OneVsAll(["a", "c"]), "classes"),
+        (lambda: ul.Learner(interactions=2), ul.Learner, "interactions"),
     ],
 )
-def test_what_cannot_be_merged_is_refused(a: ul.Learner, b: ul.Learner, message: str) -> None:
+def test_what_cannot_be_merged_is_refused(
+    a: Callable[[], ul.Learner], b: Callable[[], ul.Learner], message: str
+) -> None:
     with pytest.raises(ul.MergeError, match=message):
-        ul.merge([a, b])
+        ul.merge([a(), b()])
