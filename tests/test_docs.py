@@ -17,6 +17,7 @@ MODULES = [
     "unitless.learner",
     "unitless.one_vs_all",
     "unitless.sweep",
+    "unitless.evaluate",
     "unitless.rates",
     "unitless.model_file",
     "unitless.merging",

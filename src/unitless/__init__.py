@@ -5,6 +5,7 @@ m = ul.Learner()
 predictions = m.learn(X, y)
 """
 
+from . import evaluate
 from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
 from .learner import Learner
 from .merging import merge
@@ -27,6 +28,7 @@ __all__ = [
     "OptionError",
     "Sweep",
     "__version__",
+    "evaluate",
     "kernels",
     "load",
     "merge",
