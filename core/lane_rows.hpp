@@ -318,17 +318,39 @@ class LaneRows {
     // H += h (g z)^2; keeps z/sqrt(H); gives sum z^2/sqrt(H).
     UNITLESS_INLINE void accumulate(const Stage& stage, const StagedRow& row, const Vec8 (&square)[octets],
                                     Vec8 (&reach)[octets]) const {
+        const Vec8 least = Vec8::all(__DBL_MIN__);
+        Flags tiny;
+        Vec8 weighted[octets];
+        for (int o = 0; o < octets; ++o) {
+            weighted[o] = square[o] * Vec8::all(row.weight);
+            reach[o] = Vec8::all(0.0);
+        }
+        double* step = step_;
+        for (std::size_t k = row.begin; k < row.end; ++k) {
+            const Vec8 z = Vec8::all(stage.z[k]), zz = z * z;
+            for (int o = 0; o < octets; ++o, step += width) {
+                double* at = H(o, stage.slot[k]);
+                const Vec8 now = Vec8::load(at) + weighted[o] * zz;
+                now.store(at);
+                tiny.note_below(now, least);
+                const Vec8 rate = inverse_root_of_normal(now);
+                (z * rate).store(step);
+                reach[o] = reach[o] + zz * rate;
+            }
+        }
+        if (tiny.any()) reconsider(stage, row, reach);
+    }
+
+    // The same where some feature of some lane has no gradient yet: its rate is 0.
+    UNITLESS_RARE void reconsider(const Stage& stage, const StagedRow& row, Vec8 (&reach)[octets]) const {
         for (int o = 0; o < octets; ++o) reach[o] = Vec8::all(0.0);
         double* step = step_;
         for (std::size_t k = row.begin; k < row.end; ++k) {
-            const double z = stage.z[k], zz = z * z, weighted = row.weight * zz;
+            const Vec8 z = Vec8::all(stage.z[k]), zz = z * z;
             for (int o = 0; o < octets; ++o, step += width) {
-                double* at = H(o, stage.slot[k]);
-                const Vec8 now = Vec8::load(at) + square[o] * Vec8::all(weighted);
-                now.store(at);
-                const Vec8 rate = inverse_root(now);
-                (Vec8::all(z) * rate).store(step);
-                reach[o] = reach[o] + Vec8::all(zz) * rate;
+                const Vec8 rate = inverse_root(Vec8::load(H(o, stage.slot[k])));
+                (z * rate).store(step);
+                reach[o] = reach[o] + zz * rate;
             }
         }
     }

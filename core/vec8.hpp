@@ -180,13 +180,18 @@ UNITLESS_INLINE T newton_inverse_root(T x, T y) {
 }
 inline constexpr std::uint64_t inverse_root_guess = 0x5fe3fe4af2992400ULL;
 
-UNITLESS_INLINE Vec8 inverse_root(const Vec8& h) {
+// Where every h is a normal number.
+UNITLESS_INLINE Vec8 inverse_root_of_normal(const Vec8& h) {
     Vec8 r;
-    for (int i = 0; i < Vec8::registers; ++i) {
-        const Register x = h.part[i];
-        const Register y = newton_inverse_root(x, (Register)(inverse_root_guess - ((Bits)x >> 1)));
-        r.part[i] = (Register)((Bits)y & (Bits)(x >= __DBL_MIN__));
-    }
+    for (int i = 0; i < Vec8::registers; ++i)
+        r.part[i] = newton_inverse_root(h.part[i], (Register)(inverse_root_guess - ((Bits)h.part[i] >> 1)));
+    return r;
+}
+
+UNITLESS_INLINE Vec8 inverse_root(const Vec8& h) {
+    Vec8 r = inverse_root_of_normal(h);
+    for (int i = 0; i < Vec8::registers; ++i)
+        r.part[i] = (Register)((Bits)r.part[i] & (Bits)(h.part[i] >= __DBL_MIN__));
     return r;
 }
 
@@ -232,6 +237,9 @@ class Flags {
         const __m512i magnitude = _mm512_set1_epi64(0x7fffffffffffffff);
         seen_ |= _mm512_test_epi64_mask((__m512i)x.part[0], magnitude);
     }
+    void note_below(const Vec8& x, const Vec8& limit) {
+        seen_ |= _mm512_cmp_pd_mask((__m512d)x.part[0], (__m512d)limit.part[0], _CMP_LT_OQ);
+    }
     bool any() const { return seen_ != 0; }
 
   private:
@@ -240,6 +248,9 @@ class Flags {
     // Where |x| <= s does not hold, NaN included.
     void note_beyond(const Vec8& x, const Vec8& s) {
         for (int i = 0; i < Vec8::registers; ++i) seen_ |= ~(Bits)((Register)((Bits)x.part[i] << 1 >> 1) <= s.part[i]);
+    }
+    void note_below(const Vec8& x, const Vec8& limit) {
+        for (int i = 0; i < Vec8::registers; ++i) seen_ |= (Bits)(x.part[i] < limit.part[i]);
     }
     // Where x is other than zero; the sign does not count.
     void note_nonzero(const Vec8& x) {
