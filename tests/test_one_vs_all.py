@@ -143,7 +143,7 @@ def test_a_class_of_bad_rows_does_not_join() -> None:
     assert len(m.learn(X[:1], y[:1])[0]) == 4
 
 
-@pytest.mark.parametrize("bad", [["a"], ["a", "a"], "ab", 3, [None, "a"], [float("nan"), 1.0]])
+@pytest.mark.parametrize("bad", [["a"], ["a", "a"], "ab", 1, 0, -2, 2.5, True, [None, "a"], [float("nan"), 1.0]])
 def test_impossible_classes_are_refused(bad: object) -> None:
     with pytest.raises(ul.OptionError, match="classes"):
         ul.OneVsAll(bad)  # type: ignore[arg-type]
@@ -153,6 +153,17 @@ def test_impossible_classes_are_refused(bad: object) -> None:
 def test_options_for_one_learner_alone_are_refused(options: dict[str, str]) -> None:
     with pytest.raises(ul.OptionError, match=r"one-vs-all|OneVsAll"):
         ul.OneVsAll(["a", "b"], learning_rate=0.5, **options)  # type: ignore[arg-type]
+
+
+def test_a_number_of_classes_means_one_to_that_number() -> None:
+    X, _ = data(60)
+    y = np.arange(60) % 5 + 1
+    m = ul.OneVsAll(5)
+    assert m.classes == [1, 2, 3, 4, 5]
+    np.testing.assert_array_equal(m.learn(X, y), ul.OneVsAll([1, 2, 3, 4, 5]).learn(X, y))
+    with pytest.raises(ul.InputError, match="the class at row 0 is 0, which is none of 1, 2, 3, 4, 5"):
+        m.learn(X, y - 1)
+    assert ul.Sweep([0.5], classes=5).classes == [1, 2, 3, 4, 5]
 
 
 def test_nothing_met_yet() -> None:

@@ -19,12 +19,16 @@ Label: TypeAlias = str | int | float | bool
 class Classes:
     """The known labels. `open`: new ones may join."""
 
-    def __init__(self, labels: Iterable[Any] | None, *, open: bool) -> None:
+    def __init__(self, labels: Iterable[Any] | int | None, *, open: bool) -> None:
         self.open = open
         self.labels: list[Label] = []
         self._number: dict[Label, int] = {}
+        if isinstance(labels, int) and not isinstance(labels, bool):
+            labels = range(1, labels + 1)
         if isinstance(labels, str | bytes) or not (labels is None or isinstance(labels, Iterable)):
-            raise OptionError(f"classes is {labels!r}; it must be a list of labels, or None to meet them on the way")
+            raise OptionError(
+                f"classes is {labels!r}; it must be a list of labels, a number n for 1 to n, or None to meet them later"
+            )
         for label in () if labels is None else labels:
             plain = _plain(label)
             if plain is None or plain in self._number:

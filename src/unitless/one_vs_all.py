@@ -24,10 +24,11 @@ class OneVsAll(Model):
     more than one.
 
     Args:
-        classes: the labels, of any kind: text, numbers, booleans. A label that is none of them is an error. With
-            None, classes join when they are first met: a class joins in exactly the state that it would have had if it
-            had been named from the beginning, because up to then all its labels were negative, and one more model that
-            never sees its class is kept for this.
+        classes: the labels, of any kind: text, numbers, booleans; or a number n for the labels 1 … n, as Vowpal
+            Wabbit's `--oaa n`. A label that is none of them is an error. With None, classes join when they are first
+            met: a class joins in exactly the state that it would have had if it had been named from the beginning,
+            because up to then all its labels were negative, and one more model that never sees its class is kept for
+            this.
         rule: see `Learner`.
         loss: the loss of each class's model, its labels being +1 for the class and -1 for others ("poisson": 0).
         learning_rate: "auto" runs several rates for each class and follows the one whose loss is smallest so far, as
@@ -52,7 +53,7 @@ class OneVsAll(Model):
 
     def __init__(
         self,
-        classes: Iterable[Any] | None = None,
+        classes: Iterable[Any] | int | None = None,
         rule: Rule = "nag",
         loss: Loss = "logistic",
         learning_rate: float | Auto = "auto",

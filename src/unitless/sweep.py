@@ -50,7 +50,7 @@ class Sweep(Model):
         rule: Rule = "nag",
         loss: Loss | None = None,
         *,
-        classes: Iterable[Any] | None = None,
+        classes: Iterable[Any] | int | None = None,
         **options: Any,
     ) -> None:
         if "learning_rate" in options:
