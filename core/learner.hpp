@@ -66,6 +66,16 @@ struct Snapshot {
     std::vector<Centre::Column> centre;
 };
 
+// A learner's slots as what they are.
+template <class Action>
+void with_slots(const Options& options, char* slots, Action action) {
+    if (options.precision == Precision::float32) {
+        action(reinterpret_cast<Slot32*>(slots));
+    } else {
+        action(reinterpret_cast<Slot64*>(slots));
+    }
+}
+
 class Learner {
   public:
     Learner(const Setup& setup, const Kernel& kernel);
@@ -118,7 +128,8 @@ class Learner {
     Clock clock() const;
 
   private:
-    struct Encoded;  // labels as the loss wants them
+    struct Encoded;       // labels as the loss wants them
+    struct FinishOnExit;  // waits for the lanes
     enum class Looking { learning, predicting, extrapolating };
 
     Setup setup_;

@@ -33,7 +33,6 @@ class Selection {
     Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates)
         : mode_(mode), scores_(lanes), followed_(heads), errors_(mode == Selecting::sweep ? rates : 0) {}
 
-    Selecting mode() const { return mode_; }
     const std::vector<Scores>& scores() const { return scores_; }
     const std::vector<double>& followed() const { return followed_; }  // by head: loss of the predictions made
     const std::vector<double>& errors() const { return errors_; }      // by rate, of a sweep: weight of wrong classes
