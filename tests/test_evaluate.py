@@ -179,6 +179,9 @@ def test_bad_input_is_refused() -> None:
         evaluation.add(np.zeros((2, 2)), [0, 1])
     with pytest.raises(ul.InputError, match="2 values, but predictions has 3 rows"):
         evaluation.add(np.zeros(3), [0, 1])
+    for bad in ("abc", [1, "x"], 1.0, [1.0, math.nan]):
+        with pytest.raises(ul.InputError, match="predictions"):
+            evaluation.add(bad, [0, 1])
     with pytest.raises(ul.InputError, match="label is 7"):
         evaluation.add(np.zeros(2), [0, 7])
     with pytest.raises(ul.InputError, match="not negative"):

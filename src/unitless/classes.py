@@ -80,7 +80,7 @@ class Classes:
             shown = ", ".join(map(repr, self.labels[:10])) + (", ..." if len(self.labels) > 10 else "")
             raise InputError(
                 f"the class at row {row} is {label!r}, which is none of {shown}; "
-                "give classes=None to let classes join when they are first met"
+                "OneVsAll with classes=None lets classes join when they are first met"
             )
         return new.setdefault(plain, len(self.labels) + len(new))
 

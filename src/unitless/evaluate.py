@@ -142,7 +142,12 @@ class Evaluation:
 
     def add(self, predictions: Any, y: Any, weight: Any = None) -> None:
         """Count predictions (scores, as `learn` and `predict` give them) against labels. Weight 0 does not count."""
-        array = np.asarray(predictions, dtype=np.float64)
+        try:
+            array = np.asarray(predictions, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("predictions are not all numbers") from None
+        if array.ndim == 0 or np.isnan(array).any():
+            raise InputError("predictions must be numbers, one or more for each row")
         rows = len(array)
         h = np.ones(rows) if weight is None else inputs.vector(weight, "weight", rows, "predictions")
         if not (np.isfinite(h) & (h >= 0)).all():

@@ -22,6 +22,7 @@ from .learner import Learner
 from .model import Model
 from .one_vs_all import OneVsAll
 from .options import Options
+from .reading import name_slots
 from .sweep import Sweep
 
 M = TypeVar("M", bound=Model)
@@ -330,10 +331,8 @@ class _Layout:
             return state["slots"]
         numbering = self.feature_numbers(state)
         slot_of = {pair: slot for slot, pair in self.products.items()}
-        taken = {slot for _, _, slot in products}
         where = np.zeros(len(numbering) + len(products), dtype=np.uint32)
-        free = [slot for slot in range(1, len(where)) if slot not in taken]
-        where[free] = numbering[1:]
+        where[name_slots(state) or slice(1, len(numbering))] = numbering[1:]
         for left, right, slot in products:
             where[slot] = slot_of[self.pair(numbering, left, right)]
         return where[state["slots"]]

@@ -17,6 +17,14 @@ from .options import Options
 ByFeature = dict[Feature, float]
 
 
+def name_slots(state: _core.Snapshot) -> list[int]:
+    """Where the names live, in their order: in the slots that are no product's."""
+    if state["names"] is None:
+        return []
+    products = set(state["products"][2::3].tolist())
+    return [slot for slot in range(1, 1 + len(state["names"]) + len(products)) if slot not in products]
+
+
 class Reading:
     """A model's state with its lanes told apart."""
 
@@ -25,10 +33,8 @@ class Reading:
         self.v = state["v"].reshape(-1, len(state["lane_heads"]))
         self.scores = state["scores"].reshape(-1, 6)
         products = state["products"].reshape(-1, 3).tolist()
-        taken = {slot for _, _, slot in products}
         names = state["names"]
-        free = (slot for slot in range(1, 1 + len(names or ()) + len(taken)) if slot not in taken)
-        self.slot_of = dict(enumerate(free, 1)) if names is not None else {}
+        self.slot_of = dict(enumerate(name_slots(state), 1))
         feature_of = {slot: number for number, slot in self.slot_of.items()}
 
         def name(number: int) -> Feature:
