@@ -172,6 +172,58 @@ DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
     return input;
 }
 
+// A table's columns: arrays of numbers, or (codes, offsets, bytes) of text. Keeps the arrays alive.
+class TableArrays {
+  public:
+    TableArrays(const std::vector<std::string>& names, const nb::list& columns, std::size_t rows, bool missing) {
+        table.rows = rows;
+        table.missing = missing;
+        if (names.size() != columns.size()) throw InputError("a table must have as many names as columns");
+        for (std::size_t j = 0; j < names.size(); ++j) {
+            const nb::handle column = columns[j];
+            TableColumn& to = table.columns.emplace_back();
+            to.name = names[j];
+            if (nb::isinstance<nb::tuple>(column)) {
+                const auto parts = nb::cast<nb::tuple>(column);
+                const auto codes = nb::cast<Codes>(parts[0]);
+                const auto offsets = nb::cast<Offsets>(parts[1]);
+                const auto text = nb::cast<Bytes>(parts[2]);
+                check_length(codes.shape(0), j);
+                to.codes = codes.data();
+                to.ends = offsets.data();
+                to.text = reinterpret_cast<const char*>(text.data());
+                to.values = offsets.shape(0) ? offsets.shape(0) - 1 : 0;
+                for (std::size_t k = 0; k < to.values; ++k)
+                    if (to.ends[k] < 0 || to.ends[k] > to.ends[k + 1] ||
+                        to.ends[k + 1] > static_cast<std::int64_t>(text.shape(0)))
+                        throw InputError("column '" + to.name + "' is malformed");
+                kept_.emplace_back(codes, offsets, text);
+            } else {
+                const auto numbers = nb::cast<Vector>(column);
+                check_length(numbers.shape(0), j);
+                to.numbers = column_of(numbers);
+                numbers_.push_back(numbers);
+            }
+        }
+    }
+    TableArrays(const TableArrays&) = delete;
+
+    Table table;
+
+  private:
+    using Codes = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    std::vector<std::tuple<Codes, Offsets, Bytes>> kept_;
+    std::vector<Vector> numbers_;
+
+    void check_length(std::size_t length, std::size_t j) const {
+        if (length != table.rows)
+            throw InputError("column '" + table.columns[j].name + "' has " + std::to_string(length) +
+                             " rows, but there are " + std::to_string(table.rows));
+    }
+};
+
 CompressedRows compressed_rows(const Doubles& values, const Vector& indices, const Vector& row_starts,
                                std::size_t columns) {
     return {values.data(),           indices.data(), row_starts.data(), indices.dtype().bits == 64,
@@ -673,26 +725,24 @@ NB_MODULE(_core, m) {
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a)
         .def(
-            "_learn_frame",
-            [](PyLearner& self, const std::vector<std::string>& names, const std::vector<Vector>& arrays,
+            "_learn_table",
+            [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
                const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
-                std::vector<Column> columns;
-                for (const auto& array : arrays) columns.push_back(column_of(array));
+                const TableArrays arrays(names, columns, y.shape(0), missing);
                 return unlocked(y.shape(0) * (self.learner.learn_width() + new_classes), [&](double* p) {
-                    self.learner.learn_frame(names, columns, y.shape(0), labels(y, weight, new_classes), p);
+                    self.learner.learn_table(arrays.table, labels(y, weight, new_classes), p);
                 });
             },
-            "names"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+            "names"_a, "columns"_a, "missing"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
-            "_predict_frame",
-            [](PyLearner& self, const std::vector<std::string>& names, const std::vector<Vector>& arrays,
+            "_predict_table",
+            [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
                std::size_t rows, bool extrapolate) {
-                std::vector<Column> columns;
-                for (const auto& array : arrays) columns.push_back(column_of(array));
+                const TableArrays arrays(names, columns, rows, missing);
                 return unlocked(rows * self.learner.predict_width(),
-                                [&](double* p) { self.learner.predict_frame(names, columns, rows, extrapolate, p); });
+                                [&](double* p) { self.learner.predict_table(arrays.table, extrapolate, p); });
             },
-            "names"_a, "columns"_a, "rows"_a, "extrapolate"_a)
+            "names"_a, "columns"_a, "missing"_a, "rows"_a, "extrapolate"_a)
         .def(
             "_loss",
             [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& tau) {

@@ -8,125 +8,30 @@
 #include <new>
 
 #include "dense_input.hpp"
+#include "dense_values.hpp"
 #include "errors.hpp"
+#include "learner_batches.hpp"
 
 namespace unitless {
 namespace {
 
-// Rows are learned in batches that stay in the cache.
-constexpr std::size_t rows_per_batch = 512, entries_per_batch = 16384;
-
-std::string number(double x) {
-    char text[32];
-    std::snprintf(text, sizeof text, "%.17g", x);
-    double back = 0;
-    for (int digits = 1; digits < 17; ++digits) {  // the shortest text that reads back the same
-        char shorter[32];
-        std::snprintf(shorter, sizeof shorter, "%.*g", digits, x);
-        if (std::sscanf(shorter, "%lf", &back) == 1 && back == x) return shorter;
-    }
-    return text;
+// What arrays can offer to interactions.
+auto column_selector(std::size_t columns) {
+    return [columns](const Selector& selector) {
+        return selector.column >= 0 && static_cast<std::size_t>(selector.column) < columns;
+    };
 }
-
-std::string where(std::size_t row, std::size_t column, const Learner::Names* names) {
-    return unitless::where(row) +
-           (names ? ", column '" + (*names)[column] + "'" : ", column " + std::to_string(column));
-}
-
-[[noreturn]] void throw_not_finite(double value, const std::string& place) {
-    throw InputError("value is " + number(value) + place +
-                     "; drop or fill in such values (a feature that is left out counts as 0)");
+std::string columns_as_data(std::size_t columns) {
+    return std::to_string(columns) + " columns, to be named by their numbers";
 }
 
 std::int64_t index_at(const void* indices, bool wide, std::size_t k) {
     return wide ? static_cast<const std::int64_t*>(indices)[k] : static_cast<const std::int32_t*>(indices)[k];
 }
 
-double value_at(const DenseInput& input, std::size_t row, std::size_t j) {
-    double value = 0;
-    if (input.columns) {
-        const Column& column = input.columns[j];
-        with_type(column.type, [&](auto x) { widen_column<decltype(x)>(column, row, 1, &value, 1); });
-    } else {
-        with_type(input.type, [&](auto x) {
-            const Column column{input.data + j * sizeof x, input.row_stride, input.type, 0};
-            widen_column<decltype(x)>(column, row, 1, &value, 1);
-        });
-    }
-    return value;
-}
-
-bool any_weight(const Labels& labels, std::size_t rows) {
-    for (std::size_t r = 0; r < rows; ++r)
-        if (labels.weight_of(r) > 0) return true;
-    return false;
-}
-
-std::size_t columns_of(const DenseInput& input) { return std::max<std::size_t>(1, input.column_count); }
-std::size_t columns_of(const CompressedRows& input) { return std::max<std::size_t>(1, input.entries / input.rows); }
-
 std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
 
-// How large the largest magnitude in a run of numbers is, roughly; not a number if one of them is not finite. Only the
-// leading 32 bits are looked at, as integers, which vectorises everywhere.
-template <class T>
-double largest_of(const char* from, std::ptrdiff_t stride, std::size_t count) {
-    if constexpr (!std::is_floating_point_v<T>) {
-        return 0;  // never beyond what matters
-    } else {
-        std::int32_t largest = 0;
-        const auto scan = [&](std::ptrdiff_t step) {
-            for (std::size_t i = 0; i < count; ++i, from += step) {
-                std::int32_t bits;
-                std::memcpy(&bits, from + (sizeof(T) - 4), 4);
-                bits &= 0x7fffffff;
-                largest = largest < bits ? bits : largest;
-            }
-        };
-        if (stride == sizeof(T)) {
-            scan(sizeof(T));
-        } else {
-            scan(stride);
-        }
-        if constexpr (sizeof(T) == 4) {
-            const float x = std::bit_cast<float>(largest);
-            return std::isfinite(x) ? x : std::numeric_limits<double>::quiet_NaN();
-        } else {
-            const double x = std::bit_cast<double>(static_cast<std::int64_t>(largest) << 32);
-            return std::isfinite(x) ? x : std::numeric_limits<double>::quiet_NaN();
-        }
-    }
-}
-
-double largest_of(const DenseInput& input) {
-    double largest = 0;
-    const auto take = [&](double x) { largest = std::isnan(x) || x > largest ? x : largest; };
-    for (std::size_t j = 0; input.columns && j < input.column_count && !std::isnan(largest); ++j) {
-        const Column& column = input.columns[j];
-        with_type(column.type, [&](auto x) { take(largest_of<decltype(x)>(column.data, column.stride, input.rows)); });
-    }
-    if (input.columns) return largest;
-    with_type(input.type, [&](auto x) {
-        using T = decltype(x);
-        if (input.row_stride == static_cast<std::ptrdiff_t>(input.column_count * sizeof(T)))
-            return take(largest_of<T>(input.data, sizeof(T), input.rows * input.column_count));
-        for (std::size_t r = 0; r < input.rows && !std::isnan(largest); ++r)
-            take(largest_of<T>(input.data + static_cast<std::ptrdiff_t>(r) * input.row_stride, sizeof(T),
-                               input.column_count));
-    });
-    return largest;
-}
-
 }  // namespace
-
-struct Learner::Encoded {
-    const double* y;
-    std::unique_ptr<double[]> own, pace;  // where y had to be changed; with a target, the pace of each row
-    NegativeLabel negative;
-    Target target;
-
-    Labels with(const Labels& given) const { return {y, given.weight, pace.get(), given.new_classes}; }
-};
 
 Learner::Learner(const Setup& setup, const Kernel& kernel)
     : setup_(setup),
@@ -356,29 +261,6 @@ void Learner::check_columns(std::size_t count) const {
         throw InputError("X has more columns than a learner can hold; hash them with bits=");
 }
 
-// An interaction that names what the data has not.
-void Learner::check_listed(const Names* names, std::size_t columns) const {
-    if (clock_.examples > 0) return;  // later, what is not there is absent
-    for (const auto& [left, right] : interactions_.listed()) {
-        for (const auto* side : {&left, &right}) {
-            for (const auto& selector : *side) {
-                bool found = false;
-                if (names) {
-                    for (const auto& name : *names) found = found || selector.matches(name);
-                } else {
-                    found = selector.column >= 0 && static_cast<std::size_t>(selector.column) < columns;
-                }
-                if (found) continue;
-                const std::string asked = selector.column >= 0 ? "column " + std::to_string(selector.column)
-                                                               : "'" + selector.name + (selector.prefix ? "*'" : "'");
-                throw InputError("an interaction names " + asked + ", which the data does not have; it has " +
-                                 (names ? std::to_string(names->size()) + " named columns"
-                                        : std::to_string(columns) + " columns, to be named by their numbers"));
-            }
-        }
-    }
-}
-
 void Learner::check_products(double largest) const {
     if (interactions_.any() && largest > 0x1p500)
         throw InputError(
@@ -440,32 +322,6 @@ std::optional<std::uint32_t> Learner::feature(std::string_view name, bool grow) 
 
 // ---------------------------------------------------------------------------------------------------- dense
 
-// Bad input changes nothing; after divergence the rows before are learned, and with them what was seen of the labels.
-template <class Action>
-void Learner::learn_all(const Encoded& encoded, const Labels& labels, std::size_t rows, double* predictions,
-                        Action action) {
-    try {
-        all_or_nothing(action);
-    } catch (const DivergedError& error) {
-        for (std::size_t r = 0; r < error.row; ++r) {
-            if (labels.weight_of(r) == 0) continue;
-            double y = encode(labels.y[r], r, negative_, labels.new_classes);
-            if (target_.on) target_.observe(y, labels.weight_of(r));
-        }
-        throw;
-    }
-    negative_ = encoded.negative;
-    if (!target_.on) return;
-    std::size_t unaware = 0;  // rows before the first label was known, its own included
-    if (!target_.started) {
-        while (unaware < rows && labels.weight_of(unaware) == 0) ++unaware;
-        unaware = std::min(rows, unaware + 1);
-    }
-    target_ = encoded.target;
-    std::fill_n(predictions, unaware * learn_width(), 0.0);
-    add_offset(predictions + unaware * learn_width(), (rows - unaware) * learn_width());
-}
-
 // Is it worth mirroring all slots in a pack for this call? The kernel's dense way also wants the paper's order.
 bool Learner::mirrors(const DenseInput& input) const {
     return !lanes_ && !interactions_.any() && !setup_.centre && setup_.options.order == Order::paper &&
@@ -475,28 +331,11 @@ bool Learner::mirrors(const DenseInput& input) const {
 void Learner::learn_dense(const DenseInput& input, const Labels& labels, double* predictions) {
     const std::lock_guard guard(lock_);
     check_columns(input.column_count);
-    check_listed(nullptr, input.column_count);
+    check_listed(column_selector(input.column_count), columns_as_data(input.column_count));
     const Encoded encoded = encode(labels, input.rows);
     learn_all(encoded, labels, input.rows, predictions, [&] {
         use_columns(input.column_count);
         learn_columns(input, nullptr, encoded.with(labels), predictions);
-    });
-}
-
-void Learner::learn_frame(const Names& names, std::vector<Column>& columns, std::size_t rows, const Labels& labels,
-                          double* predictions) {
-    const std::lock_guard guard(lock_);
-    check_named();
-    check_listed(&names, columns.size());
-    const Encoded encoded = encode(labels, rows);
-    learn_all(encoded, labels, rows, predictions, [&] {
-        features_.use_names();
-        for (std::size_t j = 0; j < columns.size(); ++j) {
-            columns[j].slot = *feature(names[j], true);
-            columns[j].name = names[j];
-        }
-        const DenseInput input{nullptr, 0, Type::f64, columns.data(), columns.size(), rows};
-        learn_columns(input, &names, encoded.with(labels), predictions);
     });
 }
 
@@ -546,39 +385,14 @@ void Learner::predict_dense(const DenseInput& input, bool extrapolate, double* p
     });
 }
 
-void Learner::predict_frame(const Names& names, std::vector<Column>& columns, std::size_t rows, bool extrapolate,
-                            double* predictions) {
-    const std::lock_guard guard(lock_);
-    check_named();
-    std::vector<Column> known;
-    Names known_names;
-    for (std::size_t j = 0; j < columns.size(); ++j) {
-        const DenseInput alone{nullptr, 0, Type::f64, &columns[j], 1, rows};
-        const Names name{names[j]};
-        const auto found = feature(names[j], false);
-        if (!found) {
-            check_finite(alone, &name);
-            continue;
-        }
-        columns[j].slot = *found;
-        columns[j].name = names[j];
-        known.push_back(columns[j]);
-        known_names.push_back(names[j]);
-    }
-    if (known.empty() && !columns.empty() && !features_.names().empty())
-        throw InputError("the model knows none of the columns ('" + names[0] + "', ...); it knows '" +
-                         features_.names()[0] + "', ...");
-    const DenseInput input{nullptr, 0, Type::f64, known.data(), known.size(), rows};
-    predict_columns(input, &known_names, extrapolate, predictions);
-}
-
 void Learner::predict_columns(const DenseInput& input, const Names* names, bool extrapolate, double* predictions) {
     reserve(features_.slot_count());
     if (!mirrors(input)) {
         check_finite(input, names);
-        in_batches(
-            input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
-            [&](std::size_t first, std::size_t) { predict_rows(extrapolate, predictions + first * predict_width()); });
+        in_batches(input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
+                   [&](std::size_t first, std::size_t) {
+                       predict_prepared(extrapolate, predictions + first * predict_width());
+                   });
     } else {
         const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
         const Pack pack = make_pack(chunks);
@@ -709,70 +523,10 @@ void Learner::forget_row(const Features::Mark& features, std::size_t products) {
     features_.rewind(features);
 }
 
-// Calls action(first row, number of rows) for batch after batch of prepared rows.
-template <class Input, class Action>
-void Learner::in_batches(const Input& input, Looking looking, const double* weight, Action action) {
-    for (std::size_t first = 0, rows; first < input.rows; first += rows) {
-        rows_.clear();
-        const std::size_t most =
-            std::min({input.rows - first, rows_per_batch, entries_per_batch / columns_of(input) + 1});
-        widen(input, first, most);
-        marks_.clear();
-        for (rows = 0; rows < most && (rows == 0 || rows_.entries() < entries_per_batch); ++rows) {
-            const double h = weight ? weight[first + rows] : 1.0;
-            marks_.push_back({features_.mark(), interactions_.mark()});
-            rows_.begin_row();
-            add_row(input, first + rows, rows, looking, h);
-            end_row(first + rows, looking == Looking::learning && h > 0);
-        }
-        action(first, rows);
-    }
-}
-
-struct Learner::FinishOnExit {
-    Learner& learner;
-    ~FinishOnExit() {
-        try {
-            if (learner.lanes_) learner.finish(learner.batches_[1 - learner.turn_]);
-        } catch (
-            ...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
-        }
-    }
-};
-
-template <class Input>
-void Learner::learn_batches(const Input& input, const Labels& labels, double* predictions) {
-    add_classes(labels.new_classes);
-    Centre before;
-    if (centre_.any()) before = centre_;
-    const FinishOnExit guard{*this};  // whatever happens, no other thread reads labels that are gone
-    in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t rows) {
-        try {
-            learn_rows(labels.from(first), predictions + first * learn_width(), first);
-            if (lanes_ && first + rows == input.rows) finish_lanes();
-        } catch (const DivergedError& error) {
-            if (centre_.any()) {  // only the rows before have been seen
-                centre_ = before;
-                widen(input, first, rows);
-                for (std::size_t r = first; r < error.row; ++r) {
-                    rows_.begin_row();
-                    add_row(input, r, r - first, Looking::learning, labels.weight_of(r));
-                }
-            }
-            if (!lanes_) {  // nor have the products of the others been met; lanes may have gone on with them
-                interactions_.rewind(marks_[error.row - first].products);
-                features_.rewind(marks_[error.row - first].features);
-            }
-            throw;
-        }
-        if (centre_.any()) before = centre_;
-    });
-}
-
 void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions) {
     const std::lock_guard guard(lock_);
     check_columns(input.columns);
-    check_listed(nullptr, input.columns);
+    check_listed(column_selector(input.columns), columns_as_data(input.columns));
     const Encoded encoded = encode(labels, input.rows);
     learn_all(encoded, labels, input.rows, predictions, [&] {
         use_columns(input.columns);
@@ -794,16 +548,17 @@ void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, 
         features_.use_columns(input.columns);
         check(input);
         reserve(features_.slot_count());
-        in_batches(
-            input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
-            [&](std::size_t first, std::size_t) { predict_rows(extrapolate, predictions + first * predict_width()); });
+        in_batches(input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
+                   [&](std::size_t first, std::size_t) {
+                       predict_prepared(extrapolate, predictions + first * predict_width());
+                   });
         add_offset(predictions, input.rows * predict_width());
         features_.rewind(mark);
     });
 }
 
 // `row`: the number of the first one, for messages.
-void Learner::learn_rows(const Labels& labels, double* predictions, std::size_t row) {
+void Learner::learn_prepared(const Labels& labels, double* predictions, std::size_t row) {
     reserve(features_.slot_count());
     const SparseInput input = rows_.view();
     if (!lanes_) {
@@ -822,7 +577,7 @@ void Learner::learn_rows(const Labels& labels, double* predictions, std::size_t 
     }
 }
 
-void Learner::predict_rows(bool extrapolate, double* predictions) {
+void Learner::predict_prepared(bool extrapolate, double* predictions) {
     reserve(features_.slot_count());
     if (lanes_) return predict_lanes(rows_.view(), extrapolate, predictions);
     kernel_->predict_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(),

@@ -16,8 +16,10 @@
 #include "kernel.hpp"
 #include "lane_batch.hpp"
 #include "lanes.hpp"
+#include "named_rows.hpp"
 #include "selection.hpp"
 #include "sparse_rows.hpp"
+#include "table.hpp"
 #include "target.hpp"
 
 namespace unitless {
@@ -91,11 +93,10 @@ class Learner {
     void predict_dense(const DenseInput& input, bool extrapolate, double* predictions);
     void learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions);
     void predict_compressed(const CompressedRows& input, bool extrapolate, double* predictions);
-    // Columns by name: their features are filled in here.
-    void learn_frame(const Names& names, std::vector<Column>& columns, std::size_t rows, const Labels& labels,
-                     double* predictions);
-    void predict_frame(const Names& names, std::vector<Column>& columns, std::size_t rows, bool extrapolate,
-                       double* predictions);
+    void learn_table(const Table& table, const Labels& labels, double* predictions);
+    void predict_table(const Table& table, bool extrapolate, double* predictions);
+    void learn_rows(const NamedRows& rows, const Labels& labels, double* predictions);
+    void predict_rows(const NamedRows& rows, bool extrapolate, double* predictions);
 
     // One row of named features. `Resolve(i, grow)` gives the number of the i-th feature, or none. The caller holds the
     // lock (see `lock`), has checked that the values are finite, and passes them in any order.
@@ -128,8 +129,10 @@ class Learner {
     Clock clock() const;
 
   private:
-    struct Encoded;       // labels as the loss wants them
-    struct FinishOnExit;  // waits for the lanes
+    struct Encoded;        // labels as the loss wants them
+    struct FinishOnExit;   // waits for the lanes
+    struct MentionedRows;  // named rows or a table, and what is known of their features
+    struct MentionedTable;
     enum class Looking { learning, predicting, extrapolating };
 
     Setup setup_;
@@ -174,7 +177,10 @@ class Learner {
     void add_offset(double* predictions, std::size_t count) const;
     void check_columns(std::size_t count) const;
     void check_named() const;
-    void check_listed(const Names* names, std::size_t columns) const;
+    template <class Has>
+    void check_listed(Has has, const std::string& what) const;
+    bool check_table(const Table& table);
+    void check_rows(const NamedRows& rows);
     void check_finite(const DenseInput& input, const Names* names);
     void check(const CompressedRows& input);
     void check_products(double largest) const;
@@ -193,11 +199,16 @@ class Learner {
     void end_row(std::size_t row, bool grow);
     void forget_row(const Features::Mark& features, std::size_t products);
     template <class Input, class Action>
-    void in_batches(const Input& input, Looking looking, const double* weight, Action action);
+    void in_batches(Input&& input, Looking looking, const double* weight, Action action);
     template <class Input>
-    void learn_batches(const Input& input, const Labels& labels, double* predictions);
-    void learn_rows(const Labels& labels, double* predictions, std::size_t row);
-    void predict_rows(bool extrapolate, double* predictions);
+    void learn_batches(Input&& input, const Labels& labels, double* predictions);
+    std::uint32_t mentioned(std::uint32_t& known, std::string_view name, bool grow, bool learning);
+    void widen(const MentionedRows& input, std::size_t first, std::size_t rows);
+    void widen(const MentionedTable& input, std::size_t first, std::size_t rows);
+    void add_row(MentionedRows& input, std::size_t row, std::size_t at, Looking looking, double weight);
+    void add_row(MentionedTable& input, std::size_t row, std::size_t at, Looking looking, double weight);
+    void learn_prepared(const Labels& labels, double* predictions, std::size_t row);
+    void predict_prepared(bool extrapolate, double* predictions);
     template <class Action>
     void all_or_nothing(Action action);
     template <class Action>
@@ -258,7 +269,7 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
         end_row(row, grow);
         reserve(features_.slot_count());
         add_classes(new_classes);
-        learn_rows({&label, &weight, &pace}, predictions, row);
+        learn_prepared({&label, &weight, &pace}, predictions, row);
         if (lanes_) finish_lanes();
     } catch (const DivergedError& error) {
         if (error.row > row) throw;  // lanes that had learned it before the last of a head ran away
@@ -289,7 +300,7 @@ void Learner::predict_named(std::size_t count, const double* values, bool extrap
         if (const auto feature = resolve(i, false)) rows_.add(*feature, centred(*feature, values[i], looking, 1.0));
     end_row(0, false);
     reserve(features_.slot_count());
-    predict_rows(extrapolate, predictions);
+    predict_prepared(extrapolate, predictions);
     add_offset(predictions, predict_width());
 }
 

@@ -125,9 +125,28 @@ class SparseRows {
     std::vector<double> values_;
     std::vector<std::size_t> row_ends_;
     std::vector<std::pair<std::uint32_t, double>> sorted_;
+    std::vector<std::uint64_t> keys_;
+    std::vector<double> moved_;
+
+    // As it nearly always is: every slot once. Sorting (slot, place) as one number is several times faster than pairs.
+    bool sort_distinct() {
+        const std::size_t n = slots_.size() - begin_;
+        keys_.resize(n);
+        for (std::size_t k = 0; k < n; ++k) keys_[k] = std::uint64_t{slots_[begin_ + k]} << 32 | k;
+        std::sort(keys_.begin(), keys_.end());
+        for (std::size_t k = 1; k < n; ++k)
+            if (keys_[k] >> 32 == keys_[k - 1] >> 32) return false;
+        moved_.assign(values_.begin() + static_cast<std::ptrdiff_t>(begin_), values_.end());
+        for (std::size_t k = 0; k < n; ++k) {
+            slots_[begin_ + k] = static_cast<std::uint32_t>(keys_[k] >> 32);
+            values_[begin_ + k] = moved_[keys_[k] & 0xffffffff];
+        }
+        return true;
+    }
 
     // Features of the same slot are added up, smallest first, so that their order within the row does not matter.
     bool put_in_order() {
+        if (sort_distinct()) return true;
         sorted_.clear();
         for (std::size_t k = begin_; k < slots_.size(); ++k) sorted_.emplace_back(slots_[k], values_[k]);
         std::sort(sorted_.begin(), sorted_.end());

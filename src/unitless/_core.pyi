@@ -103,16 +103,17 @@ class Learner:
         columns: int,
         extrapolate: bool,
     ) -> NDArray[np.float64]: ...
-    def _learn_frame(
+    def _learn_table(
         self,
         names: list[str],
-        columns: list[NDArray[Any]],
+        columns: list[Any],
+        missing: bool,
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         new_classes: int = 0,
     ) -> NDArray[np.float64]: ...
-    def _predict_frame(
-        self, names: list[str], columns: list[NDArray[Any]], rows: int, extrapolate: bool
+    def _predict_table(
+        self, names: list[str], columns: list[Any], missing: bool, rows: int, extrapolate: bool
     ) -> NDArray[np.float64]: ...
     def _loss(
         self,

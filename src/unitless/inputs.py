@@ -47,11 +47,14 @@ class Compressed:
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns by name."""
+    """Columns by name: arrays of numbers, or of text as (each row's place among the values or -1, the values' offsets,
+    their bytes), whose values become features `column=value`.
+    """
 
     names: list[str]
-    columns: list[NDArray[Any]]
+    columns: list[NDArray[Any] | tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]]
     rows: int
+    missing: bool = False  # not-a-number means that there is none
 
 
 @dataclass(frozen=True)
@@ -179,7 +182,7 @@ def _frame(names: list[Any], column: Any, rows: int) -> Frame:
     if len(set(texts)) < len(texts):
         double = next(name for name in texts if texts.count(name) > 1)
         raise InputError(f"the frame has two columns named {double!r}")
-    columns = []
+    columns: list[Any] = []
     for name, text in zip(names, texts, strict=True):
         array = _numbers(as_array(column(name), f"column {text!r}"), f"column {text!r}")
         if array.ndim != 1:

@@ -73,7 +73,7 @@ class Model(_core.Learner):
             matrix = (data.values, data.indices, data.row_starts, data.columns)
             return self._learn_compressed(*matrix, labels, weights, new_classes)
         if isinstance(data, inputs.Frame):
-            return self._learn_frame(data.names, data.columns, labels, weights, new_classes)
+            return self._learn_table(data.names, data.columns, data.missing, labels, weights, new_classes)
         return self._learn_named(list(data.mappings), labels, weights, new_classes)
 
     def _ask(self, data: inputs.Input, extrapolate: bool) -> Float64:
@@ -83,7 +83,7 @@ class Model(_core.Learner):
         if isinstance(data, inputs.Compressed):
             return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, extrapolate)
         if isinstance(data, inputs.Frame):
-            return self._predict_frame(data.names, data.columns, data.rows, extrapolate)
+            return self._predict_table(data.names, data.columns, data.missing, data.rows, extrapolate)
         rows = []
         for number, row in enumerate(data.mappings):
             try:

@@ -1,0 +1,291 @@
+// The part of a learner that reads named features in bulk: tables, and rows of names.
+//
+// Names are interned when a row that counts first mentions them, in the order of mention: so the same data gives the
+// same slots, and with them the same bits, whether it comes as a table, as text or as mappings, at once or in parts.
+
+#include <cmath>
+
+#include "dense_values.hpp"
+#include "errors.hpp"
+#include "learner.hpp"
+#include "learner_batches.hpp"
+
+namespace unitless {
+namespace {
+
+constexpr std::uint32_t not_met = 0, not_known = ~std::uint32_t{0};
+
+}  // namespace
+
+// What was found out about the names so far: a feature's number, `not_met`, or `not_known` where nothing may be added.
+struct Learner::MentionedRows {
+    const NamedRows& from;
+    std::vector<std::uint32_t> features;
+    std::size_t rows;
+
+    std::size_t width() const { return std::max<std::size_t>(1, from.ids.size() / std::max<std::size_t>(1, rows)); }
+};
+
+struct Learner::MentionedTable {
+    const Table& from;
+    std::vector<std::vector<std::uint32_t>> features;  // by column; by value of a column of text
+    std::vector<std::size_t> numeric;                  // columns of numbers
+    std::vector<std::uint32_t> numeric_features;
+    bool settled = false;  // all of them are known
+    std::size_t rows;
+    std::string name;  // memory for names of features
+
+    explicit MentionedTable(const Table& table) : from(table), features(table.columns.size()), rows(table.rows) {
+        for (std::size_t j = 0; j < table.columns.size(); ++j) {
+            const TableColumn& column = table.columns[j];
+            features[j].assign(column.is_text() ? column.values : 1, not_met);
+            if (!column.is_text()) numeric.push_back(j);
+        }
+    }
+    std::size_t width() const { return std::max<std::size_t>(1, features.size()); }
+    std::string_view name_of(const TableColumn& column, std::size_t value) {
+        name.assign(column.name).append(1, '=').append(column.value(value));
+        return name;
+    }
+};
+
+// The number of a name that a row mentions, or 0. `learning`: what is not known now may be so later in the same call.
+std::uint32_t Learner::mentioned(std::uint32_t& known, std::string_view name, bool grow, bool learning) {
+    if (known != not_met) return known == not_known ? 0 : known;
+    if (const auto found = feature(name, grow)) return known = *found;
+    if (!learning) known = not_known;
+    return 0;
+}
+
+// ---------------------------------------------------------------------------------------------------- named rows
+
+void Learner::widen(const MentionedRows&, std::size_t, std::size_t) {}
+
+void Learner::add_row(MentionedRows& input, std::size_t row, std::size_t, Looking looking, double weight) {
+    const NamedRows& from = input.from;
+    const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = notes();
+    const bool centring = setup_.centre;
+    for (std::size_t k = row ? from.row_ends[row - 1] : 0; k < from.row_ends[row]; ++k) {
+        const std::uint32_t id = from.ids[k];
+        std::uint32_t feature = input.features[id];
+        if (feature - 1 >= not_known - 1) {
+            feature = mentioned(input.features[id], from.name(id), grow, learning);
+            if (!feature) continue;
+        }
+        if (noting) note(feature, from.name(id));
+        rows_.add(feature, centring ? centred(feature, from.values[k], looking, weight) : from.values[k]);
+    }
+}
+
+void Learner::check_rows(const NamedRows& rows) {
+    for (std::size_t i = 0; i < rows.names(); ++i)
+        if (rows.name(i) == "(bias)")
+            throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
+    double largest = 0;
+    for (const double x : rows.values) largest = std::max(largest, std::fabs(x));
+    check_products(largest);
+    if (largest < 0x1p960) return;
+    for (std::size_t r = 0, begin = 0; r < rows.rows(); begin = rows.row_ends[r++])
+        check_sum(rows.row_ends[r] - begin, rows.values.data() + begin, r);
+}
+
+void Learner::learn_rows(const NamedRows& rows, const Labels& labels, double* predictions) {
+    const std::lock_guard guard(lock_);
+    check_named();
+    const Encoded encoded = encode(labels, rows.rows());
+    check_rows(rows);
+    learn_all(encoded, labels, rows.rows(), predictions, [&] {
+        if (any_weight(labels, rows.rows())) features_.use_names();
+        learn_batches(MentionedRows{rows, std::vector<std::uint32_t>(rows.names(), not_met), rows.rows()},
+                      encoded.with(labels), predictions);
+    });
+}
+
+void Learner::predict_rows(const NamedRows& rows, bool extrapolate, double* predictions) {
+    const std::lock_guard guard(lock_);
+    check_named();
+    check_rows(rows);
+    in_batches(
+        MentionedRows{rows, std::vector<std::uint32_t>(rows.names(), not_met), rows.rows()},
+        extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
+        [&](std::size_t first, std::size_t) { predict_prepared(extrapolate, predictions + first * predict_width()); });
+    add_offset(predictions, rows.rows() * predict_width());
+}
+
+// ---------------------------------------------------------------------------------------------------- tables
+
+// The numbers as doubles, [row][column of numbers].
+void Learner::widen(const MentionedTable& input, std::size_t first, std::size_t rows) {
+    const std::size_t columns = input.numeric.size();
+    wide_.resize(rows * columns);
+    for (std::size_t j = 0; j < columns; ++j) {
+        const Column& column = input.from.columns[input.numeric[j]].numbers;
+        with_type(column.type,
+                  [&](auto x) { widen_column<decltype(x)>(column, first, rows, wide_.data() + j, columns); });
+    }
+}
+
+void Learner::add_row(MentionedTable& input, std::size_t row, std::size_t at, Looking looking, double weight) {
+    const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = notes();
+    const std::vector<TableColumn>& columns = input.from.columns;
+    double* numbers = wide_.data() + at * input.numeric.size();
+    if (input.settled && !noting) {
+        bool whole = true;
+        for (std::size_t i = 0; i < input.numeric.size(); ++i) whole &= numbers[i] == numbers[i];
+        if (whole && setup_.centre && grow) {
+            centre_.observe(input.numeric_features.data(), numbers, input.numeric.size(), weight);
+            for (std::size_t i = 0; i < input.numeric.size(); ++i) rows_.add(input.numeric_features[i], numbers[i]);
+        } else {
+            for (std::size_t i = 0; i < input.numeric.size(); ++i)
+                if (const std::uint32_t feature = input.numeric_features[i]; numbers[i] == numbers[i])
+                    rows_.add(feature, centred(feature, numbers[i], looking, weight));
+        }
+    }
+    std::size_t met = 0;
+    for (std::size_t j = 0, i = 0; j < columns.size(); ++j) {
+        const TableColumn& column = columns[j];
+        if (!column.is_text()) {
+            const double x = numbers[i++];
+            if (input.settled && !noting) continue;
+            const bool none = x != x;
+            std::uint32_t& known = input.features[j][0];
+            if (const std::uint32_t feature = none ? 0 : mentioned(known, column.name, grow, learning)) {
+                if (noting && x != 0) note(feature, column.name);
+                if (setup_.centre && grow)
+                    centre_.settle(feature, column.numbers.indicator ? Offset::kept : Offset::removed);
+                rows_.add(feature, centred(feature, x, looking, weight));
+            }
+            met += known != not_met && known != not_known;
+            continue;
+        }
+        const std::int32_t code = column.codes[row];
+        if (code < 0) continue;
+        std::uint32_t& known = input.features[j][static_cast<std::size_t>(code)];
+        std::uint32_t feature = known;
+        if (feature - 1 >= not_known - 1 || noting) {
+            const std::string_view name = input.name_of(column, static_cast<std::size_t>(code));
+            feature = mentioned(known, name, grow, learning);
+            if (!feature) continue;
+            if (noting) note(feature, name);
+        }
+        rows_.add(feature, setup_.centre ? centred(feature, 1.0, looking, weight) : 1.0);
+    }
+    if (input.settled || met < input.numeric.size() || !(grow || !learning)) return;
+    input.settled = true;
+    for (const std::size_t j : input.numeric) input.numeric_features.push_back(input.features[j][0]);
+}
+
+// Throws if the table holds what cannot be learned. Gives whether its rows have to be taken one by one, because of text
+// or of values that are not there.
+bool Learner::check_table(const Table& table) {
+    bool one_by_one = false;
+    for (const TableColumn& column : table.columns) {
+        if (column.name == "(bias)")
+            throw InputError("a column is named '(bias)', which is the bias's own name; rename it");
+        one_by_one = one_by_one || column.is_text();
+        for (std::size_t r = 0; column.is_text() && r < table.rows; ++r)
+            if (column.codes[r] >= 0 && static_cast<std::size_t>(column.codes[r]) >= column.values)
+                throw InputError("column '" + column.name + "' is malformed" + where(r));
+    }
+    if (!one_by_one && !table.missing) return false;  // the rest is looked at on the way
+    double largest = 0;
+    for (std::size_t j = 0; j < table.columns.size(); ++j) {
+        const TableColumn& column = table.columns[j];
+        if (column.is_text()) continue;
+        const DenseInput alone{nullptr, 0, Type::f64, &column.numbers, 1, table.rows};
+        double most = largest_of(alone);
+        if (std::isnan(most)) {
+            most = 0;
+            for (std::size_t r = 0; r < table.rows; ++r) {
+                const double x = value_at(alone, r, 0);
+                if (std::isfinite(x)) {
+                    most = std::max(most, std::fabs(x));
+                } else if (table.missing && std::isnan(x)) {
+                    one_by_one = true;
+                } else {
+                    throw_not_finite(x, where(r) + ", column '" + column.name + "'");
+                }
+            }
+        }
+        largest = std::max(largest, most);
+    }
+    check_products(largest);
+    if (one_by_one && largest > 0x1p960 && features_.space() == Space::hashed)  // as a sum, one slot may be infinite
+        in_batches(MentionedTable(table), Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
+    return one_by_one;
+}
+
+void Learner::learn_table(const Table& table, const Labels& labels, double* predictions) {
+    const std::lock_guard guard(lock_);
+    check_named();
+    check_listed(
+        [&](const Selector& selector) {
+            return selector.column < 0 &&
+                   std::any_of(
+                       table.columns.begin(), table.columns.end(),
+                       [&](const TableColumn& column) { return column.may_have(selector.name, selector.prefix); });
+        },
+        std::to_string(table.columns.size()) + " named columns");
+    const Encoded encoded = encode(labels, table.rows);
+    if (check_table(table)) {
+        learn_all(encoded, labels, table.rows, predictions, [&] {
+            if (any_weight(labels, table.rows)) features_.use_names();
+            reserve(features_.slot_count());
+            learn_batches(MentionedTable(table), encoded.with(labels), predictions);
+        });
+        return;
+    }
+    learn_all(encoded, labels, table.rows, predictions, [&] {
+        features_.use_names();
+        Names names;
+        std::vector<Column> columns;
+        for (const TableColumn& column : table.columns) {
+            names.push_back(column.name);
+            columns.push_back(column.numbers);
+            columns.back().slot = *feature(column.name, true);
+            columns.back().name = column.name;
+        }
+        const DenseInput input{nullptr, 0, Type::f64, columns.data(), columns.size(), table.rows};
+        learn_columns(input, &names, encoded.with(labels), predictions);
+    });
+}
+
+void Learner::predict_table(const Table& table, bool extrapolate, double* predictions) {
+    const std::lock_guard guard(lock_);
+    check_named();
+    bool any = table.columns.empty() || features_.names().empty();
+    if (check_table(table)) {
+        MentionedTable input(table);
+        in_batches(input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
+                   [&](std::size_t first, std::size_t) {
+                       predict_prepared(extrapolate, predictions + first * predict_width());
+                   });
+        add_offset(predictions, table.rows * predict_width());
+        for (const auto& column : input.features)
+            for (const std::uint32_t feature : column) any = any || (feature != not_known && feature != not_met);
+    } else {
+        Names names;
+        std::vector<Column> columns;
+        for (const TableColumn& column : table.columns) {
+            const auto found = feature(column.name, false);
+            if (!found) {
+                const Names name{column.name};
+                check_finite({nullptr, 0, Type::f64, &column.numbers, 1, table.rows}, &name);
+                continue;
+            }
+            any = true;
+            names.push_back(column.name);
+            columns.push_back(column.numbers);
+            columns.back().slot = *found;
+            columns.back().name = column.name;
+        }
+        if (any)
+            predict_columns({nullptr, 0, Type::f64, columns.data(), columns.size(), table.rows}, &names, extrapolate,
+                            predictions);
+    }
+    if (!any && table.rows)
+        throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +
+                         features_.names()[0] + "', ...");
+}
+
+}  // namespace unitless
