@@ -61,6 +61,7 @@ sanitize:
 	cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug
 	cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
+	build/sanitize/text_test
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/throughput.py

@@ -18,6 +18,8 @@
 #include <utility>
 
 #include "learner.hpp"
+#include "libsvm_text.hpp"
+#include "vw_text.hpp"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -31,6 +33,9 @@ using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device:
 using Slots = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using NewDoubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using NewSlots = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<1>>;
+using NewIntegers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class Array, class T>
 Array hand_over(std::unique_ptr<T[]> data, std::size_t n) {
@@ -615,6 +620,80 @@ void restore(PyLearner& self, const nb::dict& from) {
     self.learner.restore(to);
 }
 
+// ------------------------------------------------------------------------------------------- rows of text
+
+// A reader that threads may share; the interpreter's lock is not held while it reads.
+template <class Reader>
+struct PyReader {
+    explicit PyReader(auto... options) : reader(options...) {}
+    Reader reader;
+    std::mutex lock;
+
+    TextRows read(const Bytes& data, bool last) {
+        const nb::gil_scoped_release release;
+        const std::lock_guard guard(lock);
+        return reader.read(reinterpret_cast<const char*>(data.data()), data.size(), last);
+    }
+};
+
+NewIntegers copied_sizes(const std::vector<std::size_t>& from) {
+    return copied<NewIntegers>(std::vector<std::int64_t>(from.begin(), from.end()));
+}
+
+nb::str text_of(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+nb::list text_names(const TextRows& rows) {
+    nb::list names;
+    for (std::size_t i = 0; i < rows.features.names(); ++i) names.append(text_of(rows.features.name(i)));
+    return names;
+}
+
+std::optional<nb::list> text_tags(const TextRows& rows) {
+    if (rows.tag_ends.empty()) return std::nullopt;
+    nb::list tags;
+    for (std::size_t row = 0; row < rows.rows(); ++row) tags.append(text_of(rows.tag(row)));
+    return tags;
+}
+
+nb::list bad_lines(const TextRows& rows) {
+    nb::list bad;
+    for (const auto& [line, problem] : rows.bad) bad.append(nb::make_tuple(line, text_of(problem)));
+    return bad;
+}
+
+TextRows selected(const TextRows& rows, const Mask& mask) {
+    if (mask.size() != rows.rows())
+        throw InputError("the mask has " + std::to_string(mask.size()) + " values for " + std::to_string(rows.rows()) +
+                         " rows");
+    const nb::gil_scoped_release release;
+    return rows.select([&](std::size_t row) { return mask.data()[row]; });
+}
+
+void define_text(nb::module_& m) {
+    nb::class_<TextRows>(m, "TextRows")
+        .def_prop_ro("rows", &TextRows::rows)
+        .def_ro("lines", &TextRows::lines)
+        .def_ro("bytes_used", &TextRows::bytes_used)
+        .def_ro("bad_count", &TextRows::bad_count)
+        .def_prop_ro("bad", &bad_lines)
+        .def_prop_ro("label", [](const TextRows& rows) { return copied<NewDoubles>(rows.label); })
+        .def_prop_ro("weight", [](const TextRows& rows) { return copied<NewDoubles>(rows.weight); })
+        .def_prop_ro("line", [](const TextRows& rows) { return copied_sizes(rows.line); })
+        .def_prop_ro("tags", &text_tags)
+        .def_prop_ro("entries", [](const TextRows& rows) { return rows.features.ids.size(); })
+        .def_prop_ro("names", &text_names)
+        .def_prop_ro("ids", [](const TextRows& rows) { return copied<NewSlots>(rows.features.ids); })
+        .def_prop_ro("values", [](const TextRows& rows) { return copied<NewDoubles>(rows.features.values); })
+        .def_prop_ro("row_ends", [](const TextRows& rows) { return copied_sizes(rows.features.row_ends); })
+        .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
+    nb::class_<PyReader<VwReader>>(m, "VwReader")
+        .def(nb::init<>())
+        .def("read", &PyReader<VwReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
+    nb::class_<PyReader<LibsvmReader>>(m, "LibsvmReader")
+        .def(nb::init<bool>(), "zero_based"_a)
+        .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
+}
+
 void raise(const char* name, const char* message) {
     const nb::object type = nb::module_::import_("unitless.errors").attr(name);
     PyErr_SetString(type.ptr(), message);
@@ -641,6 +720,8 @@ NB_MODULE(_core, m) {
         nullptr);
 
     m.def("kernels", &kernel_names, "The instruction sets that this machine can run, slowest first.");
+
+    define_text(m);
 
     nb::class_<PyLearner>(m, "Learner")
         .def(

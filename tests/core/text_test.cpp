@@ -1,0 +1,150 @@
+// The readers of text alone, for the sanitizers: random bytes, chunks that end anywhere, lines of any length. Chunks
+// are copied to memory of their exact size, so that a byte read beyond them is seen.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "libsvm_text.hpp"
+#include "vw_text.hpp"
+
+using namespace unitless;
+
+namespace {
+
+int checks = 0, failures = 0;
+
+void check(bool condition, const char* what) {
+    ++checks;
+    if (condition) return;
+    ++failures;
+    std::printf("FAILED: %s\n", what);
+}
+
+std::string shown_rows(const TextRows& rows, std::size_t first_line) {
+    std::string text;
+    const NamedRows& features = rows.features;
+    check(rows.label.size() == rows.rows() && rows.weight.size() == rows.rows() && rows.line.size() == rows.rows(),
+          "a label, a weight and a line for each row");
+    check(features.ids.size() == features.values.size(), "a value for each feature");
+    std::vector<bool> used(features.names());
+    for (std::size_t row = 0, k = 0; row < rows.rows(); ++row) {
+        text += std::to_string(first_line + rows.line[row]) + " " + std::to_string(rows.label[row]) + " " +
+                std::to_string(rows.weight[row]) + " " + std::string(rows.tag(row)) + "|";
+        for (; k < features.row_ends[row]; ++k) {
+            text += " " + std::string(features.name(features.ids[k])) + ":" + std::to_string(features.values[k]);
+            used[features.ids[k]] = true;
+        }
+        text += "\n";
+    }
+    bool all = true;
+    for (const bool one : used) all = all && one;
+    check(all, "bad lines leave no names behind");
+    for (const auto& bad : rows.bad) {
+        text += std::to_string(first_line + bad.line) + " " + bad.problem + "\n";
+        check(is_utf8(bad.problem), "messages are text");
+    }
+    return text;
+}
+
+std::vector<std::string> sorted_lines(const std::string& text) {
+    std::vector<std::string> lines;
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end = text.find('\n', at);
+        lines.push_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    std::sort(lines.begin(), lines.end());
+    return lines;
+}
+
+// The text in pieces that end at `cuts`.
+template <class MakeReader>
+std::vector<std::string> read_all(MakeReader make_reader, const std::string& text, std::vector<std::size_t> cuts) {
+    cuts.push_back(text.size());
+    auto reader = make_reader();
+    std::string seen;
+    std::size_t begin = 0, lines = 0;
+    for (const std::size_t cut : cuts) {
+        const auto copy = std::make_unique<char[]>(cut - begin);
+        std::memcpy(copy.get(), text.data() + begin, cut - begin);
+        const TextRows rows = reader.read(copy.get(), cut - begin, cut == text.size());
+        seen += shown_rows(rows, lines);
+        begin += rows.bytes_used;
+        lines += rows.lines;
+    }
+    check(begin == text.size(), "all of the text is read");
+    return sorted_lines(seen);
+}
+
+template <class MakeReader>
+void cut_anywhere(MakeReader make_reader, const std::string& text) {
+    const auto whole = read_all(make_reader, text, {});
+    for (std::size_t cut = 0; cut < text.size(); ++cut) {
+        check(read_all(make_reader, text, {cut}) == whole, "a cut changes nothing");
+        read_all(make_reader, text.substr(0, cut), {});
+    }
+}
+
+template <class MakeReader>
+void random_text(MakeReader make_reader, const std::string& alphabet) {
+    std::mt19937_64 random(7);
+    for (int round = 0; round < 3000; ++round) {
+        std::string text;
+        const std::size_t length = random() % (round % 10 == 0 ? 3000 : 200);
+        for (std::size_t i = 0; i < length; ++i)
+            text += random() % 50 == 0 ? static_cast<char>(random() % 256) : alphabet[random() % alphabet.size()];
+        const auto whole = read_all(make_reader, text, {});
+        const std::size_t cut = length == 0 ? 0 : random() % length;
+        check(read_all(make_reader, text, {cut}) == whole, "a cut changes nothing in random text");
+    }
+}
+
+void long_lines() {
+    VwReader vw;
+    LibsvmReader libsvm(false);
+    std::string line = "1 |a", row = "1";
+    for (int i = 0; i < 300000; ++i) {
+        line += " name_" + std::to_string(i) + ":" + std::to_string(i);
+        row += " " + std::to_string(i + 1) + ":0.5";
+    }
+    check(vw.read(line.data(), line.size(), false).bytes_used == 0, "a line without end is not read");
+    check(vw.read(line.data(), line.size(), true).features.names() == 300000, "a long line");
+    check(libsvm.read(row.data(), row.size(), true).features.names() == 300000, "a long line of libsvm");
+    const std::string name = "1 | " + std::string(3000000, 'x') + ":2\n", blanks(3000000, ' ');
+    check(vw.read(name.data(), name.size(), true).features.name(0).size() == 3000000, "a long name");
+    check(vw.read(blanks.data(), blanks.size(), true).rows() == 0, "a long line of blanks");
+    const std::string bars(100000, '|'), colons = "1 | " + std::string(100000, ':');
+    check(vw.read(bars.data(), bars.size(), true).rows() == 1, "many bars");
+    check(vw.read(colons.data(), colons.size(), true).bad_count == 1, "many colons");
+    std::string lines;
+    for (int i = 0; i < 5000; ++i) lines += "1 | new" + std::to_string(i) + ":2 x:y\n";
+    const TextRows bad = vw.read(lines.data(), lines.size(), true);
+    check(bad.bad_count == 5000 && bad.bad.size() == 1000 && bad.features.names() == 0, "many bad lines");
+    const std::string hashes = "1 4000000000:1\n1 4294967293:1 5:1\n1 4294967294:1\n";
+    const TextRows hashed = libsvm.read(hashes.data(), hashes.size(), true);
+    check(hashed.features.names() == 3 && hashed.bad_count == 1, "indices that are hashes");
+}
+
+}  // namespace
+
+int main() {
+    const auto vw = [] { return VwReader(); };
+    const auto from_one = [] { return LibsvmReader(false); };
+    const auto from_zero = [] { return LibsvmReader(true); };
+    cut_anywhere(vw,
+                 "1 | x:2 y\n-1 2.5 'tag|a:2 x:-1.5e-3 :4 long_long_name:1234567.875 |b x\r\n\n\xef\xbb\xbf | (bias)\n"
+                 "0 1 0 t| a^x:1 :0\n1 |a x:1e999\nno bar\n1 |\n\r\n2 | \xc3\xa4:3 \xff:1\n3 | last:0.1");
+    cut_anywhere(
+        from_one,
+        "+1 1:2 5:0.25 # comment: 3\n\n# all\n-1 qid:1 2:3\n2.5 7:1e-3 3:4\r\n1,2 1:1\n1 0:1\n1 8 9:1\n1 900:1");
+    random_text(vw, "01.5e- |:ab'\n\r\t");
+    random_text(from_zero, "0123.5e- :#\n\r\tqd");
+    long_lines();
+    std::printf("%d passed, %d failed\n", checks - failures, failures);
+    return failures != 0;
+}
