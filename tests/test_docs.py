@@ -22,6 +22,7 @@ MODULES = [
     "unitless.rates",
     "unitless.model_file",
     "unitless.merging",
+    "unitless.plots",
     "unitless.reference",
 ]
 
