@@ -18,9 +18,11 @@ MODULES = [
     "unitless.one_vs_all",
     "unitless.sweep",
     "unitless.evaluate",
+    "unitless.intervals",
     "unitless.rates",
     "unitless.model_file",
     "unitless.merging",
+    "unitless.plots",
     "unitless.reference",
 ]
 

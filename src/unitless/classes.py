@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from . import inputs
 from .errors import DivergedError, InputError, OptionError
@@ -124,21 +125,32 @@ def _distinct(array: Any) -> tuple[list[tuple[Any, int]], Any]:
         low, high = int(array.min()), int(array.max())
         if high - low < 65_536 and high < 2**62:  # a table is faster than sorting
             places = (array.astype(np.int64) - low).astype(np.int64)
-            first = np.full(high - low + 1, -1, dtype=np.int64)
-            first[places[::-1]] = np.arange(len(array) - 1, -1, -1)
+            first = _first_rows(places, high - low + 1)
             used = np.flatnonzero(first >= 0)
             position = np.zeros(high - low + 1, dtype=np.int64)
             position[used] = np.arange(len(used))
             return [(int(u) + low, int(first[u])) for u in used], position[places]
-    number: dict[Any, int] = {}
-    distinct: list[tuple[Any, int]] = []
-    places = np.empty(len(array), dtype=np.int64)
-    for row, label in enumerate(array.tolist()):
-        try:
-            at = number.setdefault(label, len(distinct))
-        except TypeError:
-            raise InputError(f"the class at row {row} is {label!r}; classes are text, numbers or booleans") from None
-        if at == len(distinct):
-            distinct.append((label, row))
-        places[row] = at
-    return distinct, places
+    labels = array.tolist()
+    try:
+        met = list(dict.fromkeys(labels))
+    except TypeError:
+        row = next(row for row, label in enumerate(labels) if not _hashable(label))
+        raise InputError(f"the class at row {row} is {labels[row]!r}; classes are text, numbers or booleans") from None
+    number = dict(zip(met, range(len(met)), strict=True))
+    places = np.fromiter(map(number.__getitem__, labels), dtype=np.int64, count=len(labels))
+    return list(zip(met, _first_rows(places, len(met)).tolist(), strict=True)), places
+
+
+def _hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def _first_rows(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Where each of the numbers below count stands first; -1 if nowhere."""
+    first = np.full(count, -1, dtype=np.int64)
+    first[places[::-1]] = np.arange(len(places) - 1, -1, -1)  # of several the last one stays
+    return first

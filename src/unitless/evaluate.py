@@ -19,105 +19,44 @@ of `learn`, which were made before each row was learned, the result is an out-of
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from . import inputs
+from . import inputs, metrics
 from .classes import Label
-from .errors import InputError, OptionError
+from .errors import InputError, ModelFileError, OptionError
 from .inputs import Float64
+from .intervals import CONFIDENCE, chernoff_interval, relative_entropy
 from .learner import Learner
+from .moments import Moment, Track
 from .one_vs_all import OneVsAll
+from .ranking import Ranking
 
-CONFIDENCE = 0.9
+__all__ = [
+    "CONFIDENCE",
+    "Evaluation",
+    "Moment",
+    "Progressive",
+    "Ranking",
+    "chernoff_interval",
+    "progressive",
+    "relative_entropy",
+]
 
-
-# ----------------------------------------------------------------------------------------------------------- intervals
-
-
-def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Where the true mean lies, given the mean of n independent values in [0, 1]: the relative-entropy Chernoff bound.
-
-    Each end fails with probability at most (1 - confidence)/2: it is the furthest q with n·KL(mean‖q) ≤ ln(1/that).
-    This is the test of the paper's experiments.
-
-    >>> low, high = chernoff_interval(0.1, 1000)
-    >>> f"{low:.4f} {high:.4f}"
-    '0.0784 0.1248'
-    """
-    if not 0 <= mean <= 1:
-        raise InputError(f"the mean is {mean!r}; the bound is for values between 0 and 1")
-    if not 0 < confidence < 1:
-        raise OptionError(f"confidence is {confidence!r}; it must lie between 0 and 1")
-    if n <= 0:
-        return 0.0, 1.0
-    budget = math.log(2 / (1 - confidence)) / n
-
-    def furthest(inside: float, outside: float) -> float:
-        """The last q on the way from inside to outside that is within the budget."""
-        for _ in range(100):
-            middle = (inside + outside) / 2
-            if relative_entropy(mean, middle) <= budget:
-                inside = middle
-            else:
-                outside = middle
-        return inside
-
-    return furthest(mean, 0.0), furthest(mean, 1.0)
-
-
-def relative_entropy(p: float, q: float) -> float:
-    """KL(p‖q) of two coins."""
-    first = p * math.log(p / q) if p > 0 and q > 0 else (0.0 if p == 0 else math.inf)
-    second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 and q < 1 else (0.0 if p == 1 else math.inf)
-    return first + second
-
-
-# ------------------------------------------------------------------------------------------------------------- metrics
-
-
-class Ranking:
-    """The area under the ROC curve, in constant memory.
-
-    Scores are counted in a million bins whose width is 1/256 of the score itself; a pair within one bin counts half.
-    """
-
-    BITS = 20
-
-    def __init__(self) -> None:
-        self._counts = np.zeros((2, 1 << self.BITS))
-
-    def add(self, scores: Float64, positive: np.ndarray[Any, np.dtype[np.bool_]], weight: Float64) -> None:
-        """Count scores of positive and negative examples."""
-        bits = np.ascontiguousarray(scores + 0.0).view(np.int64)  # adding 0 turns -0 into 0
-        ordered = np.where(bits < 0, ~bits, bits | np.int64(-(2**63))).view(np.uint64) >> np.uint64(64 - self.BITS)
-        for row, mask in enumerate((~positive, positive)):
-            np.add.at(self._counts[row], ordered[mask].astype(np.intp), weight[mask])
-
-    @property
-    def area(self) -> float:
-        """How often a positive example scores above a negative one; not a number before both have been seen."""
-        negative, positive = self._counts
-        pairs = float(negative.sum() * positive.sum())
-        below = np.cumsum(negative) - negative
-        return float((positive * (below + negative / 2)).sum()) / pairs if pairs else math.nan
-
-
-@dataclass(frozen=True)
-class Moment:
-    """The state of an evaluation after some examples, for tables and plots."""
-
-    examples: int
-    weight: float
-    loss: float
-    since_last: float
-    zero_one: float | None
+STATE_VERSION = 1
+_BLOCK = 20_000  # so many numbers at a time: what is made of them stays in the processor's cache
 
 
 class Evaluation:
     """Metrics of a model's predictions over a stream.
+
+    Everything is added up row by row, in the stream's order: however the stream is cut into calls of `add`, and
+    wherever it is interrupted, kept by `state` and taken up again by `restore`, the numbers are the same to the last
+    bit.
 
     Args:
         model: whose predictions they are; it says which loss and which classes, and is not changed.
@@ -128,122 +67,120 @@ class Evaluation:
             raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
         self._model = model
         self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
-        self._several = isinstance(model, OneVsAll)
-        self._binary = not self._several and model.options.loss in ("logistic", "hinge")
-        self._probabilities = model.options.loss == "logistic"
+        self._binary = isinstance(model, Learner) and model.options.loss in ("logistic", "hinge")
         self._sums: dict[str, float] = {}
         self._ranking = Ranking() if self._binary else None
-        self._confusion: dict[Label, list[float]] = {}  # seen, predicted, both
+        self._confusion = np.zeros((3, 0))  # by class: seen, predicted, both
         self._labels = (math.inf, -math.inf)
-        self._next, self._last = 1, (0.0, 0.0)
+        self._octaves, self._quarters = Track(per_octave=1), Track(per_octave=4)
         self.examples = 0
         self.weight = self._squared_weight = 0.0
-        self.history: list[Moment] = []
+
+    # What is given is checked whole before anything is counted; what comes after the check cannot fail.
 
     def add(self, predictions: Any, y: Any, weight: Any = None) -> None:
         """Count predictions (scores, as `learn` and `predict` give them) against labels. Weight 0 does not count."""
         try:
-            array = np.asarray(predictions, dtype=np.float64)
+            p = np.asarray(predictions, dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError("predictions are not all numbers") from None
-        if array.ndim == 0 or np.isnan(array).any():
+        if p.ndim == 0 or np.isnan(p).any():
             raise InputError("predictions must be numbers, one or more for each row")
-        rows = len(array)
-        h = np.ones(rows) if weight is None else inputs.vector(weight, "weight", rows, "predictions")
-        if not (np.isfinite(h) & (h >= 0)).all():
+        h = None if weight is None else inputs.vector(weight, "weight", len(p), "predictions")
+        if h is not None and not (np.isfinite(h) & (h >= 0)).all():
             raise InputError("weights must be finite and not negative")
-        per_row = self._classes(array, y) if self._several else self._numbers(array, y)
-        labels = inputs.as_array(y, "y")
-        counted = h > 0
-        self._remember(array[counted], labels[counted], h[counted])
-        self._total({name: values[counted] for name, values in per_row.items()}, h[counted])
+        several = isinstance(self._model, OneVsAll)
+        truth: NDArray[Any] = self._class_numbers(p, y, h) if several else self._label_numbers(p, y)
+        if h is not None and not h.all():
+            counted = h > 0
+            p, truth, h = p[counted], truth[counted], h[counted]
+        if h is not None and (h == 1).all():
+            h = None
+        step = max(64, _BLOCK // max(1, p.shape[1])) if several else _BLOCK
+        for start in range(0, len(p), step):
+            block = slice(start, start + step)
+            self._count(p[block], truth[block], None if h is None else h[block])
 
-    def _numbers(self, p: Float64, y: Any) -> dict[str, Float64]:
-        """What each row adds to each metric."""
+    def _label_numbers(self, p: Float64, y: Any) -> Float64 | NDArray[np.bool_]:
+        """Labels that the loss accepts; of two classes, whether they are the positive one."""
         if p.ndim != 1:
             raise InputError(f"predictions have {p.ndim} dimensions; a Learner makes one per row")
         labels = inputs.vector(y, "y", len(p), "predictions")
-        result = {"loss": self._judge.losses(p, labels)}
-        if self._binary:
-            positive = labels > 0
-            result["zero_one"] = ((p > 0) != positive).astype(np.float64)
-            if self._probabilities:
-                result["log_loss"] = result["loss"]
-                result["brier"] = (self._judge.link(p) - positive) ** 2
-        elif self._model.options.loss == "poisson":
-            result["squared"] = (self._judge.link(p) - labels) ** 2
-            result["absolute"] = np.abs(self._judge.link(p) - labels)
-        else:
-            result["squared"] = (p - labels) ** 2
-            result["absolute"] = np.abs(p - labels)
-        return result
+        if not self._binary:
+            least = 0.0 if self._judge.options.loss == "poisson" else -sys.float_info.max
+            if len(labels) and not least <= labels.min() <= labels.max() <= sys.float_info.max:
+                self._judge.losses(p, labels)  # which says what is wrong, and where
+            return labels
+        positive: NDArray[np.bool_] = labels == 1
+        zeros, ones = np.count_nonzero(labels == 0), np.count_nonzero(positive)
+        if zeros + ones < len(labels) and (zeros or ones + np.count_nonzero(labels == -1) < len(labels)):
+            self._judge.losses(p, labels)
+        return positive
 
-    def _classes(self, scores: Float64, y: Any) -> dict[str, Float64]:
+    def _class_numbers(self, scores: Float64, y: Any, h: Float64 | None) -> NDArray[np.intp]:
+        """Each label's place among the model's classes."""
         assert isinstance(self._model, OneVsAll)
         if scores.ndim != 2 or scores.shape[1] > len(self._model.classes):
             raise InputError("predictions must be scores: one row per example, one column per class")
-        scores = np.clip(scores, -700, 700)  # a class that was not known has minus infinity
-        numbers, new = self._model._classes.numbers(y, len(scores))
+        numbers, new = self._model._classes.numbers(y, len(scores), h)
         if new:
             raise InputError(f"class {new[0]!r} is not among the model's classes")
-        truth = numbers.astype(np.intp)
-        known = np.arange(scores.shape[1])
-        signs = np.where(truth[:, None] == known, 1.0, 0.0 if self._model.options.loss == "poisson" else -1.0)
-        each = self._judge.losses(scores.ravel(), signs.ravel()).reshape(scores.shape)
-        best = scores.argmax(axis=1) if scores.shape[1] else np.full(len(scores), -1)
-        result = {"loss": each.sum(axis=1), "zero_one": (best != truth).astype(np.float64)}
-        if self._probabilities and scores.shape[1]:
-            odds = self._judge.link(scores)
-            share = odds / np.maximum(odds.sum(axis=1, keepdims=True), np.finfo(float).tiny)
-            hit = truth[:, None] == known
-            own = np.where(hit, share, 0.0).sum(axis=1)
-            result["log_loss"] = -np.log(np.maximum(own, np.finfo(float).tiny))
-            result["brier"] = ((share - hit) ** 2).sum(axis=1)
-        return result
+        return numbers.astype(np.intp)
 
-    def _remember(self, p: Float64, y: np.ndarray[Any, Any], h: Float64) -> None:
-        """What is more than a sum over rows."""
-        if self._ranking is not None:
-            self._ranking.add(p, inputs.vector(y, "y", len(p)) > 0, h)
-        elif isinstance(self._model, OneVsAll):
-            labels = self._model.classes
-            truth = self._model._classes.numbers(y, len(y))[0].astype(np.intp)
-            best = p.argmax(axis=1) if p.shape[1] else np.full(len(p), -1)
-            for c, label in enumerate(labels):
-                counts = self._confusion.setdefault(label, [0.0, 0.0, 0.0])
-                counts[0] += float(h[truth == c].sum())
-                counts[1] += float(h[best == c].sum())
-                counts[2] += float(h[(truth == c) & (best == c)].sum())
-        elif len(y):
-            values = inputs.vector(y, "y", len(y))
-            self._labels = (min(self._labels[0], float(values.min())), max(self._labels[1], float(values.max())))
+    def _count(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        """Rows in order, all with a weight; no weights: each counts 1."""
+        if isinstance(self._model, OneVsAll):
+            scores = np.ascontiguousarray(p.T)
+            best = metrics.winners(scores)
+            self._confuse(truth, best, h)
+            each = metrics.of_classes(scores, truth, best, self._model, self._judge)
+        elif self._ranking is not None:
+            self._ranking.add(p, truth, h)
+            each = metrics.of_two_classes(p, truth, self._judge)
+        else:
+            self._labels = (min(self._labels[0], float(truth.min())), max(self._labels[1], float(truth.max())))
+            each = metrics.of_numbers(p, truth, self._judge)
+        self._total(each, len(p), h)
 
-    def _total(self, per_row: dict[str, Float64], h: Float64) -> None:
-        """Adds up, stopping for the history at 1, 2, 4, 8, ... examples."""
-        start = 0
-        while start < len(h):
-            stop = min(len(h), start + self._next - self.examples)
-            for name, values in per_row.items():
-                self._sums[name] = self._sums.get(name, 0.0) + float(h[start:stop] @ values[start:stop])
-            self.examples += stop - start
-            self.weight += float(h[start:stop].sum())
-            self._squared_weight += float((h[start:stop] ** 2).sum())
-            if self.examples == self._next:
-                self.history.append(self._moment())
-                self._last = (self.weight, self._sums["loss"])
-                self._next *= 2
-            start = stop
+    def _confuse(self, truth: NDArray[np.intp], best: NDArray[np.intp], h: Float64 | None) -> None:
+        missing = len(self._model.classes) - self._confusion.shape[1]  # type: ignore[union-attr]
+        if missing:
+            self._confusion = np.pad(self._confusion, ((0, 0), (0, missing)))
+        some, hit = best >= 0, best == truth
+        for counts, index, rows in zip(self._confusion, (truth, best, truth), (slice(None), some, hit), strict=True):
+            np.add.at(counts, index[rows], 1.0 if h is None else h[rows])  # one after another, as a loop would
 
-    def _moment(self) -> Moment:
-        weight, loss = self._last
-        since = (self._sums["loss"] - loss) / (self.weight - weight) if self.weight > weight else math.nan
-        zero_one = self._sums["zero_one"] / self.weight if "zero_one" in self._sums else None
-        return Moment(self.examples, self.weight, self._sums["loss"] / self.weight, since, zero_one)
+    def _total(self, each: dict[str, Float64], rows: int, h: Float64 | None) -> None:
+        """Adds up, with a look at the sums wherever the history or the curve wants one."""
+        sums = {name: _running(self._sums.get(name, 0.0), values, h) for name, values in each.items()}
+        weight = _running(self.weight, None if h is None else h, None, rows)
+        squared_weight = _running(self._squared_weight, None if h is None else h * h, None, rows)
+        errors = sums.get("zero_one")
+        for track in (self._octaves, self._quarters):
+            while (at := track.next - self.examples) <= rows:
+                error = None if errors is None else float(errors[at])
+                loss = float(sums["loss"][at])
+                track.record(track.moment(track.next, float(weight[at]), loss, error), loss)
+        self._sums = {name: float(running[rows]) for name, running in sums.items()}
+        self.examples += rows
+        self.weight, self._squared_weight = float(weight[rows]), float(squared_weight[rows])
+
+    @property
+    def history(self) -> list[Moment]:
+        """The state after 1, 2, 4, 8, ... examples."""
+        return self._octaves.moments
+
+    @property
+    def curve(self) -> list[Moment]:
+        """The same with four moments where `history` has one, for plots: after 1, 2, 3, 4, 5, 6, 7, 8, 10, ..."""
+        return self._quarters.moments
 
     @property
     def now(self) -> Moment:
         """The state after all examples so far."""
-        return self._moment() if self.examples else Moment(0, 0.0, math.nan, math.nan, None)
+        if not self.examples:
+            return Moment(0, 0.0, math.nan, math.nan, None)
+        return self._octaves.moment(self.examples, self.weight, self._sums["loss"], self._sums.get("zero_one"))
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -251,22 +188,31 @@ class Evaluation:
         if not self.examples:
             return {}
         means = {name: total / self.weight for name, total in self._sums.items()}
-        if "squared" in means:
-            means["rmse"], means["mae"] = math.sqrt(means.pop("squared")), means.pop("absolute")
+        result = {"loss": means["loss"]}
+        if "zero_one" in means:
+            result["zero_one"] = means["zero_one"]
+        else:
+            result["rmse"] = math.sqrt(means.get("squared", means["loss"]))  # of squared loss they are one
+            result["mae"] = means["absolute"]
+        if "brier" in means:
+            result["log_loss"] = means.get("log_loss", means["loss"])  # of two classes they are one
+            result["brier"] = means["brier"]
         if self._ranking is not None:
-            means["auc"] = self._ranking.area
-        return means
+            result["auc"] = self._ranking.area
+        return result
 
     @property
     def per_class(self) -> dict[Label, dict[str, float]]:
         """By class: how much of the weight it has, its precision and its recall."""
+        if not isinstance(self._model, OneVsAll):
+            return {}
         return {
             label: {
                 "share": seen / self.weight if self.weight else math.nan,
                 "precision": both / predicted if predicted else math.nan,
                 "recall": both / seen if seen else math.nan,
             }
-            for label, (seen, predicted, both) in self._confusion.items()
+            for label, (seen, predicted, both) in zip(self._model.classes, self._confusion.T.tolist(), strict=False)
         }
 
     @property
@@ -278,17 +224,139 @@ class Evaluation:
         """
         if not self.examples:
             return math.nan, math.nan
-        n = self.weight**2 / self._squared_weight
+        n = self.weight * self.weight / self._squared_weight
         if "zero_one" in self._sums:
             return chernoff_interval(self._sums["zero_one"] / self.weight, n)
         span = self._labels[1] - self._labels[0]
         if span == 0:
             return 0.0, 0.0
-        low, high = chernoff_interval(min(1.0, self._sums["squared"] / self.weight / span**2), n)
+        squared = self._sums.get("squared", self._sums["loss"])
+        low, high = chernoff_interval(min(1.0, squared / self.weight / (span * span)), n)
         return span * math.sqrt(low), span * math.sqrt(high)
 
+    def state(self) -> dict[str, Any]:
+        """All that has been counted, as JSON can keep it, for `restore`.
 
-# ------------------------------------------------------------------------------------------------------- progressive
+        >>> import json, unitless as ul
+        >>> m = ul.Learner(loss="logistic")
+        >>> evaluation = ul.evaluate.Evaluation(m)
+        >>> evaluation.add(m.learn([[1.0], [2.0]], [True, False]), [True, False])
+        >>> text = json.dumps(evaluation.state())
+        >>> same = ul.evaluate.Evaluation.restore(m, json.loads(text))
+        >>> same.metrics == evaluation.metrics
+        True
+        """
+        return {
+            "version": STATE_VERSION,
+            **self._kind(),
+            "examples": self.examples,
+            "weight": self.weight.hex(),
+            "squared_weight": self._squared_weight.hex(),
+            "sums": {name: total.hex() for name, total in self._sums.items()},
+            "labels": [limit.hex() for limit in self._labels],
+            "classes": self._class_labels()[: self._confusion.shape[1]],
+            "confusion": [[count.hex() for count in counts] for counts in self._confusion.tolist()],
+            "ranking": None if self._ranking is None else self._ranking.state(),
+            "history": self._octaves.state(),
+            "curve": self._quarters.state(),
+        }
+
+    @classmethod
+    def restore(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> Evaluation:
+        """The evaluation that had this state, of a model of the same kind; it goes on as if it had never stopped."""
+        evaluation = cls(model)
+        try:
+            evaluation._restore(state)
+        except ModelFileError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise ModelFileError(f"this is no state of an evaluation: {error}") from None
+        return evaluation
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        if state["version"] != STATE_VERSION:
+            raise ModelFileError(
+                f"this is an evaluation of format {state['version']!r}; this version of unitless reads {STATE_VERSION}"
+            )
+        for name, value in self._kind().items():
+            if state[name] != value:
+                raise ModelFileError(
+                    f"the evaluation is of a model with {name} {state[name]!r}; this one has {value!r}"
+                )
+        known = state["classes"]
+        if self._class_labels()[: len(known)] != known:
+            raise ModelFileError("the evaluation is of a model with other classes")
+        self.examples = state["examples"]
+        if type(self.examples) is not int or not 0 <= self.examples < 2**63:
+            raise ValueError("an impossible number of examples")
+        self.weight, self._squared_weight = float.fromhex(state["weight"]), float.fromhex(state["squared_weight"])
+        low, high = map(float.fromhex, state["labels"])
+        self._labels = (low, high)
+        self._confusion = np.array(
+            [list(map(float.fromhex, counts)) for counts in state["confusion"]], dtype=np.float64
+        ).reshape(3, len(known))
+        self._sums = {name: float.fromhex(total) for name, total in state["sums"].items()}
+        if self._ranking is not None:
+            self._ranking = Ranking.restore(state["ranking"])
+        self._octaves = Track.restore(1, self.examples, state["history"])
+        self._quarters = Track.restore(4, self.examples, state["curve"])
+        self._check()
+
+    def _check(self) -> None:
+        """That what was restored can have been counted; sums may be infinite, because predictions may."""
+        if not self.examples:
+            if self._sums or self.weight or self._squared_weight or self._confusion.any():
+                raise ValueError("sums without examples")
+            return
+        if self._sums.keys() != self._names() or not (self.weight > 0 and self._squared_weight > 0):
+            raise ValueError("sums that do not fit the model")
+        loss = self._judge.options.loss
+        if any(total < 0 for name, total in self._sums.items() if (name, loss) != ("loss", "poisson")):
+            raise ValueError("a sum that is negative")
+        if not self._sums.get("zero_one", 0.0) <= self.weight or not np.all(self._confusion >= 0):
+            raise ValueError("counts that are negative or too large")
+        parts = self._ranking.weight if self._ranking is not None else self.weight
+        if isinstance(self._model, OneVsAll):
+            parts = float(self._confusion[0].sum())
+        elif self._ranking is None and not -math.inf < self._labels[0] <= self._labels[1] < math.inf:
+            raise ValueError("a range of labels that is none")
+        if not math.isclose(parts, self.weight, rel_tol=1e-6):
+            raise ValueError("counts that do not add up to the weight")
+
+    def _kind(self) -> dict[str, Any]:
+        """What a model must share with another for its evaluation to be taken up."""
+        kind = "OneVsAll" if isinstance(self._model, OneVsAll) else "Learner"
+        return {"kind": kind, "loss": self._judge.options.loss, "quantile": self._judge.options.quantile}
+
+    def _class_labels(self) -> list[Label]:
+        return self._model.classes if isinstance(self._model, OneVsAll) else []
+
+    def _names(self) -> set[str]:
+        """The sums that this kind of model has."""
+        loss = self._judge.options.loss
+        if isinstance(self._model, OneVsAll):
+            return {"loss", "zero_one"} | ({"log_loss", "brier"} if loss == "logistic" else set())
+        if self._binary:
+            return {"loss", "zero_one"} | ({"brier"} if loss == "logistic" else set())
+        return {"loss", "absolute"} | ({"squared"} if loss != "squared" else set())
+
+
+def _running(start: float, values: Float64 | None, weight: Float64 | None, rows: int = 0) -> Float64:
+    """start, start + the first value, that + the second, ...; no values: so many ones.
+
+    A cumulative sum adds in order, which a sum does not: it must not matter where one array ends and the next begins.
+    """
+    if values is None:
+        if start.is_integer() and start + rows < 2**53:  # exact, so that the order does not matter
+            return np.arange(start, start + rows + 1)
+        values = np.ones(rows)
+    sums = np.empty(len(values) + 1)
+    sums[0] = start
+    sums[1:] = values
+    if weight is not None:
+        sums[1:] *= weight
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.cumsum(sums, out=sums)
 
 
 @dataclass(frozen=True)
@@ -312,6 +380,11 @@ class Progressive:
     def history(self) -> list[Moment]:
         """The state after 1, 2, 4, 8, ... examples."""
         return self.evaluation.history
+
+    @property
+    def curve(self) -> list[Moment]:
+        """The same with four moments where `history` has one, for plots."""
+        return self.evaluation.curve
 
 
 def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *, delay: int = 0) -> Progressive:

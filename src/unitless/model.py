@@ -96,8 +96,8 @@ class Model(_core.Learner):
         """What a score stands for: a probability for logistic loss, a rate for poisson, itself otherwise."""
         scores: Float64 = np.asarray(score, dtype=np.float64)
         if self._options.loss == "logistic":
-            small = np.exp(-np.abs(scores))
-            return np.asarray(np.where(scores >= 0, 1.0, small) / (1 + small))
+            odds = np.exp(np.minimum(scores, 0.0))  # both ways of writing it, each where it does not overflow
+            return np.asarray(odds / (1.0 + np.exp(-np.abs(scores))))
         return np.asarray(np.exp(scores)) if self._options.loss == "poisson" else scores
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -26,12 +26,10 @@ totals, the features' names or number, the classes, and a digest of all the rest
 from __future__ import annotations
 
 import contextlib
-import errno
 import hashlib
 import json
 import math
 import os
-import tempfile
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -39,7 +37,7 @@ import safetensors
 import safetensors.numpy
 from numpy.typing import NDArray
 
-from . import _core
+from . import _core, whole_file
 from .classes import Classes
 from .errors import Error, ModelFileError
 from .learner import Learner
@@ -72,37 +70,12 @@ _Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
 def save(model: Model, path: str | os.PathLike[str]) -> None:
-    """Write the model: a temporary file beside the target, flushed to the disk, then renamed over it."""
+    """Write the model, whole or not at all."""
     try:
-        target = os.path.realpath(os.fspath(path))  # through a link, not over it
-        folder = os.path.dirname(target)
-        if os.path.isdir(target) or str(os.fspath(path)).endswith(os.sep):
-            raise IsADirectoryError(errno.EISDIR, "it is a directory")
-        handle, temporary = tempfile.mkstemp(prefix=".unitless-", dir=folder)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(to_bytes(model))
-                file.flush()
-                os.chmod(temporary, _mode(target))
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
-            raise
-        _flush_folder(folder)
+        whole_file.write(path, to_bytes(model))
     except (OSError, TypeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ModelFileError(f"cannot write the model to {path!r}: {reason}") from error
-
-
-def _mode(target: str) -> int:
-    """The permissions of the file that is replaced, or those of any new file."""
-    if os.path.exists(target):
-        return os.stat(target).st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask
 
 
 def load(path: str | os.PathLike[str]) -> Any:
@@ -273,13 +246,3 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, op
     slots = 1 + (2**options.bits if options.bits else columns if columns is not None else len(names or ()))
     slots += len(arrays["products"]) // 3
     require(not len(slot) or int(slot[-1]) < slots, "a slot outside its features")
-
-
-def _flush_folder(folder: str) -> None:
-    """So that the rename itself survives a power cut; not every system can."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)

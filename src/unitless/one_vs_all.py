@@ -119,6 +119,30 @@ class OneVsAll(Model):
             raise InputError("no class has been met yet")
         return self._classes.labels[int(self.predict_one(x).argmax())]
 
+    def shares(self, scores: Any) -> Float64:
+        """The classes' probabilities that scores stand for: `link(scores)`, scaled so that each row adds up to 1.
+
+        Only with logistic loss; other losses' scores are no probabilities.
+
+        >>> import unitless as ul
+        >>> m = ul.OneVsAll(["a", "b", "c"])
+        >>> m.shares([[0.0, 0.0, 0.0], [3.0, 0.0, -3.0]]).round(2).tolist()
+        [[0.33, 0.33, 0.33], [0.64, 0.33, 0.03]]
+        """
+        if self._options.loss != "logistic":
+            raise OptionError(f"shares are for logistic loss; this model's is {self._options.loss!r}")
+        try:
+            array = np.asarray(scores, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("scores are not all numbers") from None
+        if array.ndim == 0:
+            raise InputError("scores must be what `learn` and `predict` give, one for each class")
+        odds = self.link(np.clip(array, -700.0, 700.0))  # a class that was not known has minus infinity
+        total = np.zeros(odds.shape[:-1])
+        for column in np.moveaxis(odds, -1, 0):  # in this order whatever the array's shape, so that bits do not differ
+            total = total + column
+        return np.asarray(odds / np.asarray(total)[..., None])
+
     @property
     def rates(self) -> dict[Label, dict[float, float]]:
         """By class: the rates that are running, and the mean progressive loss of each ("auto")."""

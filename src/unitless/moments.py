@@ -1,0 +1,82 @@
+"""The state of an evaluation at chosen numbers of examples, for tables and plots."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Moment:
+    """The state of an evaluation after some examples: means so far, and the loss since the moment before."""
+
+    examples: int
+    weight: float
+    loss: float
+    since_last: float
+    zero_one: float | None
+
+
+class Track:
+    """Moments at evenly spaced points of the logarithm: so many each time that the number of examples doubles."""
+
+    def __init__(self, per_octave: int) -> None:
+        self._per_octave = per_octave
+        self._last = (0.0, 0.0)  # the sums at the last moment
+        self.moments: list[Moment] = []
+        self.next = 1
+
+    def moment(self, examples: int, weight: float, loss: float, zero_one: float | None) -> Moment:
+        """What these sums come to."""
+        last_weight, last_loss = self._last
+        since = (loss - last_loss) / (weight - last_weight) if weight > last_weight else math.nan
+        return Moment(examples, weight, loss / weight, since, None if zero_one is None else zero_one / weight)
+
+    def record(self, moment: Moment, loss: float) -> None:
+        """Keep the moment; the sum of losses is that which it was made of."""
+        self.moments.append(moment)
+        self._last = (moment.weight, loss)
+        self.next = self._after(moment.examples)
+
+    def _after(self, examples: int) -> int:
+        """The first number of examples after this one that is kept: 2^(k/per_octave), rounded."""
+        step = self._per_octave * (examples.bit_length() - 1)
+        while round(math.pow(2.0, step / self._per_octave)) <= examples:
+            step += 1
+        return round(math.pow(2.0, step / self._per_octave))
+
+    def stops(self, examples: int) -> Iterator[int]:
+        """All that are kept, up to this number."""
+        stop = 1
+        while stop <= examples:
+            yield stop
+            stop = self._after(stop)
+
+    def state(self) -> dict[str, Any]:
+        """Plain text and numbers, with every float in hexadecimal."""
+        moments = [
+            [
+                m.examples,
+                *map(float.hex, (m.weight, m.loss, m.since_last)),
+                None if m.zero_one is None else m.zero_one.hex(),
+            ]
+            for m in self.moments
+        ]
+        return {"moments": moments, "last": list(map(float.hex, self._last))}
+
+    @classmethod
+    def restore(cls, per_octave: int, examples: int, state: dict[str, Any]) -> Track:
+        """What gave this state after so many examples; a ValueError, KeyError or TypeError if nothing can have."""
+        track = cls(per_octave)
+        for count, weight, loss, since, zero_one in state["moments"]:
+            error = None if zero_one is None else float.fromhex(zero_one)
+            moment = Moment(count, float.fromhex(weight), float.fromhex(loss), float.fromhex(since), error)
+            track.moments.append(moment)
+        if [moment.examples for moment in track.moments] != list(track.stops(examples)):
+            raise ValueError(f"a history that does not fit its {examples} examples")
+        weight, loss = map(float.fromhex, state["last"])
+        track._last = (weight, loss)
+        track.next = track._after(track.moments[-1].examples) if examples else 1
+        return track

@@ -1,0 +1,155 @@
+"""Pictures of progress and of learning rates. They need matplotlib: `pip install 'unitless[plot]'`.
+
+Figures are made without pyplot, so that nothing is shown, no window system is needed and no global state is touched.
+
+    >>> import unitless as ul
+    >>> from unitless import plots
+    >>> result = ul.evaluate.progressive(ul.Learner(), [[1.0], [2.0], [3.0]], [2.0, 4.0, 6.0])
+    >>> figure = plots.progress({"nag": result.curve}, "squared loss", "y = 2x")
+    >>> plots.save(figure, "progress.png")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import pathlib
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import whole_file
+from .errors import OptionError
+from .moments import Moment
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SUFFIXES = (".png", ".svg", ".pdf")
+_STYLES = ("-", "--", "-.", ":")  # from the eleventh line on colours come again, in another style
+_COLOURS = 10
+
+
+def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str) -> Figure:
+    """Progressive loss against examples, one line per name; beside it the error rate, where there is one.
+
+    Args:
+        curves: what `Evaluation.curve` (or the coarser `history`) gave, by the name for the legend.
+        metric: what the loss is called.
+        title: what stands above.
+    """
+    curves = {name: _settled(moments) for name, moments in curves.items() if moments}
+    errors = {name: moments for name, moments in curves.items() if moments[-1].zero_one is not None}
+    figure, panels = _panels(2 if errors else 1)
+    for place, (name, moments) in enumerate(curves.items()):
+        values = [moment.loss for moment in moments]
+        examples = [moment.examples for moment in moments]
+        panels[0].plot(examples, values, label=f"{name}  {_short(values[-1])}", **_line(place))
+        if name in errors:
+            wrong = [100 * moment.zero_one for moment in moments if moment.zero_one is not None]
+            panels[1].plot(examples[-len(wrong) :], wrong, label=f"{name}  {wrong[-1]:.3g}%", **_line(place))
+    _limit(panels[0], [moment.loss for moments in curves.values() for moment in moments])
+    panels[0].set_ylabel(f"progressive {metric}")
+    if errors:
+        panels[1].set_ylabel("progressive error, %")
+        panels[1].set_ylim(bottom=0)
+    for panel in panels:
+        panel.set(xlabel="examples seen", xscale="log")
+        _finish(panel, "at the end", "{x:,.0f}")
+    figure.suptitle(title)
+    return figure
+
+
+def sweep(losses: Mapping[str, Mapping[float, float]], ylabel: str, title: str) -> Figure:
+    """Loss against learning rate, one line per name, with the best rate of each marked.
+
+    Args:
+        losses: by the name for the legend, the loss of each rate; rates that diverged may have infinity or nothing.
+        ylabel: what the loss is called.
+        title: what stands above.
+    """
+    figure, panels = _panels(1)
+    shown: list[float] = []
+    for place, (name, by_rate) in enumerate(losses.items()):
+        points = sorted((rate, loss) for rate, loss in by_rate.items() if math.isfinite(loss))
+        if not points:
+            panels[0].plot([], [], label=f"{name}  diverged", **_line(place))
+            continue
+        best, least = min(points, key=lambda point: point[1])
+        label = f"{name}  {_short(least)} at {best:.3g}"
+        (line,) = panels[0].plot(*zip(*points, strict=True), label=label, marker=".", **_line(place))
+        panels[0].plot(best, least, "o", color=line.get_color(), markersize=9, markeredgecolor="white", zorder=3)
+        shown += [loss for _, loss in points]
+    _limit(panels[0], shown)
+    panels[0].set(xlabel="learning rate", xscale="log", ylabel=ylabel)
+    _finish(panels[0], "best", "{x:g}")
+    figure.suptitle(title)
+    return figure
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a PNG, SVG or PDF, which the name's ending decides: whole or not at all."""
+    target = pathlib.Path(path)
+    if target.suffix.lower() not in SUFFIXES:
+        raise OptionError(f"a picture cannot be saved as {target.name!r}; its name must end in {', '.join(SUFFIXES)}")
+    content = io.BytesIO()
+    figure.savefig(content, format=target.suffix[1:].lower(), dpi=130)
+    whole_file.write(target, content.getvalue())
+
+
+def _panels(count: int) -> tuple[Figure, list[Axes]]:
+    try:
+        from matplotlib.figure import Figure  # noqa: PLC0415  (an optional dependency)
+    except ImportError:
+        raise OptionError("plots need matplotlib: pip install 'unitless[plot]'") from None
+    figure = Figure(figsize=(5.2 * count + (1.8 if count == 1 else 0), 4.4), layout="constrained")
+    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+
+
+def _line(place: int) -> dict[str, Any]:
+    style = _STYLES[place // _COLOURS % len(_STYLES)]
+    return {"color": f"C{place % _COLOURS}", "linestyle": style, "linewidth": 2}
+
+
+def _settled(moments: Sequence[Moment]) -> Sequence[Moment]:
+    """Without the first few examples, whose means are noise: of n, those before the cube root of n."""
+    start = moments[-1].examples ** (1 / 3)
+    return [moment for moment in moments if moment.examples >= start]
+
+
+def _limit(panel: Axes, values: list[float]) -> None:
+    """An axis on which what ran away does not flatten all the rest.
+
+    Logarithmic if values are more than a hundredfold apart, up to ten thousand times the least. Otherwise the largest
+    quarter is cut off where it goes far beyond the others.
+    """
+    values = sorted(value for value in values if math.isfinite(value))
+    if not values:
+        return
+    least, most = values[0], values[-1]
+    if least > 0 and most > 100 * least:
+        panel.set_yscale("log")
+        if most > 1e4 * least:
+            panel.set_ylim(least / 2, 1e4 * least)
+        return
+    usual = values[(3 * (len(values) - 1)) // 4]
+    room = usual + (usual - least)
+    if most > usual + 3 * (usual - least) and room > least:
+        panel.set_ylim(least - 0.05 * (room - least), room)
+
+
+def _finish(panel: Axes, legend: str, ticks: str) -> None:
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter  # noqa: PLC0415
+
+    panel.xaxis.set_major_formatter(StrMethodFormatter(ticks))
+    panel.xaxis.set_minor_formatter(NullFormatter())
+    panel.grid(alpha=0.3)
+    panel.spines[["top", "right"]].set_visible(False)
+    if panel.get_lines():
+        panel.legend(title=legend, frameon=False, alignment="left")
+
+
+def _short(value: float) -> str:
+    """Three digits, or an exponent for what is far from 1."""
+    return f"{value:.3g}" if math.isfinite(value) else "diverged"

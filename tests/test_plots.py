@@ -1,0 +1,114 @@
+"""Plots: figures that say what they were given, without global state, saved whole or not at all."""
+
+from __future__ import annotations
+
+import math
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from streams import stream
+
+import unitless as ul
+from unitless import plots
+from unitless.evaluate import Moment, progressive
+
+
+def moments(losses: list[float], zero_one: float | None = None) -> list[Moment]:
+    return [Moment(2**i, float(2**i), loss, loss, zero_one) for i, loss in enumerate(losses)]
+
+
+def texts(panel: object) -> list[str]:
+    return [text.get_text() for text in panel.get_legend().get_texts()]  # type: ignore[attr-defined]
+
+
+def test_progress_of_classes_has_loss_and_error() -> None:
+    X, y = stream("logistic", rows=500, features=4)
+    result = progressive(ul.Learner(loss="logistic"), X, y)
+    figure = plots.progress({"nag": result.curve, "again": result.history}, "log loss", "Title")
+    loss, error = figure.axes
+    assert loss.get_xscale() == "log"
+    assert loss.get_ylabel() == "progressive log loss"
+    assert texts(loss)[0] == f"nag  {result.curve[-1].loss:.3g}"
+    assert texts(error)[1].startswith("again  ")
+    assert texts(error)[1].endswith("%")
+    x, shown = loss.get_lines()[0].get_data()
+    assert x[0] >= 500 ** (1 / 3) - 1
+    np.testing.assert_array_equal(shown, [m.loss for m in result.curve][-len(shown) :])
+    assert [text.get_text() for text in figure.texts] == ["Title"]
+
+
+def test_progress_of_numbers_has_one_panel() -> None:
+    assert len(plots.progress({"a": moments([4, 3, 2])}, "squared loss", "").axes) == 1
+
+
+@pytest.mark.parametrize("curves", [{}, {"a": []}, {"a": moments([math.nan])}, {"a": moments([1.0]), "b": []}])
+def test_nothing_to_show_is_no_error(curves: dict[str, list[Moment]], tmp_path: pathlib.Path) -> None:
+    plots.save(plots.progress(curves, "loss", ""), tmp_path / "a.png")
+    plots.save(plots.sweep({name: {} for name in curves}, "loss", ""), tmp_path / "b.png")
+
+
+def test_many_lines_can_be_told_apart() -> None:
+    figure = plots.progress({str(i): moments([2, 1]) for i in range(25)}, "loss", "")
+    looks = {(line.get_color(), line.get_linestyle()) for line in figure.axes[0].get_lines()}
+    assert len(looks) == 25
+
+
+def test_a_sweep_marks_the_best_rates() -> None:
+    losses = {"nag": {0.1: 3.0, 1.0: 1.0, 10.0: 2.0}, "gd": {1.0: math.inf, 0.1: 1.5}, "ag": {1.0: math.nan}}
+    (panel,) = plots.sweep(losses, "loss", "").axes
+    assert texts(panel) == ["nag  1 at 1", "gd  1.5 at 0.1", "ag  diverged"]
+    marks = [tuple(map(float, np.ravel(line.get_data()))) for line in panel.get_lines() if line.get_marker() == "o"]
+    assert marks == [(1.0, 1.0), (0.1, 1.5)]
+    assert panel.get_yscale() == "linear"
+
+
+def test_what_blows_up_does_not_flatten_the_rest() -> None:
+    wide = {"gd": {0.1: 1.0, 1.0: 2.0, 2.0: 1e3, 3.0: 1e30}}
+    (panel,) = plots.sweep(wide, "loss", "").axes
+    assert panel.get_yscale() == "log"
+    assert panel.get_ylim()[1] <= 1e4
+    some = {"nag": {10.0**i: 1 + i / 10 for i in range(8)}, "gd": {1.0: 90.0}}
+    (panel,) = plots.sweep(some, "loss", "").axes
+    assert panel.get_yscale() == "linear"
+    assert panel.get_ylim()[1] < 5
+
+
+@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.SVG", b"<?xml"), ("a.pdf", b"%PDF")])
+def test_pictures_are_of_the_kind_that_their_name_says(name: str, start: bytes, tmp_path: pathlib.Path) -> None:
+    plots.save(plots.sweep({"a": {1.0: 1.0}}, "loss", ""), tmp_path / name)
+    assert (tmp_path / name).read_bytes().startswith(start)
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+
+
+@pytest.mark.parametrize("name", ["a.jpg", "a", "a.png.gz"])
+def test_other_kinds_are_refused(name: str, tmp_path: pathlib.Path) -> None:
+    with pytest.raises(ul.OptionError, match=r"must end in \.png, \.svg, \.pdf"):
+        plots.save(plots.sweep({}, "loss", ""), tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_picture_that_cannot_be_drawn_leaves_the_old_one(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "a.png"
+    path.write_bytes(b"old")
+    figure = plots.sweep({"a": {1.0: 1.0}}, "loss", "$\\frac{$")  # no formula
+    with pytest.raises(ValueError, match="frac"):
+        plots.save(figure, path)
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ul.OptionError, match=r"pip install 'unitless\[plot\]'"):
+        plots.sweep({}, "loss", "")
+
+
+def test_matplotlib_is_imported_when_it_is_used_and_pyplot_never() -> None:
+    program = (
+        "import sys; from unitless import plots; assert 'matplotlib' not in sys.modules;"
+        "plots.sweep({}, '', ''); assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
