@@ -17,6 +17,7 @@
 #include <tuple>
 #include <utility>
 
+#include "csv_rows.hpp"
 #include "learner.hpp"
 #include "libsvm_text.hpp"
 #include "vw_text.hpp"
@@ -722,6 +723,12 @@ NB_MODULE(_core, m) {
     m.def("kernels", &kernel_names, "The instruction sets that this machine can run, slowest first.");
 
     define_text(m);
+    m.def(
+        "last_row_end",
+        [](const nb::bytes& data, char delimiter) {
+            return unlocked_get([&] { return last_row_end(data.c_str(), data.size(), delimiter); });
+        },
+        "data"_a, "delimiter"_a, "Where the last whole row of CSV ends, or 0.");
 
     nb::class_<PyLearner>(m, "Learner")
         .def(
@@ -824,6 +831,22 @@ NB_MODULE(_core, m) {
                                 [&](double* p) { self.learner.predict_table(arrays.table, extrapolate, p); });
             },
             "names"_a, "columns"_a, "missing"_a, "rows"_a, "extrapolate"_a)
+        .def(
+            "_learn_rows",
+            [](PyLearner& self, const TextRows& rows, const Doubles& y, const std::optional<Doubles>& weight,
+               std::size_t new_classes) {
+                return unlocked(rows.rows() * (self.learner.learn_width() + new_classes), [&](double* p) {
+                    self.learner.learn_rows(rows.features, labels(y, weight, new_classes), p);
+                });
+            },
+            "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+        .def(
+            "_predict_rows",
+            [](PyLearner& self, const TextRows& rows, bool extrapolate) {
+                return unlocked(rows.rows() * self.learner.predict_width(),
+                                [&](double* p) { self.learner.predict_rows(rows.features, extrapolate, p); });
+            },
+            "rows"_a, "extrapolate"_a)
         .def(
             "_loss",
             [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& tau) {

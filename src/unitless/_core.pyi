@@ -36,6 +36,9 @@ class Snapshot(TypedDict):
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
 
+def last_row_end(data: bytes, delimiter: str) -> int:
+    """Where the last whole row of CSV ends, or 0."""
+
 class Learner:
     """A learner in the core."""
 
@@ -115,6 +118,14 @@ class Learner:
     def _predict_table(
         self, names: list[str], columns: list[Any], missing: bool, rows: int, extrapolate: bool
     ) -> NDArray[np.float64]: ...
+    def _learn_rows(
+        self,
+        rows: TextRows,
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        new_classes: int = 0,
+    ) -> NDArray[np.float64]: ...
+    def _predict_rows(self, rows: TextRows, extrapolate: bool) -> NDArray[np.float64]: ...
     def _loss(
         self,
         which: int,

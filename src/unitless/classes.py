@@ -52,14 +52,23 @@ class Classes:
             counted = inputs.vector(weight, "weight", rows) != 0
             array = array[counted]
         distinct, places = _distinct(array)
-        new: dict[Label, int] = {}
-        numbers = np.zeros(len(distinct))
-        for i, (label, first) in sorted(enumerate(distinct), key=lambda item: item[1][1]):
-            row = first if counted is None else int(np.flatnonzero(counted)[first])
-            numbers[i] = self._find(label, row, new)
+        rows_of = np.arange(rows) if counted is None else np.flatnonzero(counted)
+        numbers, new = self.number_all([(label, int(rows_of[first])) for label, first in distinct])
         result = np.zeros(rows)
         result[slice(None) if counted is None else counted] = numbers[places]
-        return result, list(new)
+        return result, new
+
+    def number_all(self, distinct: list[tuple[Any, int]]) -> tuple[Float64, list[Label]]:
+        """The numbers of different labels, each given with the row where it stands first; and those that are new."""
+        new: dict[Label, int] = {}
+        numbers = np.zeros(len(distinct))
+        for i, (label, row) in sorted(enumerate(distinct), key=lambda item: item[1][1]):
+            numbers[i] = self._find(label, row, new)
+        return numbers, list(new)
+
+    def known(self, label: Label) -> int:
+        """The number of a label, or -1."""
+        return self._number.get(label, -1)
 
     def number(self, y: Any, weight: Any = 1.0) -> tuple[float, list[Label]]:
         """The same for one label."""

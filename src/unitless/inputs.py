@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from . import _core
 from .errors import InputError
 
 Float64: TypeAlias = NDArray[np.float64]
@@ -69,7 +70,36 @@ class NamedRows:
         return len(self.mappings)
 
 
-Input: TypeAlias = Dense | Compressed | Frame | NamedRows
+@dataclass(frozen=True)
+class TextRows:
+    """Rows of named features that the core has read from text."""
+
+    read: _core.TextRows
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return self.read.rows
+
+
+Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
+
+
+def take(data: Input, keep: NDArray[np.bool_]) -> Input:
+    """Some of the rows."""
+    if isinstance(data, Dense):
+        return Dense(data.array[keep])
+    if isinstance(data, TextRows):
+        return TextRows(data.read.select(keep))
+    if isinstance(data, Frame):
+        columns = [(c[0][keep], *c[1:]) if isinstance(c, tuple) else c[keep] for c in data.columns]
+        return Frame(data.names, columns, int(keep.sum()), data.missing)
+    if isinstance(data, NamedRows):
+        return NamedRows([data.mappings[i] for i in np.flatnonzero(keep)])
+    lengths = np.diff(data.row_starts)
+    entries = np.repeat(keep, lengths)
+    starts = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(data.row_starts.dtype)
+    return Compressed(data.values[entries], data.indices[entries], starts, data.columns)
 
 
 def read(X: Any) -> Input:

@@ -45,6 +45,7 @@ class Model(_core.Learner):
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
     ) -> None:
         self._options = options
+        self._training: dict[str, Any] | None = None  # how it was trained, where `train` made it
         auto = options.learning_rate == "auto"
         self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
         first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
@@ -74,6 +75,8 @@ class Model(_core.Learner):
             return self._learn_compressed(*matrix, labels, weights, new_classes)
         if isinstance(data, inputs.Frame):
             return self._learn_table(data.names, data.columns, data.missing, labels, weights, new_classes)
+        if isinstance(data, inputs.TextRows):
+            return self._learn_rows(data.read, labels, weights, new_classes)
         return self._learn_named(list(data.mappings), labels, weights, new_classes)
 
     def _ask(self, data: inputs.Input, extrapolate: bool) -> Float64:
@@ -84,6 +87,8 @@ class Model(_core.Learner):
             return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, extrapolate)
         if isinstance(data, inputs.Frame):
             return self._predict_table(data.names, data.columns, data.missing, data.rows, extrapolate)
+        if isinstance(data, inputs.TextRows):
+            return self._predict_rows(data.read, extrapolate)
         rows = []
         for number, row in enumerate(data.mappings):
             try:

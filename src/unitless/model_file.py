@@ -20,7 +20,8 @@ and, mostly short or empty,
     centre_means     float64  mean and weight of each
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
-totals, the features' names or number, the classes, and a digest of all the rest.
+totals, the features' names or number, the classes, how it was trained if `train` did that (the table's columns, the
+task, how far it came), and a digest of all the rest.
 """
 
 from __future__ import annotations
@@ -119,6 +120,8 @@ def to_bytes(model: Model) -> bytes:
         # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
     }
+    if model._training is not None:
+        header["training"] = model._training
     header["digest"] = _digest(header, arrays)
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
@@ -139,6 +142,10 @@ def from_bytes(data: bytes) -> Any:
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, model.options)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
+        training = header.get("training")
+        if training is not None and type(training) is not dict:
+            raise ModelFileError("the file is no valid model: training that is none")
+        model._training = training
         model._restore(_core_snapshot(**{**arrays, **floats}, **{key: header[key] for key in _PLAIN}, **totals))
     except ModelFileError:
         raise

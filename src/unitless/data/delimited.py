@@ -1,0 +1,270 @@
+"""CSV and its relatives, through pyarrow, in pieces of whole rows."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from .arrow import pyarrow
+from .files import File, Text
+from .options import ReadOptions
+from .pieces import Bad, Piece, Place, Position
+from .schema import Schema, check_names
+from .source import FileSource
+
+MOST_COLUMNS = 100_000
+_BOM = b"\xef\xbb\xbf"
+
+
+class Delimited(FileSource):
+    """Files of delimited text with a header (or without, if so told)."""
+
+    def __init__(self, files: list[File], options: ReadOptions, delimiter: str | None = None) -> None:
+        super().__init__(files, options)
+        self._delimiter = options.delimiter or delimiter
+        self._types: dict[str, Any] = {}
+
+    def hold(self, schema: Schema) -> None:
+        """Types are settled; whole numbers are widened when one has a fraction."""
+        super().hold(schema)
+        pa = pyarrow()
+        text = pa.dictionary(pa.int32(), pa.string())
+        known = {**schema.kinds, schema.target: schema.target_kind} if schema.target else schema.kinds
+        for name, kind in known.items():
+            if name is not None and (kind != "date"):
+                before = self._types.get(name)
+                whole = before is not None and pyarrow("types").is_integer(before)
+                boolean = before is not None and pyarrow("types").is_boolean(before)
+                number = pa.int64() if whole else pa.float64()
+                self._types[name] = number if kind == "number" else pa.bool_() if boolean else text
+        if schema.weight is not None:
+            self._types[schema.weight] = pa.float64()
+
+    def read(self, file: File, start: Position) -> Iterator[Piece]:
+        """One file."""
+        text = Text(file, self.options.encoding)
+        try:
+            names, delimiter = self._header(text, file)
+            text.quoted(delimiter)
+            if start.offset > text.position:
+                text.close()
+                text = Text(file, self.options.encoding, start.offset)
+                text.quoted(delimiter)
+            rows = start.count
+            for data in text.pieces():
+                piece = self._piece(data, names, delimiter, file, rows)
+                rows += piece.rows + piece.bad_count
+                piece.position = Position(start.file, text.position, rows)
+                piece.consumed = text.consumed
+                if piece.rows or piece.bad_count:
+                    yield piece
+            if rows == 0:
+                raise InputError(f"{file.name} has a header but no rows")
+        finally:
+            text.close()
+
+    def _header(self, text: Text, file: File) -> tuple[list[str], str]:
+        sample = text.peek(64 << 10)
+        if not sample.strip(b"\xef\xbb\xbf \t\r\n"):
+            raise InputError(f"{file.name} is empty")
+        if b"\0" in sample:
+            raise InputError(f"{file.name} has zero bytes in it: it is no text, or text of another encoding")
+        delimiter = self._delimiter or sniff(sample.removeprefix(_BOM))
+        text.quoted(delimiter)
+        position = text.position
+        line = b""
+        while not line.strip(_BOM + b" \t\r\n"):
+            line = text.line()
+            if not line:
+                raise InputError(f"{file.name} is empty")
+        try:
+            cells = next(csv.reader(io.StringIO(line.removeprefix(_BOM).decode(), newline=""), delimiter=delimiter))
+        except UnicodeDecodeError:
+            raise InputError(f"{file.name} is not all UTF-8; name its encoding, for example latin-1") from None
+        except (csv.Error, StopIteration) as error:
+            raise InputError(f"{file.name}: the first line is no header: {error}") from None
+        if len(cells) > MOST_COLUMNS:
+            raise InputError(
+                f"{file.name} has {len(cells):,} columns; more than {MOST_COLUMNS:,} are too many for a table. "
+                "Give such data as VW text or libsvm, where only what is not zero is written"
+            )
+        if not self.options.header:
+            text.close()
+            again = Text(file, self.options.encoding, position)
+            text.__dict__.update(again.__dict__)  # from the beginning, the first row being one of data
+            return [str(k + 1) for k in range(len(cells))], delimiter
+        if all(_is_number(cell) for cell in cells):
+            raise InputError(
+                f"{file.name}: the first row, {line[:60].decode(errors='replace').strip()!r}, looks like data; "
+                "say header=False (--no-header) if it has no names, columns are then called 1, 2, 3, ..."
+            )
+        names = [cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells)]
+        check_names(names, file.name)
+        return names, delimiter
+
+    def _piece(self, data: bytes, names: list[str], delimiter: str, file: File, rows: int) -> Piece:
+        place = Place(file.name, "row", rows + 1)
+        ragged: list[Any] = []
+        data = data.removeprefix(_BOM) if rows == 0 else data
+        if b"\0" in data:
+            raise InputError(f"{file.name}, after row {rows}: zero bytes; it is no text, or text of another encoding")
+        table = self._parsed(data, names, delimiter, ragged, place)
+        if not ragged and table is not None:
+            self._remember(table)
+            return Piece(table, table.num_rows, place, Position())
+        return self._careful(data, names, delimiter, file, rows)
+
+    def _remember(self, table: Any) -> None:
+        """The types of the first rows are the types of all."""
+        if self.schema is None:
+            self._types.update(zip(table.column_names, table.schema.types, strict=True))
+
+    def _needed(self, names: list[str]) -> list[str]:
+        if self.schema is None:
+            return names
+        return [name for name in names if name in self._types or self.schema.kinds.get(name) == "date"]
+
+    def _parsed(self, data: bytes, names: list[str], delimiter: str, ragged: list[Any], place: Place) -> Any:
+        """The piece as a table, or None if a value is not of its column's type."""
+        pa, arrow_csv = pyarrow(), pyarrow("csv")
+
+        def invalid(row: Any) -> str:
+            ragged.append(row)
+            return "skip"
+
+        types = {name: type for name, type in self._types.items() if name in names} if self.schema else {}
+        types.update({name: pa.string() for name in self.options.text if name in names and name not in types})
+        while True:
+            try:
+                return arrow_csv.read_csv(
+                    io.BytesIO(data),
+                    arrow_csv.ReadOptions(column_names=names, block_size=len(data) + 16, use_threads=True),
+                    arrow_csv.ParseOptions(
+                        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid
+                    ),
+                    arrow_csv.ConvertOptions(column_types=types, include_columns=self._needed(names)),
+                )
+            except pa.ArrowInvalid as error:
+                if "UTF8" in str(error):
+                    raise InputError(
+                        f"{place.file}, after row {place.first - 1}: not all UTF-8; name its encoding, "
+                        "for example latin-1"
+                    ) from None
+                whole = [name for name, type in types.items() if pyarrow("types").is_integer(type)]
+                if not whole:
+                    return None
+                for name in whole:  # the first number with a fraction
+                    types[name] = self._types[name] = pa.float64()
+                ragged.clear()
+
+    def _careful(self, data: bytes, names: list[str], delimiter: str, file: File, rows: int) -> Piece:
+        """The same, value by value, where something is wrong: bad rows are found, and left out if that is wanted."""
+        pa, arrow_csv, compute = pyarrow(), pyarrow("csv"), pyarrow("compute")
+        ragged: list[Any] = []
+
+        def invalid(row: Any) -> str:
+            ragged.append(row)
+            return "skip"
+
+        needed = self._needed(names)
+        table = arrow_csv.read_csv(
+            io.BytesIO(data),
+            arrow_csv.ReadOptions(column_names=names, block_size=len(data) + 16, use_threads=False),
+            arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid),
+            arrow_csv.ConvertOptions(
+                column_types={name: pa.string() for name in needed}, include_columns=needed, strings_can_be_null=False
+            ),
+        )
+        bad: dict[int, str] = {
+            row.number - 1: f"it has {row.actual_columns} columns, the header {row.expected_columns}" for row in ragged
+        }
+        numbers = np.setdiff1d(np.arange(table.num_rows + len(bad)), list(bad))
+        columns = []
+        nulls = pa.array(["", *arrow_csv.ConvertOptions().null_values])
+        for name in needed:
+            column = table.column(name).combine_chunks()
+            type = self._types.get(name, pa.string())
+            if self.schema is None or pyarrow("types").is_dictionary(type) or pyarrow("types").is_string(type):
+                columns.append(column if self.schema is None else column.dictionary_encode())
+                continue
+            column = compute.utf8_trim_whitespace(column)
+            column = compute.if_else(compute.is_in(column, nulls), pa.scalar(None, pa.string()), column)
+            if pyarrow("types").is_boolean(type):
+                column = compute.utf8_lower(column)
+            converted, failed = convert(column, type)
+            for row in failed:
+                what = "number" if not pyarrow("types").is_boolean(type) else "true or false"
+                bad.setdefault(int(numbers[row]), f"column {name!r} is {column[row].as_py()!r}, which is no {what}")
+            columns.append(converted)
+        good = pa.Table.from_arrays(columns, names=needed)
+        place = Place(file.name, "row", rows + 1)
+        if bad and self.options.on_error == "fail":
+            first = min(bad)
+            raise InputError(f"{place(first)}: {bad[first]}; correct it, or skip such rows (on_error='skip')")
+        if self.schema is None:  # types are found from what is left
+            buffer = io.BytesIO()
+            arrow_csv.write_csv(good, buffer)
+            good = arrow_csv.read_csv(
+                io.BytesIO(buffer.getvalue()),
+                arrow_csv.ReadOptions(block_size=len(buffer.getvalue()) + 16),
+                arrow_csv.ParseOptions(newlines_in_values=True),
+                arrow_csv.ConvertOptions(column_types={n: pa.string() for n in self.options.text if n in needed}),
+            )
+            self._remember(good)
+        keep = np.array([number not in bad for number in numbers.tolist()], dtype=bool)
+        good = good.filter(pa.array(keep)) if not keep.all() else good
+        messages = [Bad(place(number), bad[number]) for number in sorted(bad)[:20]]
+        return Piece(
+            good,
+            good.num_rows,
+            Place(file.name, "row", rows + 1, numbers[keep]),
+            Position(),
+            bad=messages,
+            bad_count=len(bad),
+        )
+
+
+def convert(column: Any, type: Any) -> tuple[Any, list[int]]:
+    """Text as another type, and the rows where that is impossible (which become null)."""
+    pa = pyarrow()
+    try:
+        return column.cast(type), []
+    except pa.ArrowInvalid:
+        if len(column) == 1:
+            return pa.nulls(1, type), [0]
+        half = len(column) // 2
+        left, wrong = convert(column[:half], type)
+        right, more = convert(column[half:], type)
+        return pa.concat_arrays([left, right]), wrong + [half + row for row in more]
+
+
+def sniff(sample: bytes) -> str:
+    """The delimiter: the one that cuts the first lines into equally many columns, and most of them."""
+    lines = [line for line in sample.decode(errors="replace").splitlines()[:20] if line.strip()]
+    lines = lines[:-1] if len(lines) > 2 else lines  # the last one may be cut off
+    best, score = ",", (0, 0)
+    for delimiter in (",", "\t", ";", "|"):
+        try:
+            widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
+        except csv.Error:
+            continue
+        alike = sum(width == widths[0] for width in widths)
+        candidate = (alike if widths[0] > 1 else 0, widths[0])
+        if candidate > score:
+            best, score = delimiter, candidate
+    return best
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return not cell.strip()
+    return True
+
+

@@ -1,0 +1,328 @@
+"""From what a user names (files, globs, folders, stdin, compressed or not) to streams of bytes."""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import glob
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+from .. import _core
+from ..errors import InputError
+
+STDIN = "-"
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
+_SUFFIXES = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".json": "jsonl",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".vw": "vw",
+    ".svm": "libsvm",
+    ".libsvm": "libsvm",
+    ".svmlight": "libsvm",
+}
+_COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".xz")
+CHUNK = 4 << 20
+LONGEST_LINE = 512 << 20
+
+
+@dataclass(frozen=True)
+class File:
+    """A file to read: its path, or "-" for the standard input."""
+
+    path: str
+
+    @property
+    def name(self) -> str:
+        """As messages call it."""
+        return "standard input" if self.path == STDIN else self.path
+
+    @property
+    def size(self) -> int | None:
+        """In bytes, as stored; None if it is a stream."""
+        try:
+            return os.path.getsize(self.path) if os.path.isfile(self.path) else None
+        except OSError:
+            return None
+
+    @property
+    def suffix_format(self) -> str | None:
+        """The format that its name promises."""
+        return suffix_format(self.path)
+
+
+def suffix_format(path: str) -> str | None:
+    """The format that a name promises."""
+    stem, suffix = os.path.splitext(path.lower())
+    if suffix in _COMPRESSED:
+        suffix = os.path.splitext(stem)[1]
+    return _SUFFIXES.get(suffix)
+
+
+def find(named: str | os.PathLike[str]) -> list[File]:
+    """The files that a path, a glob, a folder or "-" stands for, in order of their names."""
+    path = os.fspath(named)
+    if path == STDIN:
+        return [File(STDIN)]
+    if os.path.isdir(path):
+        inside = sorted(
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(path)
+            for name in names
+            if not name.startswith((".", "_")) and suffix_format(name)
+        )
+        if not inside:
+            known = ", ".join(sorted(_SUFFIXES))
+            raise InputError(f"the folder {path!r} has no data files in it (names that end in {known})")
+        formats = {suffix_format(name) for name in inside}
+        if len(formats) > 1:
+            kinds = " and ".join(sorted(map(str, formats)))
+            raise InputError(f"the folder {path!r} has files of several formats, {kinds}; name the files themselves")
+        return [File(name) for name in inside]
+    if not os.path.lexists(path) and glob.has_magic(path):
+        hits = [hit for hit in sorted(glob.glob(path, recursive=True)) if os.path.isfile(hit)]
+        if not hits:
+            raise InputError(f"no file matches {path!r}")
+        return [File(hit) for hit in hits]
+    if not os.path.exists(path):
+        raise InputError(f"there is no file {path!r}")
+    return [File(path)]
+
+
+class Bytes:
+    """A file's content, decompressed if need be, read forward."""
+
+    def __init__(self, file: File) -> None:
+        self.file = file
+        self._raw: IO[bytes]
+        try:
+            self._raw = sys.stdin.buffer if file.path == STDIN else open(file.path, "rb")  # noqa: SIM115
+            self._peeked = _Peeked(self._raw)
+            head = self._peeked.peek(6)
+        except OSError as error:
+            raise InputError(f"cannot read {file.name}: {error.strerror or error}") from None
+        self.compression = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+        self._stream: Any = self._opened()
+
+    def _opened(self) -> Any:
+        if self.compression == "gzip":
+            return gzip.GzipFile(fileobj=self._peeked)
+        if self.compression == "bz2":
+            return bz2.BZ2File(self._peeked)
+        if self.compression == "xz":
+            return lzma.LZMAFile(self._peeked)
+        if self.compression == "zstd":
+            from .arrow import pyarrow  # noqa: PLC0415  (an optional dependency)
+
+            return pyarrow().input_stream(self._peeked, compression="zstd")
+        return self._peeked
+
+    def read(self, size: int = -1) -> bytes:
+        """So many bytes, fewer only at the end."""
+        parts: list[bytes] = []
+        left = size
+        try:
+            while left != 0:
+                part = self._stream.read(left if size >= 0 else 1 << 24)
+                if not part:
+                    break
+                parts.append(part)
+                left -= len(part) if size >= 0 else 0
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            kind = f"the {self.compression} data is damaged or cut off: " if self.compression else ""
+            raise InputError(f"cannot read {self.file.name}: {kind}{error}") from None
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def skip(self, count: int) -> None:
+        """Go forward."""
+        if count and self.compression is None and self._peeked.skip(count):
+            return
+        while count > 0:
+            part = self.read(min(count, CHUNK))
+            if not part:
+                raise InputError(f"{self.file.name} is shorter than it was when training stopped")
+            count -= len(part)
+
+    @property
+    def consumed(self) -> int:
+        """How many bytes of the file as stored have been read."""
+        return self._peeked.position
+
+    def close(self) -> None:
+        """Done with it."""
+        if self._raw is not sys.stdin.buffer:
+            self._raw.close()
+
+
+class _Peeked(io.RawIOBase):
+    """A stream whose beginning can be looked at, and that counts."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw, self._head, self.position = raw, b"", 0
+
+    def peek(self, size: int) -> bytes:
+        while len(self._head) < size:
+            part = self._raw.read(size - len(self._head))
+            if not part:
+                break
+            self._head += part
+        return self._head
+
+    def read(self, size: int = -1) -> bytes:
+        head, self._head = (self._head, b"") if size < 0 else (self._head[:size], self._head[size:])
+        rest = self._raw.read(size - len(head) if size >= 0 else -1) if size < 0 or len(head) < size else b""
+        self.position += len(head) + len(rest)
+        return head + rest if head else rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def skip(self, count: int) -> bool:
+        """Without reading, if the stream can."""
+        try:
+            if not self._raw.seekable() or os.fstat(self._raw.fileno()).st_size < self.position + count:
+                return False
+            self._raw.seek(self.position + count)
+        except (OSError, ValueError):
+            return False
+        self._head = b""
+        self.position += count
+        return True
+
+
+class Text:
+    """A file's text as UTF-8, in pieces that end with a line."""
+
+    def __init__(self, file: File, encoding: str | None, start: int = 0) -> None:
+        self.bytes = Bytes(file)
+        self.file = file
+        self._quoted = ""  # the delimiter between fields that may be quoted
+        self._decoder, self._rest, self._ended = None, b"", False
+        self.position = 0  # in the decoded text
+        head = self.bytes.read(4)
+        if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            encoding = "utf-16"
+        if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "ascii"):
+            self._decoder = codecs.getincrementaldecoder(encoding)()
+        self._begin(head, start)
+
+    def _begin(self, head: bytes, start: int) -> None:
+        if self._decoder is None and start > 4 + self.position:
+            self.bytes.skip(start - len(head))
+            self.position = start
+            return
+        self._rest = self._decoded(head)
+        while self.position < start:
+            if len(self._rest) >= start - self.position:
+                self._rest = self._rest[start - self.position :]
+                self.position = start
+                break
+            self.position += len(self._rest)
+            self._rest = self._next(CHUNK)
+            if not self._rest:
+                raise InputError(f"{self.file.name} is shorter than it was when training stopped")
+
+    def _decoded(self, data: bytes, last: bool = False) -> bytes:
+        if self._decoder is None:
+            return data
+        try:
+            return self._decoder.decode(data, last).encode()
+        except UnicodeDecodeError as error:
+            raise InputError(f"{self.file.name} is not all text of that encoding: {error.reason}") from None
+
+    def _next(self, size: int) -> bytes:
+        data = self.bytes.read(size)
+        self._ended = len(data) < size
+        return self._decoded(data, self._ended)
+
+    def quoted(self, delimiter: str) -> None:
+        """From here on, newlines within quoted fields are no ends of lines."""
+        self._quoted = delimiter
+
+    def line(self) -> bytes:
+        """The next line alone, whatever its length."""
+        while (end := self._end_of_line()) < 0 and not self._ended:
+            self._rest += self._next(64 << 10 if len(self._rest) < 1 << 20 else CHUNK)
+            self._limit(len(self._rest))
+        end = end if end >= 0 else len(self._rest)
+        line, self._rest = self._rest[:end], self._rest[end:]
+        self.position += len(line)
+        return line
+
+    def _end_of_line(self) -> int:
+        end = self._rest.find(b"\n") + 1
+        while self._quoted and end and not _core.last_row_end(self._rest[:end], self._quoted):
+            end = self._rest.find(b"\n", end) + 1
+        return end or -1
+
+    def peek(self, size: int) -> bytes:
+        """The beginning of what comes next."""
+        while len(self._rest) < size and not self._ended:
+            self._rest += self._next(size - len(self._rest))
+        return self._rest[:size]
+
+    def pieces(self, size: int = CHUNK) -> Iterator[bytes]:
+        """All the rest, in pieces of whole lines; the last one may lack its newline."""
+        parts, length = [self._rest], len(self._rest)
+        self._rest = b""
+        while True:
+            if not self._ended and length < size:
+                part = self._next(size - length)
+                parts.append(part)
+                length += len(part)
+                continue
+            data = parts[0] if len(parts) == 1 else b"".join(parts)
+            end = len(data) if self._ended else self._last_line(data)
+            if end:
+                self.position += end
+                yield data[:end]
+            if self._ended:
+                return
+            parts, length = [data[end:]], len(data) - end
+            if not end:  # one line that is longer than a piece
+                self._limit(length)
+                size = max(size, 2 * length)
+            else:
+                size = CHUNK
+
+    def _last_line(self, data: bytes) -> int:
+        """Where the last whole line ends; with quotes, the last that ends outside of them."""
+        return _core.last_row_end(data, self._quoted) if self._quoted and b'"' in data else data.rfind(b"\n") + 1
+
+    def _limit(self, length: int) -> None:
+        if length > LONGEST_LINE:
+            raise InputError(
+                f"{self.file.name} has a line of more than {LONGEST_LINE >> 20} MB (or a quote that is never closed); "
+                "is it text at all?"
+            )
+
+    @property
+    def consumed(self) -> int:
+        """How many bytes of the file as stored have been read."""
+        return self.bytes.consumed
+
+    def close(self) -> None:
+        """Done with it."""
+        self.bytes.close()

@@ -1,0 +1,203 @@
+"""Labels: what the target's values say about the task, and how they become what a model learns.
+
+Two values make a binary task, text or a few whole numbers classes, anything else a number to predict.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, ModelFileError, OptionError
+from ..inputs import Float64
+from .pieces import Place
+
+Task: TypeAlias = Literal["regression", "binary", "classes"]
+TASKS = ("regression", "binary", "classes")
+FEW = 20  # as many different whole numbers may still be classes
+# Which of two values is the one to be found.
+_PAIRS = (
+    ("0", "1"),
+    ("-1", "1"),
+    ("false", "true"),
+    ("no", "yes"),
+    ("n", "y"),
+    ("f", "t"),
+    ("negative", "positive"),
+    ("neg", "pos"),
+    ("off", "on"),
+    ("bad", "good"),
+    ("fail", "pass"),
+)
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """One number per row; not-a-number where there is none."""
+
+    values: Float64
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def take(self, rows: NDArray[Any]) -> Numbers:
+        """Of some rows."""
+        return Numbers(self.values[rows])
+
+    def present(self) -> NDArray[np.bool_]:
+        """Which rows have one."""
+        return ~np.isnan(self.values)
+
+    def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
+        """Their different values as text, where each stands first, and each row's place among them."""
+        values, first, places = np.unique(self.values, return_index=True, return_inverse=True)
+        return [number_text(value) for value in values.tolist()], first, places.reshape(-1)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """One text per row, as its place among the values, or -1 where there is none."""
+
+    codes: NDArray[np.int32]
+    values: list[str]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, rows: NDArray[Any]) -> Texts:
+        """Of some rows."""
+        return Texts(self.codes[rows], self.values)
+
+    def present(self) -> NDArray[np.bool_]:
+        """Which rows have one."""
+        return self.codes >= 0
+
+    def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
+        """As for numbers."""
+        codes, first, places = np.unique(self.codes, return_index=True, return_inverse=True)
+        return [self.values[code] for code in codes.tolist()], first, places.reshape(-1)
+
+
+RawLabels: TypeAlias = Numbers | Texts
+
+
+def number_text(value: float) -> str:
+    """A number as people write it: 1, not 1.0."""
+    return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
+
+
+@dataclass
+class Target:
+    """How labels are read: the task, and the names of its classes (binary: the negative one, then the positive)."""
+
+    task: Task
+    classes: list[str] = field(default_factory=list)
+    number: bool = True  # the labels were numbers
+
+    def plain(self) -> dict[str, Any]:
+        """For a model file."""
+        return {"task": self.task, "classes": self.classes, "number": self.number}
+
+    @classmethod
+    def read(cls, plain: Any) -> Target:
+        """From a model file, which is trusted in nothing."""
+        try:
+            task, classes, number = plain["task"], plain["classes"], plain["number"]
+            good = task in TASKS and type(number) is bool and all(isinstance(name, str) for name in classes)
+            good = good and (task != "binary" or len(classes) == 2)
+        except (KeyError, TypeError):
+            good = False
+        if not good:
+            raise ModelFileError("the file is no valid model: a task that is none")
+        return cls(task, list(classes), number)
+
+    def __str__(self) -> str:
+        if self.task == "binary":
+            return f"binary: is it {self.classes[1]!r} (positive) or {self.classes[0]!r} (negative)?"
+        return "regression: a number" if self.task == "regression" else "classes: one against all others"
+
+    def numbers(self, raw: RawLabels, place: Place) -> Float64:
+        """For a number to predict: the labels. For a binary task: 0 and 1."""
+        if self.task == "regression":
+            if isinstance(raw, Texts):
+                row = int(np.flatnonzero(raw.codes >= 0)[0])
+                raise InputError(f"{place(row)}: the target is {raw.values[raw.codes[row]]!r}, which is no number")
+            infinite = np.isinf(raw.values)
+            if infinite.any():
+                row = int(np.flatnonzero(infinite)[0])
+                raise InputError(f"{place(row)}: the target is {raw.values[row]}; labels must be finite")
+            return raw.values
+        distinct, first, places = raw.distinct()
+        codes = np.zeros(max(1, len(distinct)))
+        for k, label in enumerate(distinct):
+            if label not in self.classes:
+                raise InputError(
+                    f"{place(int(first[k]))}: the target is {label!r}, but so far it was {self.classes[0]!r} or "
+                    f"{self.classes[1]!r}; for more than two classes say task='classes' from the beginning"
+                )
+            codes[k] = self.classes.index(label)
+        return codes[places] if len(raw) else np.zeros(0)
+
+    def unknown(self, raw: RawLabels) -> NDArray[np.bool_]:
+        """Which rows have a label that cannot be read so."""
+        if self.task == "regression":
+            return np.isinf(raw.values) if isinstance(raw, Numbers) else np.ones(len(raw), bool)
+        if self.task == "classes" or not len(raw):
+            return np.isinf(raw.values) if isinstance(raw, Numbers) else np.zeros(len(raw), bool)
+        distinct, _, places = raw.distinct()
+        return np.array([label not in self.classes for label in distinct])[places]
+
+
+def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | None) -> Target:
+    """The task, from what was asked for and from the first labels."""
+    present = raw.take(raw.present())
+    if not len(present):
+        raise InputError("no row at the beginning of the data has a label")
+    number = isinstance(raw, Numbers)
+    if task is None and loss is not None:
+        task = {"squared": "regression", "quantile": "regression", "poisson": "regression"}.get(loss)
+        if loss in ("logistic", "hinge") and not number:
+            task = task or ("binary" if len(present.distinct()[0]) <= 2 else "classes")
+    if task not in (None, *TASKS):
+        raise OptionError(f"task is {task!r}; it must be one of 'regression', 'binary', 'classes'")
+    if task == "regression":
+        if not number:
+            raise InputError("the target is text; regression predicts numbers")
+        return Target("regression")
+    values = present.distinct()[0]
+    if task == "binary" or (task is None and len(values) == 2):
+        return Target("binary", pair(values, positive), number)
+    whole = isinstance(present, Numbers) and bool((present.values == np.round(present.values)).all())
+    if task is None and number and values in (["0"], ["1"], ["-1"]):  # sorted by label: the other is still to come
+        return Target("binary", ["-1" if values == ["-1"] else "0", "1"], number)
+    if task == "classes" or not number or (whole and len(values) <= FEW and len(values) > 2):
+        if positive is not None:
+            raise OptionError("positive is for two classes; there are more")
+        return Target("classes", [], number)
+    return Target("regression")
+
+
+def pair(values: list[str], positive: str | None) -> list[str]:
+    """The negative and the positive one of two labels."""
+    if len(values) > 2:
+        shown = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
+        raise InputError(f"the target has more than two values: {shown}; say task='classes' for those")
+    if len(values) == 1:
+        both = next((list(known) for known in _PAIRS if values[0].lower() in known), None)
+        if both is None or values[0].lower() != values[0]:
+            raise InputError(f"the target is {values[0]!r} in all rows at the beginning; what is the other value?")
+        values = both
+    if positive is not None:
+        if positive not in values:
+            raise OptionError(f"positive is {positive!r}, but the target is {values[0]!r} or {values[1]!r}")
+        return [value for value in values if value != positive] + [positive]
+    for known in _PAIRS:
+        if {value.lower() for value in values} == set(known):
+            return sorted(values, key=lambda value: known.index(value.lower()))
+    try:
+        return sorted(values, key=float)
+    except ValueError:
+        return sorted(values)

@@ -1,0 +1,148 @@
+"""What a table's columns are: decided from the first rows, then held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from ..errors import InputError, ModelFileError, OptionError
+from .arrow import pyarrow
+from .options import ReadOptions, matching, no_column
+
+Kind: TypeAlias = Literal["number", "text", "date"]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns that are features and what they hold; target and weight; for data that is no table, no columns.
+
+    A date stands for its parts.
+    """
+
+    family: Literal["table", "named", "columns"]  # rows of a table; of named features; of numbered ones
+    columns: tuple[tuple[str, Kind], ...] = ()
+    target: str | None = None
+    target_kind: Kind | None = None
+    weight: str | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """For a model file."""
+        return {
+            "family": self.family,
+            "columns": [list(column) for column in self.columns],
+            "target": self.target,
+            "target_kind": self.target_kind,
+            "weight": self.weight,
+        }
+
+    @classmethod
+    def read(cls, plain: Any) -> Schema:
+        """From a model file, which is trusted in nothing."""
+        try:
+            schema = cls(
+                plain["family"],
+                tuple((str(name), kind) for name, kind in plain["columns"]),
+                plain["target"],
+                plain["target_kind"],
+                plain["weight"],
+            )
+            kinds = ("number", "text", "date")
+            good = schema.family in ("table", "named", "columns") and all(kind in kinds for _, kind in schema.columns)
+            texts = all(isinstance(name, str | None) for name in (schema.target, schema.weight))
+        except (KeyError, TypeError, ValueError):
+            good = texts = False
+        if not (good and texts and schema.target_kind in (None, *kinds)):
+            raise ModelFileError("the file is no valid model: a table that is none")
+        return schema
+
+    @property
+    def kinds(self) -> dict[str, Kind]:
+        """By column."""
+        return dict(self.columns)
+
+
+def kind_of(type: Any) -> Kind | None:
+    """What a column of an Arrow type is to us; None if nothing."""
+    types = pyarrow("types")
+    if types.is_dictionary(type):
+        return "text" if kind_of(type.value_type) in ("text", "number") else None
+    if types.is_boolean(type) or any(
+        check(type) for check in (types.is_string, types.is_large_string, types.is_string_view)
+    ):
+        return "text"
+    if any(
+        check(type)
+        for check in (types.is_integer, types.is_floating, types.is_decimal, types.is_null, types.is_duration)
+    ):
+        return "number"
+    if any(check(type) for check in (types.is_date, types.is_timestamp, types.is_time)):
+        return "date"
+    return None
+
+
+def check_names(names: list[str], file: str) -> None:
+    """Every column has one name of its own."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise InputError(f"{file} has two columns named {name!r}; rename one")
+        seen.add(name)
+
+
+def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool) -> Schema:
+    """The schema of a table, from its first rows."""
+    names: list[str] = list(arrow.column_names)
+    check_names(names, file)
+    for option, name in (("target", options.target), ("weight", options.weight)):
+        if name is not None and name not in names:
+            raise OptionError(f"{file}: " + no_column(name, names, option))
+    if target_needed and options.target is None:
+        raise OptionError(f"{file}: say which column to predict with target; there are {_listed(names)}")
+    used = matching(options.only, names, "only") if options.only else set(names)
+    used -= matching(options.ignore, names, "ignore")
+    text = matching(options.text, names, "text")
+    columns: list[tuple[str, Kind]] = []
+    for name in names:
+        if name not in used or name in (options.target, options.weight):
+            continue
+        type = arrow.schema.field(name).type
+        kind = "text" if name in text else kind_of(type)
+        if kind is None:
+            raise InputError(f"{file}: column {name!r} holds {type}, which is no number and no text; ignore it")
+        if kind == "date" and options.dates == "error":
+            raise InputError(
+                f"{file}: column {name!r} holds dates or times ({type}), whose meaning for the model is yours to say: "
+                f'ignore it, take its parts as features (dates="parts"), or treat it as text'
+            )
+        columns.append((name, kind))
+    if not columns:
+        raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
+    target_kind: Kind | None = None
+    if options.target is not None:
+        target_kind = "text" if options.target in text else kind_of(arrow.schema.field(options.target).type)
+        if target_kind not in ("number", "text"):
+            raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
+    return Schema("table", tuple(columns), options.target, target_kind, options.weight)
+
+
+def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -> None:
+    """A later table must be as the first one was."""
+    known = {**schema.kinds, schema.target: schema.target_kind} if schema.target else schema.kinds
+    for name, kind in known.items():
+        if name not in types:
+            if name != schema.target:
+                raise InputError(f"{file}: there is no column {name!r}, which the first rows of the data had")
+            continue
+        found = kind_of(types[name])
+        null = pyarrow("types").is_null(types[name])
+        if found != kind and not null and not (kind == "text" and found in ("number", "date")):
+            raise InputError(
+                f"{file}, from row {first_row} on: column {name!r} holds {types[name]}, but the first rows held "
+                f"{ {'number': 'numbers', 'text': 'text', 'date': 'dates'}[str(kind)]}; "
+                "treat it as text from the beginning if it is to be both"
+            )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")

@@ -1,0 +1,89 @@
+"""A source of data: something that can be read in pieces, from any position."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Iterator
+from typing import Any
+
+from .files import STDIN, File
+from .options import ReadOptions
+from .pieces import Piece, Position
+from .schema import Schema
+
+
+class Source(abc.ABC):
+    """Rows in pieces. Once the schema is decided it is told (`hold`), and later pieces must fit."""
+
+    family: str = "table"
+    schema: Schema | None = None
+
+    @abc.abstractmethod
+    def pieces(self, start: Position) -> Iterator[Piece]:
+        """The data from a position on."""
+
+    @property
+    def name(self) -> str:
+        """As messages call it."""
+        return "the data"
+
+    @property
+    def total_bytes(self) -> int | None:
+        """How much there is, as stored, if that is known."""
+        return None
+
+    @property
+    def repeatable(self) -> bool:
+        """Can it be read more than once?"""
+        return True
+
+    @property
+    def identity(self) -> list[Any]:
+        """To recognise the same data when training goes on."""
+        return []
+
+    def hold(self, schema: Schema) -> None:
+        """From now on the data is to be read so."""
+        self.schema = schema
+
+
+class FileSource(Source):
+    """Files of one format, one after the other."""
+
+    def __init__(self, files: list[File], options: ReadOptions) -> None:
+        self.files, self.options = files, options
+
+    @property
+    def name(self) -> str:
+        """The one file, or how many."""
+        return self.files[0].name if len(self.files) == 1 else f"{len(self.files)} files"
+
+    @property
+    def total_bytes(self) -> int | None:
+        """Of all files."""
+        sizes = [file.size for file in self.files]
+        return None if None in sizes else sum(size for size in sizes if size is not None)
+
+    @property
+    def repeatable(self) -> bool:
+        """A pipe comes only once."""
+        return all(file.path != STDIN and file.size is not None for file in self.files)
+
+    @property
+    def identity(self) -> list[Any]:
+        """Names and sizes."""
+        return [[file.path, file.size] for file in self.files]
+
+    def pieces(self, start: Position) -> Iterator[Piece]:
+        """File by file."""
+        before = sum(file.size or 0 for file in self.files[: start.file])
+        for number in range(start.file, len(self.files)):
+            here = start if number == start.file else Position(number)
+            for piece in self.read(self.files[number], here):
+                piece.consumed += before
+                yield piece
+            before += self.files[number].size or 0
+
+    @abc.abstractmethod
+    def read(self, file: File, start: Position) -> Iterator[Piece]:
+        """One file, from a position in it on."""

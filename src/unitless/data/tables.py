@@ -1,0 +1,168 @@
+"""From an Arrow table to what the core reads: numbers, codes of text, labels, weights."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..inputs import Float64, Frame
+from .arrow import pyarrow
+from .labels import Numbers, RawLabels, Texts
+from .pieces import Place
+from .schema import Schema
+
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+@dataclass
+class Columns:
+    """The features of some rows, and how many values were missing, by column."""
+
+    frame: Frame
+    missing: Counter[str]
+
+
+def features(arrow: Any, schema: Schema, place: Place, missing_allowed: bool) -> Columns:
+    """The columns that are features."""
+    names: list[str] = []
+    columns: list[Any] = []
+    missing: Counter[str] = Counter()
+    for name, kind in schema.columns:
+        column = _whole(arrow.column(name))
+        parts = date_parts(name, column) if kind == "date" else [(name, kind, column)]
+        for part, part_kind, values in parts:
+            read, absent = text(values) if part_kind == "text" else number(values)
+            if absent:
+                missing[name] = max(missing[name], absent)
+                if not missing_allowed:
+                    row = _first_missing(read)
+                    raise InputError(f"{place(row)}: column {name!r} has no value (missing='absent' allows that)")
+            names.append(part)
+            columns.append(read)
+    return Columns(Frame(names, columns, arrow.num_rows, missing=True), missing)
+
+
+def number(column: Any) -> tuple[NDArray[Any], int]:
+    """A column of numbers as an array, not-a-number where there is none; how many of those."""
+    pa, types = pyarrow(), pyarrow("types")
+    if types.is_duration(column.type):
+        column = column.cast(pa.int64())
+    native = types.is_integer(column.type) or types.is_float32(column.type) or types.is_float64(column.type)
+    if column.null_count or not native:
+        column = pyarrow("compute").cast(column, pa.float64(), safe=False)
+    array = np.asarray(column.to_numpy(zero_copy_only=False))
+    if array.dtype.kind != "f":
+        return array, 0
+    with np.errstate(all="ignore"):
+        suspicious = column.null_count > 0 or np.isnan(array.sum())
+    return array, int(np.isnan(array).sum()) if suspicious else 0
+
+
+def text(column: Any) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]], int]:
+    """A column of text as codes and values; how many rows have none. An empty text is none."""
+    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
+    if types.is_boolean(column.type):
+        codes = np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(zero_copy_only=False)).astype(np.int32)
+        bytes_ = np.frombuffer(b"falsetrue", np.uint8)
+        return (codes, np.array([0, 5, 9], np.int64), bytes_), int(column.null_count)
+    if not types.is_dictionary(column.type):
+        column = _as_text(column).dictionary_encode()
+    values = _as_text(column.dictionary)
+    indices = column.indices
+    if indices.null_count:
+        indices = indices.cast(pa.int32()).fill_null(-1)
+    codes = np.ascontiguousarray(indices.to_numpy(zero_copy_only=False), dtype=np.int32)
+    values = values.cast(pa.large_string())
+    values.validate(full=True)
+    none = compute.or_kleene(compute.is_null(values), compute.equal(values, ""))
+    empty = np.flatnonzero(none.fill_null(True).to_numpy(zero_copy_only=False))
+    if len(empty):
+        codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
+    absent = int((codes < 0).sum()) if len(empty) or column.null_count else 0
+    _, offsets, data = values.buffers()
+    ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    return (codes, ends, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)), absent
+
+
+def _as_text(column: Any) -> Any:
+    """Numbers and the like in the words that a text file would have."""
+    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
+    if types.is_floating(column.type) or types.is_decimal(column.type):
+        # 1.0 is the same value as 1
+        column = compute.replace_substring_regex(column.cast(pa.string()), pattern=r"\.0+$", replacement="")
+    if types.is_boolean(column.type) or not types.is_string(column.type):
+        column = column.cast(pa.string())
+    return column
+
+
+def date_parts(name: str, column: Any) -> list[tuple[str, str, Any]]:
+    """A date as features: the time as a number, and what recurs (month, weekday, hour) as names."""
+    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
+    if types.is_time(column.type):
+        micro = column.cast(pa.time64("us"))
+        return [
+            (f"{name}.time", "number", compute.divide(micro.cast(pa.int64()).cast(pa.float64()), 1e6)),
+            (f"{name}.hour", "text", compute.hour(micro).cast(pa.string())),
+        ]
+    moment = column.cast(pa.timestamp("us", tz=getattr(column.type, "tz", None)), safe=False)
+    weekday = compute.day_of_week(moment)
+    words = pa.DictionaryArray.from_arrays(weekday.cast(pa.int32()), pa.array(_WEEKDAYS))
+    parts = [
+        (f"{name}.time", "number", compute.divide(moment.cast(pa.int64()).cast(pa.float64()), 1e6)),
+        (f"{name}.month", "text", compute.month(moment).cast(pa.string())),
+        (f"{name}.weekday", "text", words),
+    ]
+    if types.is_timestamp(column.type):
+        parts.append((f"{name}.hour", "text", compute.hour(moment).cast(pa.string())))
+    return parts
+
+
+def labels(arrow: Any, schema: Schema) -> RawLabels | None:
+    """The target's column as it is."""
+    if schema.target is None or schema.target not in arrow.column_names:
+        return None
+    column = _whole(arrow.column(schema.target))
+    return raw_labels(column, as_text=schema.target_kind == "text")
+
+
+def raw_labels(column: Any, as_text: bool) -> RawLabels:
+    """Labels from a column."""
+    if not as_text:
+        return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64))
+    (codes, ends, data), _ = text(column)
+    raw = data.tobytes()
+    return Texts(codes, [raw[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)])
+
+
+def weights(arrow: Any, schema: Schema) -> Float64 | None:
+    """The column of weights; not-a-number where there is none."""
+    if schema.weight is None:
+        return None
+    column = _whole(arrow.column(schema.weight))
+    types = pyarrow("types")
+    if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
+        raise InputError(f"the weights in column {schema.weight!r} are no numbers but {column.type}")
+    return np.ascontiguousarray(number(column)[0], dtype=np.float64)
+
+
+def _whole(column: Any) -> Any:
+    """In one part; dictionaries of several parts become one."""
+    if not hasattr(column, "chunks"):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if column.num_chunks == 0:
+        return pyarrow().array([], column.type)
+    if pyarrow("types").is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return column.combine_chunks()
+
+
+def _first_missing(read: Any) -> int:
+    values = read[0] if isinstance(read, tuple) else read
+    return int(np.flatnonzero(values < 0 if isinstance(read, tuple) else np.isnan(values))[0])
