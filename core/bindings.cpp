@@ -671,21 +671,28 @@ TextRows selected(const TextRows& rows, const Mask& mask) {
 }
 
 void define_text(nb::module_& m) {
+    constexpr auto arrays = nb::rv_policy::automatic;  // they are new, and not a part of the rows
     nb::class_<TextRows>(m, "TextRows")
         .def_prop_ro("rows", &TextRows::rows)
         .def_ro("lines", &TextRows::lines)
         .def_ro("bytes_used", &TextRows::bytes_used)
         .def_ro("bad_count", &TextRows::bad_count)
         .def_prop_ro("bad", &bad_lines)
-        .def_prop_ro("label", [](const TextRows& rows) { return copied<NewDoubles>(rows.label); })
-        .def_prop_ro("weight", [](const TextRows& rows) { return copied<NewDoubles>(rows.weight); })
-        .def_prop_ro("line", [](const TextRows& rows) { return copied_sizes(rows.line); })
+        .def_prop_ro(
+            "label", [](const TextRows& rows) { return copied<NewDoubles>(rows.label); }, arrays)
+        .def_prop_ro(
+            "weight", [](const TextRows& rows) { return copied<NewDoubles>(rows.weight); }, arrays)
+        .def_prop_ro(
+            "line", [](const TextRows& rows) { return copied_sizes(rows.line); }, arrays)
         .def_prop_ro("tags", &text_tags)
         .def_prop_ro("entries", [](const TextRows& rows) { return rows.features.ids.size(); })
         .def_prop_ro("names", &text_names)
-        .def_prop_ro("ids", [](const TextRows& rows) { return copied<NewSlots>(rows.features.ids); })
-        .def_prop_ro("values", [](const TextRows& rows) { return copied<NewDoubles>(rows.features.values); })
-        .def_prop_ro("row_ends", [](const TextRows& rows) { return copied_sizes(rows.features.row_ends); })
+        .def_prop_ro(
+            "ids", [](const TextRows& rows) { return copied<NewSlots>(rows.features.ids); }, arrays)
+        .def_prop_ro(
+            "values", [](const TextRows& rows) { return copied<NewDoubles>(rows.features.values); }, arrays)
+        .def_prop_ro(
+            "row_ends", [](const TextRows& rows) { return copied_sizes(rows.features.row_ends); }, arrays)
         .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
     nb::class_<PyReader<VwReader>>(m, "VwReader")
         .def(nb::init<>())
