@@ -13,7 +13,9 @@ from .model import BIAS, kernels
 from .model_file import load
 from .one_vs_all import OneVsAll
 from .rates import rate_grid
+from .result import TrainResult
 from .sweep import Sweep
+from .training import train
 from .version import __version__
 
 __all__ = [
@@ -27,10 +29,12 @@ __all__ = [
     "OneVsAll",
     "OptionError",
     "Sweep",
+    "TrainResult",
     "__version__",
     "evaluate",
     "kernels",
     "load",
     "merge",
     "rate_grid",
+    "train",
 ]

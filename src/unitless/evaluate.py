@@ -91,6 +91,14 @@ class Evaluation:
             raise InputError("weights must be finite and not negative")
         several = isinstance(self._model, OneVsAll)
         truth: NDArray[Any] = self._class_numbers(p, y, h) if several else self._label_numbers(p, y)
+        self._add(p, truth, h)
+
+    def add_numbered(self, scores: Float64, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
+        """The same for classes by number; a number beyond the model's classes is a class that it does not know."""
+        self._add(scores, numbers, weight)
+
+    def _add(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        several = isinstance(self._model, OneVsAll)
         if h is not None and not h.all():
             counted = h > 0
             p, truth, h = p[counted], truth[counted], h[counted]
@@ -146,8 +154,8 @@ class Evaluation:
         missing = len(self._model.classes) - self._confusion.shape[1]  # type: ignore[union-attr]
         if missing:
             self._confusion = np.pad(self._confusion, ((0, 0), (0, missing)))
-        some, hit = best >= 0, best == truth
-        for counts, index, rows in zip(self._confusion, (truth, best, truth), (slice(None), some, hit), strict=True):
+        known, some, hit = truth < self._confusion.shape[1], best >= 0, best == truth
+        for counts, index, rows in zip(self._confusion, (truth, best, truth), (known, some, hit), strict=True):
             np.add.at(counts, index[rows], 1.0 if h is None else h[rows])  # one after another, as a loop would
 
     def _total(self, each: dict[str, Float64], rows: int, h: Float64 | None) -> None:

@@ -79,6 +79,20 @@ def save(model: Model, path: str | os.PathLike[str]) -> None:
         raise ModelFileError(f"cannot write the model to {path!r}: {reason}") from error
 
 
+def check_writable(path: str) -> None:
+    """Before long work: could a model be written there at its end?"""
+    folder = os.path.dirname(os.path.realpath(path))
+    reason = None
+    if os.path.isdir(path) or path.endswith(os.sep):
+        reason = "it is a directory"
+    elif not os.path.isdir(folder):
+        reason = f"there is no directory {folder!r}"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        reason = "the directory cannot be written to"
+    if reason:
+        raise ModelFileError(f"cannot write the model to {path!r}: {reason}")
+
+
 def load(path: str | os.PathLike[str]) -> Any:
     """The model that was saved there.
 

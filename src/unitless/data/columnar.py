@@ -13,7 +13,6 @@ from .schema import check
 from .source import FileSource
 
 
-
 def batch_rows(columns: int) -> int:
     """How many rows to take at a time: some megabytes of them."""
     return max(256, min(65_536, (2 << 20) // max(1, columns)))
@@ -81,7 +80,9 @@ class Parquet(_Columnar):
             group += 1
         with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=False) as reader:
             groups = list(range(group, len(sizes)))
-            for batch in reader.iter_batches(batch_rows(len(columns)), row_groups=groups, columns=columns) if groups else ():
+            for batch in (
+                reader.iter_batches(batch_rows(len(columns)), row_groups=groups, columns=columns) if groups else ()
+            ):
                 drop = min(skip, batch.num_rows)
                 skip -= drop
                 if drop < batch.num_rows:

@@ -144,9 +144,7 @@ class Delimited(FileSource):
                 return arrow_csv.read_csv(
                     io.BytesIO(data),
                     arrow_csv.ReadOptions(column_names=names, block_size=len(data) + 16, use_threads=True),
-                    arrow_csv.ParseOptions(
-                        delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid
-                    ),
+                    arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid),
                     arrow_csv.ConvertOptions(column_types=types, include_columns=self._needed(names)),
                 )
             except pa.ArrowInvalid as error:
@@ -226,6 +224,7 @@ class Delimited(FileSource):
             Position(),
             bad=messages,
             bad_count=len(bad),
+            bad_numbers=sorted(bad),
         )
 
 
@@ -266,5 +265,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return not cell.strip()
     return True
-
-

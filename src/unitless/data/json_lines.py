@@ -84,7 +84,7 @@ class JsonLines(FileSource):
         good: list[bytes] = []
         numbers: list[int] = []
         bad: list[Bad] = []
-        count = 0
+        wrong: list[int] = []
         place = Place(file.name, "line", lines + 1)
         kinds = self.schema.kinds if self.schema else {}
         for number, line in enumerate(data.splitlines()):
@@ -97,7 +97,7 @@ class JsonLines(FileSource):
                 continue
             if self.options.on_error == "fail":
                 raise InputError(f"{place(number)}: {problem}; correct it, or skip such lines (on_error='skip')")
-            count += 1
+            wrong.append(number)
             if len(bad) < 20:
                 bad.append(Bad(place(number), problem))
         table = None
@@ -107,9 +107,8 @@ class JsonLines(FileSource):
             except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError) as error:
                 raise InputError(f"{file.name}, from line {lines + 1} on: {error}") from None
         rows = 0 if table is None else table.num_rows
-        return Piece(
-            table, rows, Place(file.name, "line", lines + 1, numbers), Position(), bad=bad, bad_count=count
-        )
+        place = Place(file.name, "line", lines + 1, numbers)
+        return Piece(table, rows, place, Position(), bad=bad, bad_count=len(wrong), bad_numbers=wrong)
 
     def _problem(self, line: bytes, kinds: dict[str, Any]) -> str | None:
         try:

@@ -89,6 +89,12 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
+def plain_number(text: str) -> int | float:
+    """The label that a number's text stands for."""
+    value = float(text)
+    return int(value) if value == int(value) and abs(value) < 1e15 else value
+
+
 @dataclass
 class Target:
     """How labels are read: the task, and the names of its classes (binary: the negative one, then the positive)."""

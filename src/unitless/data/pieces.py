@@ -59,3 +59,4 @@ class Piece:
     consumed: int = 0  # bytes of all files as stored, up to here
     bad: list[Bad] = field(default_factory=list)  # the first ones
     bad_count: int = 0
+    bad_numbers: Sequence[int] = ()  # as in `place.numbers`

@@ -46,9 +46,16 @@ class Batch:
     consumed: int
     bad: list[Bad]
     bad_count: int
+    bad_numbers: Sequence[int] = ()
     missing: Counter[str] = field(default_factory=Counter)
     tags: list[str] | None = None
     original: Any = None  # the rows as they were, for those who want to keep columns
+
+    def part(self, first: int, last: int) -> Batch:
+        """The rows from one to another."""
+        keep = np.zeros(self.rows, bool)
+        keep[first:last] = True
+        return self.select(keep)
 
     def select(self, keep: NDArray[np.bool_]) -> Batch:
         """Some of the rows."""
@@ -193,6 +200,7 @@ class Reader:
             piece.consumed,
             piece.bad,
             piece.bad_count,
+            piece.bad_numbers,
         )
         if not piece.rows:
             return batch
@@ -208,9 +216,7 @@ class Reader:
         elif isinstance(self.source, Mappings):
             self._mappings(piece, batch)
         else:
-            columns = tables.features(
-                piece.content, self.schema, piece.place, self.options.missing == "absent"
-            )
+            columns = tables.features(piece.content, self.schema, piece.place, self.options.missing == "absent")
             batch.data, batch.missing = columns.frame, columns.missing
             batch.labels = tables.labels(piece.content, self.schema)
             batch.weight = tables.weights(piece.content, self.schema)
@@ -249,7 +255,11 @@ def named(
     plain: dict[str, float] = {}
     absent: list[str] = []
     for name, value in row.items():
-        if name in (schema.target, schema.weight) or name in options.ignore or (options.only and name not in options.only):
+        if (
+            name in (schema.target, schema.weight)
+            or name in options.ignore
+            or (options.only and name not in options.only)
+        ):
             continue
         if isinstance(value, bool | np.bool_):
             plain[f"{name}={'true' if value else 'false'}"] = 1.0
@@ -273,7 +283,9 @@ def labels_of(values: Any) -> RawLabels:
         listed = list(values)
         kinds = {type(value) for value in listed if value is not None}
         if kinds and kinds <= {str, bool, np.bool_, np.str_}:
-            return _texts(["" if v is None else str(v).lower() if isinstance(v, bool | np.bool_) else str(v) for v in listed])
+            return _texts(
+                ["" if v is None else str(v).lower() if isinstance(v, bool | np.bool_) else str(v) for v in listed]
+            )
         try:
             return Numbers(np.array([math.nan if v is None else float(v) for v in listed]))
         except (TypeError, ValueError) as error:

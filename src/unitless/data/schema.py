@@ -139,7 +139,7 @@ def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -
         if found != kind and not null and not (kind == "text" and found in ("number", "date")):
             raise InputError(
                 f"{file}, from row {first_row} on: column {name!r} holds {types[name]}, but the first rows held "
-                f"{ {'number': 'numbers', 'text': 'text', 'date': 'dates'}[str(kind)]}; "
+                f"{ {'number': 'numbers', 'text': 'text', 'date': 'dates'}[str(kind)] }; "
                 "treat it as text from the beginning if it is to be both"
             )
 

@@ -1,0 +1,12 @@
+"""Messages that say where: the core counts the rows of a batch, people look for them in their file."""
+
+from __future__ import annotations
+
+import re
+
+from .data import Batch
+
+
+def placed(message: str, batch: Batch) -> str:
+    """The message with its rows' true places."""
+    return re.sub(r"\bat row (\d+)", lambda match: f"at {batch.place(int(match[1]))}", message)

@@ -1,0 +1,175 @@
+"""What training gives: the model, how good it was on rows it had not seen, and what it found."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .evaluate import Evaluation, Moment
+from .learner import Learner
+from .model import BIAS
+from .one_vs_all import OneVsAll
+from .predicting import Predictor
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .training import Run
+
+
+class TrainResult:
+    """The outcome of `train`.
+
+    All metrics are progressive: each row was predicted before it was learned, so they are out of sample.
+    """
+
+    def __init__(self, run: Run) -> None:
+        assert run.model is not None and run.evaluation is not None and run.target is not None
+        self.model: Learner | OneVsAll = run.model
+        self.evaluation: Evaluation = run.evaluation
+        self.target = run.target
+        self.source = run.source.name
+        self.path = run.plan.path
+        self.interrupted = run.interrupted
+        progress = run.progress
+        self.rows = progress.rows
+        self.learned = progress.learned
+        self.skipped = progress.skipped
+        self.bad = [str(bad) for bad in progress.bad]
+        self.unlabelled = progress.unlabelled
+        self.held = progress.held
+        self.passes = progress.passes
+        self.missing = dict(progress.missing)
+        self.seconds = progress.seconds
+        self.holdout: dict[str, float] | None = run.holdout.metrics if run.holdout is not None else None
+
+    @property
+    def task(self) -> str:
+        """The task, in words."""
+        return str(self.target)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Progressive metrics by name: loss, zero_one, log_loss, brier, auc; or loss, rmse, mae."""
+        return self.evaluation.metrics
+
+    @property
+    def per_class(self) -> dict[Any, dict[str, float]]:
+        """By class: share, precision, recall."""
+        return self.evaluation.per_class
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the error (for numbers the RMSE) truly lies, with 90% confidence."""
+        return self.evaluation.interval
+
+    @property
+    def history(self) -> list[Moment]:
+        """The loss after 1, 2, 4, 8, ... examples."""
+        return self.evaluation.history
+
+    @property
+    def learning_rate(self) -> Any:
+        """The rate in use at the end; by class if there are classes."""
+        return self.model.learning_rate
+
+    @property
+    def features(self) -> int:
+        """How many features the model has met."""
+        return len(self.model.scales) - (BIAS in self.model.scales)
+
+    def top_features(self, count: int = 10) -> list[tuple[str, float]]:
+        """The features that matter most, by |w|·s, which has no unit; of classes, the largest over all of them."""
+        importance: dict[Any, float] = {}
+        by_class = self.model.importance
+        for one in by_class.values() if isinstance(self.model, OneVsAll) else [by_class]:
+            for name, value in one.items():  # type: ignore[union-attr]
+                importance[name] = max(value, importance.get(name, 0.0))
+        importance.pop(BIAS, None)
+        ranked = sorted(importance.items(), key=lambda item: -item[1])
+        return [(str(name), value) for name, value in ranked[:count]]
+
+    def predict(self, source: Any, **reading: Any) -> list[Any]:
+        """Labels or numbers for any data of the same kind, in memory; see `Predictor` for data that does not fit."""
+        return [value for part in Predictor(self.model).batches(source, **reading) for value in part.values]
+
+    def predict_proba(self, source: Any, **reading: Any) -> np.ndarray[Any, Any]:
+        """Probabilities, one column per class of `classes`."""
+        from .errors import OptionError  # noqa: PLC0415
+
+        parts = [part.probabilities for part in Predictor(self.model).batches(source, **reading)]
+        if not parts or any(part is None for part in parts):
+            raise OptionError("only models with logistic loss give probabilities")
+        return np.concatenate([part for part in parts if part is not None])
+
+    @property
+    def classes(self) -> list[Any]:
+        """The labels' names, in the order of probabilities."""
+        return Predictor(self.model).classes
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model."""
+        self.model.save(path)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Progressive loss (and error) over time; saved if a path is given."""
+        from . import plots  # noqa: PLC0415  (needs matplotlib)
+
+        name = self.model.options.rule
+        figure = plots.progress({name: self.evaluation.curve}, f"{self.model.options.loss} loss", self.source)
+        if path is not None:
+            plots.save(figure, path)
+        return figure
+
+    def asdict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        low, high = self.interval
+
+        def plain(value: float) -> float | None:
+            return value if math.isfinite(value) else None
+
+        return {
+            "source": self.source,
+            "model": self.path,
+            "task": self.target.task,
+            "classes": [str(name) for name in self.classes] if self.target.task != "regression" else None,
+            "rule": self.model.options.rule,
+            "loss_function": self.model.options.loss,
+            "learning_rate": {str(k): v for k, v in self.learning_rate.items()}
+            if isinstance(self.learning_rate, dict)
+            else self.learning_rate,
+            "rows": self.rows,
+            "learned": self.learned,
+            "skipped": self.skipped,
+            "bad": self.bad,
+            "unlabelled": self.unlabelled,
+            "held_out": self.held,
+            "passes": self.passes,
+            "missing": self.missing,
+            "features": self.features,
+            "metrics": {name: plain(value) for name, value in self.metrics.items()},
+            "interval": [plain(low), plain(high)],
+            "holdout": None if self.holdout is None else {k: plain(v) for k, v in self.holdout.items()},
+            "per_class": {str(label): {k: plain(v) for k, v in row.items()} for label, row in self.per_class.items()},
+            "history": [
+                {
+                    "examples": moment.examples,
+                    "weight": moment.weight,
+                    "loss": plain(moment.loss),
+                    "since_last": plain(moment.since_last),
+                    "zero_one": moment.zero_one,
+                }
+                for moment in self.history
+            ],
+            "top_features": [[name, value] for name, value in self.top_features()],
+            "seconds": self.seconds,
+            "rows_per_second": self.rows / self.seconds if self.seconds else None,
+            "interrupted": self.interrupted,
+        }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
+        return f"<TrainResult: {self.task}; {self.learned:,} rows learned; {shown}>"

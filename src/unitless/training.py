@@ -1,0 +1,620 @@
+"""From any data to a model: one pass, every row predicted before it is learned, any moment a good one to stop.
+
+result = ul.train("prices.csv", target="price", model="prices.unitless")
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import inputs, model_file
+from .data import Bad, Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
+from .data import labels as task_labels
+from .data.labels import Numbers, RawLabels
+from .errors import Error, InputError, ModelFileError, OptionError
+from .evaluate import Evaluation
+from .inputs import Float64
+from .learner import Learner
+from .one_vs_all import OneVsAll
+from .options import Auto, Loss, Rule, check_names
+from .placing import placed
+from .result import TrainResult
+
+SHOWN_BAD = 20
+
+
+@dataclass
+class Progress:
+    """How far a run has come."""
+
+    rows: int = 0  # read in this pass, whether learned or not
+    learned: int = 0  # in all passes
+    skipped: int = 0  # could not be read, or had no usable label
+    unlabelled: int = 0  # VW text without label: predicted, not learned
+    held: int = 0  # kept for the hold-out
+    passes: int = 0  # finished ones
+    consumed: int = 0  # bytes of the source in this pass
+    seconds: float = 0.0
+    position: Position = field(default_factory=Position)
+    within: int = 0  # rows of the piece at `position` that are done
+    missing: Counter[str] = field(default_factory=Counter)
+    bad: list[Bad] = field(default_factory=list)
+    done: bool = False
+
+    def plain(self) -> dict[str, Any]:
+        """For a model file."""
+        numbers = {name: getattr(self, name) for name in _COUNTS}
+        return {
+            **numbers,
+            "seconds": self.seconds,
+            "position": self.position.plain(),
+            "missing": dict(self.missing),
+            "bad": [[bad.where, bad.problem] for bad in self.bad],
+            "done": self.done,
+        }
+
+    @classmethod
+    def read(cls, plain: Any) -> Progress:
+        """From a model file, which is trusted in nothing."""
+        try:
+            progress = cls(
+                **{name: int(plain[name]) for name in _COUNTS},
+                seconds=float(plain["seconds"]),
+                position=Position(*map(int, plain["position"])),
+                missing=Counter({str(name): int(count) for name, count in plain["missing"].items()}),
+                bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
+                done=bool(plain["done"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise ModelFileError("the file is no valid model: training that is none") from None
+        if min(getattr(progress, name) for name in _COUNTS) < 0 or min(progress.position.plain()) < 0:
+            raise ModelFileError("the file is no valid model: training that is none")
+        return progress
+
+
+_COUNTS = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "consumed", "within")
+
+
+def train(
+    source: Any,
+    target: Any = None,
+    *,
+    weight: Any = None,
+    task: str | None = None,
+    positive: str | None = None,
+    loss: Loss | None = None,
+    rule: Rule | None = None,
+    learning_rate: float | Auto | None = None,
+    centre: bool | None = None,
+    interactions: Any = None,
+    bits: int | None = None,
+    passes: int = 1,
+    holdout: float = 0.0,
+    seed: int = 0,
+    model: str | os.PathLike[str] | None = None,
+    resume: Any = None,
+    checkpoint: int | None = None,
+    ignore: Any = (),
+    only: Any = (),
+    text: Any = (),
+    dates: str = "error",
+    missing: str = "absent",
+    on_error: str = "fail",
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    encoding: str | None = None,
+    zero_based: bool = False,
+    progress: Callable[[Run], None] | None = None,
+    **options: Any,
+) -> TrainResult:
+    """Learn from any data in one pass, in constant memory, with nothing to prepare and nothing to tune.
+
+    Args:
+        source: a file's name (CSV, TSV, Parquet, Arrow, Feather, JSON lines, VW text, libsvm; compressed or not), a glob,
+            a folder, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow dataset;
+            an array or sparse matrix; an iterable of mappings.
+        target: the column to predict; for an array or a frame it may be the labels themselves.
+        weight: a column of importance weights, or the weights themselves.
+        task: "regression", "binary" or "classes". Found out if not given: two values are binary; text or up to 20
+            different whole numbers are classes; anything else is a number to predict.
+        positive: which of two labels is the one to be found; yes, true, 1, the larger or later one if not given.
+        loss: squared for numbers and logistic for classes, if not given.
+        rule: "nag" if not given; see `Learner`.
+        learning_rate: "auto" if not given.
+        centre: use numeric columns less their running mean; True for tables and arrays, if not given.
+        interactions: products of features; see `Learner`.
+        bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).
+        passes: how often to go through the data. Only the first pass is scored progressively.
+        holdout: keep this fraction of the rows, chosen by `seed`, out of the learning, and score them as well.
+        seed: which rows are held out.
+        model: where to save the model, at the end, at checkpoints and when interrupted.
+        resume: a model (or its file) to go on with. If its training was interrupted, it goes on where it stopped, with
+            the same result as if it had never been; otherwise it learns this data in addition.
+        checkpoint: save the model every so many rows.
+        ignore: columns to leave out; `*` stands for any letters.
+        only: columns to use.
+        text: columns whose values are names although they look like numbers (a zip code).
+        dates: "error", or "parts" to take columns of dates as time, month, weekday and hour.
+        missing: "absent": a missing value is a feature that is not there; or "error".
+        on_error: "fail", or "skip" rows that cannot be read and count them.
+        format: of files whose name and content do not say it: csv, tsv, jsonl, parquet, arrow, vw or libsvm.
+        delimiter: of CSV; found out if not given.
+        header: False for CSV without names; columns are then called 1, 2, 3, ...
+        encoding: of text files, UTF-8 if not given.
+        zero_based: whether libsvm files count features from 0.
+        progress: called after every batch with the run (its `progress`, `evaluation`, `source`).
+        options: all further options of `Learner`.
+
+    Example:
+        >>> import unitless as ul
+        >>> rows = [{"age": 20 + i % 50, "job": "clerk" if i % 3 else "pilot", "rich": "no" if i % 3 else "yes"}
+        ...         for i in range(1000)]
+        >>> result = ul.train(rows, target="rich")
+        >>> result.task
+        "binary: is it 'yes' (positive) or 'no' (negative)?"
+        >>> result.metrics["zero_one"] < 0.02
+        True
+        >>> result.predict([{"age": 30, "job": "pilot"}])
+        ['yes']
+    """
+    reading = {
+        "ignore": ignore,
+        "only": only,
+        "text": text,
+        "dates": dates,
+        "missing": missing,
+        "on_error": on_error,
+        "format": format,
+        "delimiter": delimiter,
+        "header": header,
+        "encoding": encoding,
+        "zero_based": zero_based,
+    }
+    learning = {
+        "loss": loss,
+        "rule": rule,
+        "learning_rate": learning_rate,
+        "centre": centre,
+        "interactions": interactions,
+        "bits": bits,
+        **options,
+    }
+    run = Run(
+        source,
+        target,
+        weight,
+        reading,
+        Ask(task, positive, {name: value for name, value in learning.items() if value is not None}),
+        Plan(passes, holdout, seed, None if model is None else os.fspath(model), checkpoint),
+        resume,
+    )
+    return run.go(progress)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What the model is to be."""
+
+    task: str | None
+    positive: str | None
+    options: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        check_names(self.options)
+
+    def model(self, target: Target, centred: bool) -> Learner | OneVsAll:
+        """With everything on that makes learning just work, unless it is asked to be otherwise."""
+        options = dict(self.options)
+        loss = options.setdefault("loss", "squared" if target.task == "regression" else "logistic")
+        for_numbers = loss in ("squared", "quantile", "poisson")
+        if target.task == "binary" and for_numbers:
+            raise OptionError(f"loss {loss!r} is for numbers; a binary task takes 'logistic' or 'hinge'")
+        if target.task == "regression" and not for_numbers:
+            raise OptionError(
+                f"loss {loss!r} is for classes; to predict numbers take 'squared', 'quantile' or 'poisson'"
+            )
+        options.setdefault("learning_rate", "auto")
+        options.setdefault("centre", centred and "bits" not in options)
+        if target.task == "classes":
+            return OneVsAll(None, **options)
+        if target.task == "regression" and loss != "poisson" and "clip" not in options:
+            options.setdefault("target", "auto")
+        return Learner(**options)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the data is to be gone through, and where the model goes."""
+
+    passes: int
+    holdout: float
+    seed: int
+    path: str | None
+    checkpoint: int | None
+
+    def __post_init__(self) -> None:
+        if type(self.passes) is not int or self.passes < 1:
+            raise OptionError(f"passes is {self.passes!r}; it must be a whole number, 1 or more")
+        if not 0 <= self.holdout < 1:
+            raise OptionError(f"holdout is {self.holdout!r}; it must be a fraction of the rows, from 0 to less than 1")
+        if self.checkpoint is not None and (type(self.checkpoint) is not int or self.checkpoint < 1):
+            raise OptionError(f"checkpoint is {self.checkpoint!r}; it must be a number of rows, 1 or more")
+        if self.checkpoint is not None and self.path is None:
+            raise OptionError("checkpoint needs to know where to save the model")
+        if self.path is not None:
+            model_file.check_writable(self.path)
+
+    def held(self, first: int, rows: int) -> NDArray[np.bool_] | None:
+        """Which of these rows of the pass are held out: a hash of their number, so the same whenever asked."""
+        if not self.holdout:
+            return None
+        with np.errstate(over="ignore"):
+            x = np.arange(first, first + rows, dtype=np.uint64) + np.uint64(self.seed % 2**64) * np.uint64(
+                0x9E3779B97F4A7C15
+            )
+            for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+                x = (x + np.uint64(0x9E3779B97F4A7C15) ^ (x >> np.uint64(shift))) * np.uint64(factor)
+            x ^= x >> np.uint64(31)
+        held: NDArray[np.bool_] = x < np.uint64(int(self.holdout * 2**64))
+        return held
+
+
+class Run:
+    """A training run: it can be watched, interrupted and continued."""
+
+    def __init__(
+        self, source: Any, target: Any, weight: Any, reading: dict[str, Any], ask: Ask, plan: Plan, resume: Any
+    ) -> None:
+        self.plan, self._ask = plan, ask
+        columns = {
+            name: value
+            for name, value in (("target", target), ("weight", weight))
+            if value is not None and isinstance(value, str)
+        }
+        beside = {
+            name: value
+            for name, value in (("target", target), ("weight", weight))
+            if value is not None and not isinstance(value, str)
+        }
+        options = ReadOptions(**columns, **reading)
+        self.source: Source = open_source(source, options)
+        if beside and self.source.total_bytes is not None:
+            raise OptionError("for files, target and weight are names of columns")
+        if plan.passes > 1 and not self.source.repeatable:
+            raise OptionError(f"{self.source.name} can be read only once; passes must be 1")
+        self.progress = Progress()
+        self.target: Target | None = None
+        self.model: Learner | OneVsAll | None = None
+        self.evaluation: Evaluation | None = None
+        self.holdout: Evaluation | None = None
+        self.interrupted = False
+        schema = self._resumed(resume, options) if resume is not None else None
+        arrays = {
+            name: inputs.as_array(value, name) if not isinstance(value, list) else value
+            for name, value in beside.items()
+        }
+        self.reader = Reader(self.source, options, schema, arrays.get("target"), arrays.get("weight"))
+
+    # ------------------------------------------------------------------------------------------------ going on
+
+    def _resumed(self, resume: Any, options: ReadOptions) -> Schema:
+        """Take up a model: where it stopped, or at the beginning of new data."""
+        model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
+        if not isinstance(model, Learner | OneVsAll) or model._training is None:
+            raise OptionError("only a model that was made by train can be resumed")
+        if self._ask.options or self._ask.task or self._ask.positive:
+            given = next(iter(self._ask.options), "task")
+            raise OptionError(f"{given} is settled by the model that is resumed; leave it out")
+        training = model._training
+        schema, self.target = Schema.read(training.get("schema")), Target.read(training.get("target"))
+        for name in ("target", "weight"):
+            if getattr(options, name) not in (None, getattr(schema, name)):
+                raise OptionError(
+                    f"{name} is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}"
+                )
+        if schema.family != self.source.family:
+            raise OptionError(f"the model was trained on data of another kind than {self.source.name}")
+        self.model = model
+        before = Progress.read(training.get("progress"))
+        if before.done:
+            self.evaluation, self.holdout = Evaluation(model), self._fresh_holdout()
+            return schema
+        if training.get("source") != self.source.identity:
+            raise InputError(
+                f"training of this model was interrupted after {before.rows:,} rows of other files than {self.source.name}; "
+                "give the same ones to go on"
+            )
+        if training.get("plan") != self._plan():
+            raise OptionError(f"training of this model was begun with other settings: {training.get('plan')}")
+        self.progress = before
+        self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
+        if training.get("holdout") is not None:
+            self.holdout = Evaluation.restore(model, training["holdout"])
+        return schema
+
+    def _plan(self) -> dict[str, Any]:
+        return {"passes": self.plan.passes, "holdout": float(self.plan.holdout).hex(), "seed": self.plan.seed}
+
+    def _fresh_holdout(self) -> Evaluation | None:
+        return Evaluation(self.model) if self.plan.holdout and self.model is not None else None
+
+    def save(self) -> None:
+        """Write the model with all that is needed to go on."""
+        if self.plan.path is not None and self.model is not None:
+            self._describe()
+            self.model.save(self.plan.path)
+
+    def _describe(self) -> None:
+        assert self.model is not None and self.reader.schema is not None and self.target is not None
+        done = self.progress.done
+        self.model._training = {
+            "schema": self.reader.schema.plain(),
+            "target": self.target.plain(),
+            "reading": {"dates": self.reader.options.dates, "missing": self.reader.options.missing},
+            "progress": self.progress.plain(),
+            "source": self.source.identity,
+            "plan": self._plan(),
+            "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
+            "holdout": None if done or self.holdout is None else self.holdout.state(),
+        }
+
+    # ------------------------------------------------------------------------------------------------ the loop
+
+    def go(self, watch: Callable[[Run], None] | None) -> TrainResult:
+        """To the end of the data, or until interrupted."""
+        start, before = time.perf_counter(), self.progress.seconds
+        with _interruptible() as interrupted:
+            while self.progress.passes < self.plan.passes:
+                for batch in self._parts():
+                    self._learn(batch)
+                    self.progress.seconds = before + time.perf_counter() - start
+                    if watch is not None:
+                        watch(self)
+                    if interrupted():
+                        self.interrupted = True
+                        self.save()
+                        return self._result()
+                    self._checkpoint()
+                self._end_of_pass()
+        self.progress.done = True
+        self.progress.seconds = before + time.perf_counter() - start
+        self.save()
+        return self._result()
+
+    def _parts(self) -> Iterator[Batch]:
+        """Batches from where the run stands, cut where checkpoints are due."""
+        progress = self.progress
+        done = progress.within
+        for batch in self.reader.batches(progress.position):
+            if not done:  # of a piece that was begun before, this has been counted
+                progress.skipped += batch.bad_count
+                progress.missing.update(batch.missing)
+                progress.bad += batch.bad[: SHOWN_BAD - len(progress.bad)]
+            every = self.plan.checkpoint or batch.rows
+            while done < batch.rows:
+                last = min(batch.rows, done + every - (progress.rows % every if self.plan.checkpoint else 0))
+                part = batch if (done, last) == (0, batch.rows) else batch.part(done, last)
+                progress.within = last
+                if last == batch.rows:
+                    progress.within, progress.position = 0, batch.position
+                progress.consumed = batch.consumed
+                yield part
+                done = last
+            done = 0
+            progress.position = batch.position
+
+    def _end_of_pass(self) -> None:
+        progress = self.progress
+        if self.model is None:
+            why = f": {progress.bad[0]}" if progress.bad else ""
+            raise InputError(f"{self.source.name} has no rows to learn from{why}")
+        if not progress.learned:
+            raise InputError(
+                f"no row of {self.source.name} has a label"
+                + ("; in VW text a space must stand between the label and the bar" if progress.unlabelled else "")
+            )
+        progress.passes += 1
+        if progress.passes < self.plan.passes:
+            progress.rows, progress.position, progress.consumed = 0, Position(), 0
+            self.holdout = self._fresh_holdout()
+
+    def _checkpoint(self) -> None:
+        if self.plan.checkpoint and self.progress.rows % self.plan.checkpoint == 0:
+            self.save()
+
+    def _learn(self, batch: Batch) -> None:
+        progress = self.progress
+        first, rows = progress.rows, batch.rows
+        progress.rows += rows
+        held = self.plan.held(first, rows)
+        batch, held = self._usable(batch, held)
+        if not batch.rows or batch.labels is None:
+            return
+        unlabelled = ~batch.labels.present()
+        weight = batch.weight
+        if held is not None or unlabelled.any():
+            weight = np.ones(batch.rows) if weight is None else weight.copy()
+            weight[unlabelled if held is None else unlabelled | held] = 0.0
+        progress.unlabelled += int(unlabelled.sum())
+        try:
+            self._feed(batch, weight, unlabelled, held)
+        except InputError as error:
+            raise InputError(placed(str(error), batch)) from None
+        except Error as error:
+            raise type(error)(placed(str(error), batch)) from None
+
+    def _usable(self, batch: Batch, held: NDArray[np.bool_] | None) -> tuple[Batch, NDArray[np.bool_] | None]:
+        """Without rows that cannot be learned from; or an error that names the first."""
+        if batch.labels is None:
+            raise InputError(f"{batch.place(0)}: there is no target")
+        if self.target is None:
+            if not batch.labels.present().any():
+                if self.source.family == "table":
+                    raise InputError(f"{batch.place(0)}: the target has no value, nor have the rows after it")
+                return batch.select(np.zeros(batch.rows, bool)), held
+            self.target = task_labels.decide(
+                batch.labels, self._ask.task, self._ask.options.get("loss"), self._ask.positive
+            )
+            centred = self.source.family != "named"
+            self.model = self._ask.model(self.target, centred)
+            self.evaluation, self.holdout = Evaluation(self.model), self._fresh_holdout()
+        problems = self._problems(batch)
+        bad = np.zeros(batch.rows, bool)
+        for rows, problem in problems:
+            new = rows & ~bad
+            if not new.any():
+                continue
+            at = np.flatnonzero(new)
+            if self.reader.options.on_error == "fail":
+                raise InputError(f"{batch.place(int(at[0]))}: {problem(int(at[0]))}")
+            room = SHOWN_BAD - len(self.progress.bad)
+            self.progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[: max(0, room)]]
+            bad |= new
+        self.progress.skipped += int(bad.sum())
+        return batch.select(~bad), None if held is None else held[~bad]
+
+    def _problems(self, batch: Batch) -> list[tuple[NDArray[np.bool_], Callable[[int], str]]]:
+        """Which rows have what wrong with them."""
+        assert batch.labels is not None and self.target is not None
+        labels, found = batch.labels, []
+        if not isinstance(batch.data, inputs.TextRows):  # in VW text rows without label are meant so
+            absent = ~labels.present()
+            if absent.any():
+                found.append((absent, lambda row: "the target has no value"))
+        if self.reader.options.on_error == "fail":
+            return found  # the rest is found on the way
+        target = self.target
+        unknown = target.unknown(labels) & labels.present()
+        found.append((unknown, lambda row: f"the target is {_label_at(labels, row)}, which is not one of its values"))
+        if batch.weight is not None:
+            h = batch.weight
+            found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"))
+        if isinstance(batch.data, inputs.Frame):
+            for name, column in zip(batch.data.names, batch.data.columns, strict=True):
+                if not isinstance(column, tuple) and column.dtype.kind == "f" and np.isinf(column).any():
+                    found.append((np.isinf(column), lambda row, name=name: f"column {name!r} is infinite"))
+        return found
+
+    def _feed(
+        self, batch: Batch, weight: Float64 | None, unlabelled: NDArray[np.bool_], held: NDArray[np.bool_] | None
+    ) -> None:
+        """Learn, and count the predictions that were made before."""
+        progress, model, labels = self.progress, self.model, batch.labels
+        assert model is not None and labels is not None and self.evaluation is not None and self.target is not None
+        if isinstance(model, OneVsAll):
+            numbers, new = class_numbers(model, labels, weight)
+            with model._lock, model._classes.joining(new):
+                flat = model._feed(batch.data, numbers, weight, len(new))
+            scores = flat.reshape(batch.rows, len(model.classes))
+            numbers = np.where(numbers < 0, len(model.classes), numbers).astype(np.intp)
+
+            def count(evaluation: Evaluation, rows: Any, h: Float64 | None) -> None:
+                evaluation.add_numbered(scores[rows], numbers[rows], h)
+
+        else:
+            y = self.target.numbers(labels, batch.place) if not unlabelled.any() else self._with_gaps(batch, unlabelled)
+            p = model._feed(batch.data, y, weight)
+
+            def count(evaluation: Evaluation, rows: Any, h: Float64 | None) -> None:
+                evaluation.add(p[rows], y[rows], h)
+
+        learned = batch.rows if weight is None else int(np.count_nonzero(weight))
+        progress.learned += learned
+        if progress.passes == 0:
+            count(self.evaluation, slice(None), weight)
+        if held is not None and self.holdout is not None:
+            rows = held & ~unlabelled
+            progress.held += int(rows.sum())
+            count(self.holdout, rows, None if batch.weight is None else batch.weight[rows])
+
+    def _with_gaps(self, batch: Batch, unlabelled: NDArray[np.bool_]) -> Float64:
+        assert self.target is not None and batch.labels is not None
+        y = np.ones(batch.rows)  # a label that every loss accepts, without weight
+        known = ~unlabelled
+        if known.any():
+            part = batch.select(known)
+            assert part.labels is not None
+            y[known] = self.target.numbers(part.labels, part.place)
+        return y
+
+    def _result(self) -> TrainResult:
+        if self.model is None or self.target is None or self.evaluation is None or self.reader.schema is None:
+            raise KeyboardInterrupt
+        self._describe()
+        return TrainResult(self)
+
+
+def class_numbers(model: OneVsAll, labels: RawLabels, weight: Float64 | None) -> tuple[Float64, list[Any]]:
+    """Each row's class as the model numbers them, and the new ones; without weight a class that is not known is -1."""
+    if isinstance(labels, Numbers) and np.isinf(labels.values).any():
+        row = int(np.flatnonzero(np.isinf(labels.values))[0])
+        raise InputError(f"the class at row {row} is {labels.values[row]}")
+    counted = labels.present() if weight is None else labels.present() & (weight > 0)
+    rows = np.flatnonzero(counted)
+    numbers = np.full(len(labels), -1.0)
+    named = isinstance(labels, task_labels.Texts)
+    distinct, first, places = labels.take(counted).distinct()
+    found, new = model._classes.number_all(
+        [
+            (label if named else task_labels.plain_number(label), int(rows[at]))
+            for label, at in zip(distinct, first, strict=True)
+        ]
+    )
+    if len(rows):
+        numbers[rows] = found[places]
+    others = np.flatnonzero(labels.present() & ~counted)
+    if len(others):
+        distinct, _, places = labels.take(others).distinct()
+        known = [model._classes.known(label if named else task_labels.plain_number(label)) for label in distinct]
+        extra = {label: len(model.classes) + k for k, label in enumerate(new)}
+        known = [
+            extra.get(label if named else task_labels.plain_number(label), number) if number < 0 else number
+            for label, number in zip(distinct, known, strict=True)
+        ]
+        numbers[others] = np.array(known, dtype=np.float64)[places]
+    if weight is None and not counted.all():
+        raise InputError("a row has no class")
+    return numbers, new
+
+
+def _label_at(labels: RawLabels, row: int) -> str:
+    if isinstance(labels, Numbers):
+        return (
+            task_labels.number_text(float(labels.values[row]))
+            if np.isfinite(labels.values[row])
+            else str(labels.values[row])
+        )
+    return repr(labels.values[labels.codes[row]])
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Ctrl-C and a polite kill wait for the end of a batch; the second one does not."""
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    asked: list[int] = []
+
+    def stop(number: int, frame: Any) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
