@@ -48,7 +48,7 @@ __all__ = [
 ]
 
 STATE_VERSION = 1
-_BLOCK = 20_000  # so many numbers at a time: what is made of them stays in the processor's cache
+_BLOCK = 16_000  # so many numbers at a time stay in the cache, and in memory that need not be asked for anew
 
 
 class Evaluation:
@@ -105,9 +105,10 @@ class Evaluation:
         if h is not None and (h == 1).all():
             h = None
         step = max(64, _BLOCK // max(1, p.shape[1])) if several else _BLOCK
-        for start in range(0, len(p), step):
-            block = slice(start, start + step)
-            self._count(p[block], truth[block], None if h is None else h[block])
+        with np.errstate(over="ignore", invalid="ignore"):  # predictions may be infinite; then so are their losses
+            for start in range(0, len(p), step):
+                block = slice(start, start + step)
+                self._count(p[block], truth[block], None if h is None else h[block])
 
     def _label_numbers(self, p: Float64, y: Any) -> Float64 | NDArray[np.bool_]:
         """Labels that the loss accepts; of two classes, whether they are the positive one."""
@@ -154,8 +155,9 @@ class Evaluation:
         missing = len(self._model.classes) - self._confusion.shape[1]  # type: ignore[union-attr]
         if missing:
             self._confusion = np.pad(self._confusion, ((0, 0), (0, missing)))
-        known, some, hit = truth < self._confusion.shape[1], best >= 0, best == truth
-        for counts, index, rows in zip(self._confusion, (truth, best, truth), (known, some, hit), strict=True):
+        known, hit = truth < self._confusion.shape[1], best == truth
+        predicted = slice(None) if best[0] >= 0 else slice(0)  # without scores nothing is
+        for counts, index, rows in zip(self._confusion, (truth, best, truth), (known, predicted, hit), strict=True):
             np.add.at(counts, index[rows], 1.0 if h is None else h[rows])  # one after another, as a loop would
 
     def _total(self, each: dict[str, Float64], rows: int, h: Float64 | None) -> None:
@@ -363,8 +365,7 @@ def _running(start: float, values: Float64 | None, weight: Float64 | None, rows:
     sums[1:] = values
     if weight is not None:
         sums[1:] *= weight
-    with np.errstate(over="ignore", invalid="ignore"):
-        return np.cumsum(sums, out=sums)
+    return np.cumsum(sums, out=sums)
 
 
 @dataclass(frozen=True)

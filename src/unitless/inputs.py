@@ -95,7 +95,7 @@ def take(data: Input, keep: NDArray[np.bool_]) -> Input:
         columns = [(c[0][keep], *c[1:]) if isinstance(c, tuple) else c[keep] for c in data.columns]
         return Frame(data.names, columns, int(keep.sum()), data.missing)
     if isinstance(data, NamedRows):
-        return NamedRows([data.mappings[i] for i in np.flatnonzero(keep)])
+        return NamedRows([data.mappings[i] for i in np.flatnonzero(keep).tolist()])
     lengths = np.diff(data.row_starts)
     entries = np.repeat(keep, lengths)
     starts = np.concatenate([[0], np.cumsum(lengths[keep])]).astype(data.row_starts.dtype)

@@ -6,8 +6,6 @@ array's shape.
 
 from __future__ import annotations
 
-from functools import reduce
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,10 +19,9 @@ _TINY = float(np.finfo(np.float64).tiny)
 def of_numbers(p: Float64, y: Float64, judge: Learner) -> dict[str, Float64]:
     """Loss, squared and absolute error; with squared loss the first two are one."""
     each = {"loss": judge.losses(p, y)}
-    with np.errstate(over="ignore", invalid="ignore"):
-        error = np.abs(judge.link(p) - y)
-        if judge.options.loss != "squared":
-            each["squared"] = error * error
+    error = np.abs(judge.link(p) - y)
+    if judge.options.loss != "squared":
+        each["squared"] = error * error
     each["absolute"] = error
     return each
 
@@ -46,7 +43,7 @@ def of_classes(
     met = truth < len(scores)  # a class that joins later has no score yet
     rows = np.flatnonzero(met)
     own = truth[rows] * len(truth) + rows  # where each row's own class is
-    limited = np.clip(scores, -700.0, 700.0)  # a class that was not known has minus infinity
+    limited = np.maximum(np.minimum(scores, 700.0), -700.0)  # a class that was not known has minus infinity
     result = {"zero_one": (best != truth).astype(np.float64)}
     if model.options.loss != "logistic":
         signs = np.full(scores.size, 0.0 if model.options.loss == "poisson" else -1.0)
@@ -89,4 +86,7 @@ def logistic(against: Float64) -> Float64:
 
 def total(each: Float64) -> Float64:
     """Over classes, in their order."""
-    return reduce(np.add, each, np.zeros(each.shape[1:]))
+    result = np.zeros(each.shape[1:])
+    for values in each:
+        result += values
+    return result

@@ -137,11 +137,11 @@ class OneVsAll(Model):
             raise InputError("scores are not all numbers") from None
         if array.ndim == 0:
             raise InputError("scores must be what `learn` and `predict` give, one for each class")
-        odds = self.link(np.clip(array, -700.0, 700.0))  # a class that was not known has minus infinity
+        odds = self.link(np.maximum(np.minimum(array, 700.0), -700.0))  # a class that was not known has minus infinity
         total = np.zeros(odds.shape[:-1])
-        for column in np.moveaxis(odds, -1, 0):  # in this order whatever the array's shape, so that bits do not differ
-            total = total + column
-        return np.asarray(odds / np.asarray(total)[..., None])
+        for column in range(odds.shape[-1]):  # in this order whatever the array's shape, so that bits do not differ
+            total += odds[..., column]
+        return np.asarray(odds / total[..., None])
 
     @property
     def rates(self) -> dict[Label, dict[float, float]]:

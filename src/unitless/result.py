@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .errors import OptionError
 from .evaluate import Evaluation, Moment
 from .learner import Learner
 from .model import BIAS
@@ -27,7 +28,9 @@ class TrainResult:
     """
 
     def __init__(self, run: Run) -> None:
-        assert run.model is not None and run.evaluation is not None and run.target is not None
+        assert run.model is not None
+        assert run.evaluation is not None
+        assert run.target is not None
         self.model: Learner | OneVsAll = run.model
         self.evaluation: Evaluation = run.evaluation
         self.target = run.target
@@ -84,9 +87,9 @@ class TrainResult:
     def top_features(self, count: int = 10) -> list[tuple[str, float]]:
         """The features that matter most, by |w|·s, which has no unit; of classes, the largest over all of them."""
         importance: dict[Any, float] = {}
-        by_class = self.model.importance
-        for one in by_class.values() if isinstance(self.model, OneVsAll) else [by_class]:
-            for name, value in one.items():  # type: ignore[union-attr]
+        model = self.model
+        for one in model.importance.values() if isinstance(model, OneVsAll) else [model.importance]:
+            for name, value in one.items():
                 importance[name] = max(value, importance.get(name, 0.0))
         importance.pop(BIAS, None)
         ranked = sorted(importance.items(), key=lambda item: -item[1])
@@ -98,8 +101,6 @@ class TrainResult:
 
     def predict_proba(self, source: Any, **reading: Any) -> np.ndarray[Any, Any]:
         """Probabilities, one column per class of `classes`."""
-        from .errors import OptionError  # noqa: PLC0415
-
         parts = [part.probabilities for part in Predictor(self.model).batches(source, **reading)]
         if not parts or any(part is None for part in parts):
             raise OptionError("only models with logistic loss give probabilities")

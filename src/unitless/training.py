@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -122,9 +123,9 @@ def train(
     """Learn from any data in one pass, in constant memory, with nothing to prepare and nothing to tune.
 
     Args:
-        source: a file's name (CSV, TSV, Parquet, Arrow, Feather, JSON lines, VW text, libsvm; compressed or not), a glob,
-            a folder, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow dataset;
-            an array or sparse matrix; an iterable of mappings.
+        source: a file's name (CSV, TSV, Parquet, Arrow, Feather, JSON lines, VW text, libsvm; compressed or not), a
+            glob, a folder, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow
+            dataset; an array or sparse matrix; an iterable of mappings.
         target: the column to predict; for an array or a frame it may be the labels themselves.
         weight: a column of importance weights, or the weights themselves.
         task: "regression", "binary" or "classes". Found out if not given: two values are binary; text or up to 20
@@ -214,6 +215,10 @@ class Ask:
     def __post_init__(self) -> None:
         check_names(self.options)
 
+    def target(self, labels: RawLabels) -> Target:
+        """What the first labels are."""
+        return task_labels.decide(labels, self.task, self.options.get("loss"), self.positive)
+
     def model(self, target: Target, centred: bool) -> Learner | OneVsAll:
         """With everything on that makes learning just work, unless it is asked to be otherwise."""
         options = dict(self.options)
@@ -222,9 +227,7 @@ class Ask:
         if target.task == "binary" and for_numbers:
             raise OptionError(f"loss {loss!r} is for numbers; a binary task takes 'logistic' or 'hinge'")
         if target.task == "regression" and not for_numbers:
-            raise OptionError(
-                f"loss {loss!r} is for classes; to predict numbers take 'squared', 'quantile' or 'poisson'"
-            )
+            raise OptionError(f"loss {loss!r} is for classes; numbers take 'squared', 'quantile' or 'poisson'")
         options.setdefault("learning_rate", "auto")
         options.setdefault("centre", centred and "bits" not in options)
         if target.task == "classes":
@@ -260,14 +263,11 @@ class Plan:
         """Which of these rows of the pass are held out: a hash of their number, so the same whenever asked."""
         if not self.holdout:
             return None
-        with np.errstate(over="ignore"):
-            x = np.arange(first, first + rows, dtype=np.uint64) + np.uint64(self.seed % 2**64) * np.uint64(
-                0x9E3779B97F4A7C15
-            )
-            for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-                x = (x + np.uint64(0x9E3779B97F4A7C15) ^ (x >> np.uint64(shift))) * np.uint64(factor)
-            x ^= x >> np.uint64(31)
-        held: NDArray[np.bool_] = x < np.uint64(int(self.holdout * 2**64))
+        key = np.uint64((self.seed + 1) * 0x9E3779B97F4A7C15 % 2**64)
+        x = np.arange(first, first + rows, dtype=np.uint64) ^ key
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            x = (x ^ (x >> np.uint64(shift))) * np.uint64(factor)
+        held: NDArray[np.bool_] = (x ^ (x >> np.uint64(31))) < np.uint64(int(self.holdout * 2**64))
         return held
 
 
@@ -278,16 +278,9 @@ class Run:
         self, source: Any, target: Any, weight: Any, reading: dict[str, Any], ask: Ask, plan: Plan, resume: Any
     ) -> None:
         self.plan, self._ask = plan, ask
-        columns = {
-            name: value
-            for name, value in (("target", target), ("weight", weight))
-            if value is not None and isinstance(value, str)
-        }
-        beside = {
-            name: value
-            for name, value in (("target", target), ("weight", weight))
-            if value is not None and not isinstance(value, str)
-        }
+        given = {name: value for name, value in (("target", target), ("weight", weight)) if value is not None}
+        columns: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
+        beside = {name: value for name, value in given.items() if not isinstance(value, str)}
         options = ReadOptions(**columns, **reading)
         self.source: Source = open_source(source, options)
         if beside and self.source.total_bytes is not None:
@@ -301,11 +294,9 @@ class Run:
         self.holdout: Evaluation | None = None
         self.interrupted = False
         schema = self._resumed(resume, options) if resume is not None else None
-        arrays = {
-            name: inputs.as_array(value, name) if not isinstance(value, list) else value
-            for name, value in beside.items()
-        }
-        self.reader = Reader(self.source, options, schema, arrays.get("target"), arrays.get("weight"))
+        for name, value in beside.items():
+            beside[name] = value if isinstance(value, list) else inputs.as_array(value, name)
+        self.reader = Reader(self.source, options, schema, beside.get("target"), beside.get("weight"))
 
     # ------------------------------------------------------------------------------------------------ going on
 
@@ -333,8 +324,8 @@ class Run:
             return schema
         if training.get("source") != self.source.identity:
             raise InputError(
-                f"training of this model was interrupted after {before.rows:,} rows of other files than {self.source.name}; "
-                "give the same ones to go on"
+                f"training of this model was interrupted after {before.rows:,} rows of other files than "
+                f"{self.source.name}; give the same ones to go on"
             )
         if training.get("plan") != self._plan():
             raise OptionError(f"training of this model was begun with other settings: {training.get('plan')}")
@@ -357,7 +348,9 @@ class Run:
             self.model.save(self.plan.path)
 
     def _describe(self) -> None:
-        assert self.model is not None and self.reader.schema is not None and self.target is not None
+        assert self.model is not None
+        assert self.reader.schema is not None
+        assert self.target is not None
         done = self.progress.done
         self.model._training = {
             "schema": self.reader.schema.plain(),
@@ -464,9 +457,7 @@ class Run:
                 if self.source.family == "table":
                     raise InputError(f"{batch.place(0)}: the target has no value, nor have the rows after it")
                 return batch.select(np.zeros(batch.rows, bool)), held
-            self.target = task_labels.decide(
-                batch.labels, self._ask.task, self._ask.options.get("loss"), self._ask.positive
-            )
+            self.target = self._ask.target(batch.labels)
             centred = self.source.family != "named"
             self.model = self._ask.model(self.target, centred)
             self.evaluation, self.holdout = Evaluation(self.model), self._fresh_holdout()
@@ -487,8 +478,10 @@ class Run:
 
     def _problems(self, batch: Batch) -> list[tuple[NDArray[np.bool_], Callable[[int], str]]]:
         """Which rows have what wrong with them."""
-        assert batch.labels is not None and self.target is not None
-        labels, found = batch.labels, []
+        assert batch.labels is not None
+        assert self.target is not None
+        labels = batch.labels
+        found: list[tuple[NDArray[np.bool_], Callable[[int], str]]] = []
         if not isinstance(batch.data, inputs.TextRows):  # in VW text rows without label are meant so
             absent = ~labels.present()
             if absent.any():
@@ -504,7 +497,7 @@ class Run:
         if isinstance(batch.data, inputs.Frame):
             for name, column in zip(batch.data.names, batch.data.columns, strict=True):
                 if not isinstance(column, tuple) and column.dtype.kind == "f" and np.isinf(column).any():
-                    found.append((np.isinf(column), lambda row, name=name: f"column {name!r} is infinite"))
+                    found.append((np.isinf(column), partial(_infinite, name)))
         return found
 
     def _feed(
@@ -512,12 +505,19 @@ class Run:
     ) -> None:
         """Learn, and count the predictions that were made before."""
         progress, model, labels = self.progress, self.model, batch.labels
-        assert model is not None and labels is not None and self.evaluation is not None and self.target is not None
+        assert model is not None
+        assert labels is not None
+        assert self.target is not None
+        assert self.evaluation is not None
         if isinstance(model, OneVsAll):
             numbers, new = class_numbers(model, labels, weight)
             with model._lock, model._classes.joining(new):
                 flat = model._feed(batch.data, numbers, weight, len(new))
             scores = flat.reshape(batch.rows, len(model.classes))
+            if new:  # before a class was met it had no score, however many rows are learned at once
+                met = np.maximum.accumulate(np.where(weight == 0, -1, numbers) if weight is not None else numbers)
+                met = np.maximum(met, len(model.classes) - len(new) - 1)
+                scores[np.arange(len(model.classes)) > met[:, None]] = -np.inf
             numbers = np.where(numbers < 0, len(model.classes), numbers).astype(np.intp)
 
             def count(evaluation: Evaluation, rows: Any, h: Float64 | None) -> None:
@@ -540,7 +540,8 @@ class Run:
             count(self.holdout, rows, None if batch.weight is None else batch.weight[rows])
 
     def _with_gaps(self, batch: Batch, unlabelled: NDArray[np.bool_]) -> Float64:
-        assert self.target is not None and batch.labels is not None
+        assert self.target is not None
+        assert batch.labels is not None
         y = np.ones(batch.rows)  # a label that every loss accepts, without weight
         known = ~unlabelled
         if known.any():
@@ -564,38 +565,32 @@ def class_numbers(model: OneVsAll, labels: RawLabels, weight: Float64 | None) ->
     counted = labels.present() if weight is None else labels.present() & (weight > 0)
     rows = np.flatnonzero(counted)
     numbers = np.full(len(labels), -1.0)
-    named = isinstance(labels, task_labels.Texts)
+    as_label: Callable[[str], Any] = str if isinstance(labels, task_labels.Texts) else task_labels.plain_number
     distinct, first, places = labels.take(counted).distinct()
     found, new = model._classes.number_all(
-        [
-            (label if named else task_labels.plain_number(label), int(rows[at]))
-            for label, at in zip(distinct, first, strict=True)
-        ]
+        [(as_label(label), int(rows[at])) for label, at in zip(distinct, first, strict=True)]
     )
     if len(rows):
         numbers[rows] = found[places]
     others = np.flatnonzero(labels.present() & ~counted)
     if len(others):
         distinct, _, places = labels.take(others).distinct()
-        known = [model._classes.known(label if named else task_labels.plain_number(label)) for label in distinct]
-        extra = {label: len(model.classes) + k for k, label in enumerate(new)}
-        known = [
-            extra.get(label if named else task_labels.plain_number(label), number) if number < 0 else number
-            for label, number in zip(distinct, known, strict=True)
-        ]
-        numbers[others] = np.array(known, dtype=np.float64)[places]
+        joining = {label: float(len(model.classes) + k) for k, label in enumerate(new)}
+        known = [joining.get(as_label(label), float(model._classes.known(as_label(label)))) for label in distinct]
+        numbers[others] = np.array(known)[places]
     if weight is None and not counted.all():
         raise InputError("a row has no class")
     return numbers, new
 
 
+def _infinite(column: str, row: int) -> str:
+    return f"column {column!r} is infinite"
+
+
 def _label_at(labels: RawLabels, row: int) -> str:
     if isinstance(labels, Numbers):
-        return (
-            task_labels.number_text(float(labels.values[row]))
-            if np.isfinite(labels.values[row])
-            else str(labels.values[row])
-        )
+        value = float(labels.values[row])
+        return task_labels.number_text(value) if np.isfinite(value) else str(value)
     return repr(labels.values[labels.codes[row]])
 
 

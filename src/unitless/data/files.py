@@ -127,7 +127,7 @@ class Bytes:
         if self.compression == "bz2":
             return bz2.BZ2File(self._peeked)
         if self.compression == "xz":
-            return lzma.LZMAFile(self._peeked)
+            return lzma.LZMAFile(self._peeked)  # type: ignore[arg-type]
         if self.compression == "zstd":
             from .arrow import pyarrow  # noqa: PLC0415  (an optional dependency)
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from numpy.typing import NDArray
+
 Unit: TypeAlias = Literal["row", "line"]
 
 
@@ -29,7 +31,7 @@ class Place:
     file: str
     unit: Unit
     first: int
-    numbers: Sequence[int] | None = None  # where they do not simply follow one another, from 0
+    numbers: Sequence[int] | NDArray[Any] | None = None  # where they do not simply follow one another, from 0
 
     def __call__(self, row: int) -> str:
         """In words."""

@@ -279,15 +279,14 @@ def named(
 
 def labels_of(values: Any) -> RawLabels:
     """Labels that a program holds, of any kind."""
-    if isinstance(values, list) or getattr(values, "dtype", np.dtype(float)) == object:
-        listed = list(values)
-        kinds = {type(value) for value in listed if value is not None}
+    if isinstance(values, list):
+        kinds = {type(value) for value in values if value is not None}
         if kinds and kinds <= {str, bool, np.bool_, np.str_}:
             return _texts(
-                ["" if v is None else str(v).lower() if isinstance(v, bool | np.bool_) else str(v) for v in listed]
+                ["" if v is None else str(v).lower() if isinstance(v, bool | np.bool_) else v for v in values]
             )
         try:
-            return Numbers(np.array([math.nan if v is None else float(v) for v in listed]))
+            return Numbers(np.array([math.nan if v is None else float(v) for v in values]))
         except (TypeError, ValueError) as error:
             raise InputError(f"the target is neither all numbers nor all text: {error}") from None
     array = inputs.unmasked(inputs.as_array(values, "target"), "target")

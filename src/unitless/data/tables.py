@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -136,7 +137,7 @@ def raw_labels(column: Any, as_text: bool) -> RawLabels:
         return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64))
     (codes, ends, data), _ = text(column)
     raw = data.tobytes()
-    return Texts(codes, [raw[a:b].decode() for a, b in zip(ends[:-1], ends[1:], strict=True)])
+    return Texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
 
 
 def weights(arrow: Any, schema: Schema) -> Float64 | None:

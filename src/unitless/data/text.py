@@ -30,21 +30,17 @@ class NamedText(FileSource):
         lines = start.count
         try:
             for data in text.pieces():
-                if lines == 0:
-                    data = data.removeprefix(b"\xef\xbb\xbf")
                 read = self._reader.read(np.frombuffer(data, np.uint8), True)
                 place = Place(file.name, "line", lines + 1, read.line)
-                bad = [
-                    Bad(f"{file.name}, line {lines + 1 + line}", problem)
-                    for line, problem in (read.bad if read.bad_count else [])[:20]
-                ]
+                wrong = read.bad if read.bad_count else []
+                bad = [Bad(f"{file.name}, line {lines + 1 + line}", problem) for line, problem in wrong[:20]]
                 if bad and self.options.on_error == "fail":
                     raise InputError(f"{bad[0]}; correct it, or skip such lines (on_error='skip')")
                 lines += read.lines
                 position = Position(start.file, text.position, lines)
                 if read.rows or read.bad_count:
-                    wrong = [line for line, _ in read.bad] if read.bad_count else []
-                    yield Piece(read, read.rows, place, position, text.consumed, bad, read.bad_count, wrong)
+                    numbers = [line for line, _ in wrong]
+                    yield Piece(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
         finally:
