@@ -5,18 +5,24 @@ m = ul.Learner()
 predictions = m.learn(X, y)
 """
 
-from . import evaluate
-from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
-from .learner import Learner
-from .merging import merge
-from .model import BIAS, kernels
-from .model_file import load
-from .one_vs_all import OneVsAll
-from .rates import rate_grid
-from .result import TrainResult
-from .sweep import Sweep
-from .training import train
-from .version import __version__
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import evaluate
+    from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
+    from .learner import Learner
+    from .merging import merge
+    from .model import BIAS, kernels
+    from .model_file import load
+    from .one_vs_all import OneVsAll
+    from .rates import rate_grid
+    from .result import TrainResult
+    from .sweep import Sweep
+    from .training import train
+    from .version import __version__
 
 __all__ = [
     "BIAS",
@@ -38,3 +44,32 @@ __all__ = [
     "rate_grid",
     "train",
 ]
+
+# Where each name lives. Modules are imported when a name is first used: `unitless --help` needs none of them.
+_HOMES = {
+    "BIAS": "model",
+    "Learner": "learner",
+    "OneVsAll": "one_vs_all",
+    "Sweep": "sweep",
+    "TrainResult": "result",
+    "__version__": "version",
+    "kernels": "model",
+    "load": "model_file",
+    "merge": "merging",
+    "rate_grid": "rates",
+    "train": "training",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "evaluate":
+        return importlib.import_module(".evaluate", __name__)
+    if name not in __all__:
+        raise AttributeError(f"module 'unitless' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOMES.get(name, 'errors')}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -88,11 +88,20 @@ def sweep(losses: Mapping[str, Mapping[float, float]], ylabel: str, title: str) 
     return figure
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a PNG, SVG or PDF, which the name's ending decides: whole or not at all."""
+def check_path(path: str | os.PathLike[str]) -> None:
+    """Before long work: could a picture be saved there?"""
     target = pathlib.Path(path)
     if target.suffix.lower() not in SUFFIXES:
         raise OptionError(f"a picture cannot be saved as {target.name!r}; its name must end in {', '.join(SUFFIXES)}")
+    if not target.absolute().parent.is_dir():
+        raise OptionError(f"a picture cannot be saved as {str(path)!r}: there is no folder {str(target.parent)!r}")
+    _panels(1)
+
+
+def save(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a PNG, SVG or PDF, which the name's ending decides: whole or not at all."""
+    target = pathlib.Path(path)
+    check_path(path)
     content = io.BytesIO()
     figure.savefig(content, format=target.suffix[1:].lower(), dpi=130)
     whole_file.write(target, content.getvalue())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,6 +95,13 @@ class TrainResult:
         importance.pop(BIAS, None)
         ranked = sorted(importance.items(), key=lambda item: -item[1])
         return [(str(name), value) for name, value in ranked[:count]]
+
+    def wide_columns(self) -> list[tuple[str, int]]:
+        """Columns of text that gave nearly as many features as there are rows, and how many."""
+        names = self.model._snapshot()["names"] or []
+        counts = Counter(name.partition("=")[0] for name in names if "=" in name)
+        wide = [(name, count) for name, count in counts.items() if count > 1000 and count > 0.5 * self.rows]
+        return sorted(wide, key=lambda item: -item[1])
 
     def predict(self, source: Any, **reading: Any) -> list[Any]:
         """Labels or numbers for any data of the same kind, in memory; see `Predictor` for data that does not fit."""

@@ -117,6 +117,7 @@ def train(
     header: bool = True,
     encoding: str | None = None,
     zero_based: bool = False,
+    opened: Callable[[Run], None] | None = None,
     progress: Callable[[Run], None] | None = None,
     **options: Any,
 ) -> TrainResult:
@@ -155,6 +156,7 @@ def train(
         header: False for CSV without names; columns are then called 1, 2, 3, ...
         encoding: of text files, UTF-8 if not given.
         zero_based: whether libsvm files count features from 0.
+        opened: called with the run before the first row is read.
         progress: called after every batch with the run (its `progress`, `evaluation`, `source`).
         options: all further options of `Learner`.
 
@@ -201,6 +203,8 @@ def train(
         Plan(passes, holdout, seed, None if model is None else os.fspath(model), checkpoint),
         resume,
     )
+    if opened is not None:
+        opened(run)
     return run.go(progress)
 
 

@@ -1,0 +1,25 @@
+"""The command line: unitless train | predict | evaluate | sweep | inspect | merge | convert | demo.
+
+Exit codes: 0 good, 1 bad data, 2 bad usage, 130 interrupted. Nothing is imported before it is needed, so that --help
+answers at once.
+"""
+
+from __future__ import annotations
+
+import sys
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command; gives its exit code."""
+    try:
+        from .app import run  # noqa: PLC0415  (typer is an extra)
+    except ModuleNotFoundError as error:
+        if error.name not in ("typer", "rich"):
+            raise
+        print("unitless: the command line needs more: pip install 'unitless[cli]'", file=sys.stderr)
+        return 2
+    return run(arguments)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

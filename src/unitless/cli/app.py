@@ -1,0 +1,126 @@
+"""The commands, put together; errors turned into one message and an exit code."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from typing import Annotated
+
+import typer
+
+from ..errors import Error, OptionError
+from . import convert, demo, evaluate, inspect, merge, predict, sweep, train
+
+app = typer.Typer(
+    name="unitless",
+    help="Online learning that does not care about units: from any file to a model, in one pass, nothing to tune.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (train, predict, evaluate, sweep, inspect, merge, convert, demo):
+    app.command(command.NAME, epilog=command.EXAMPLES)(command.command)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from ..version import __version__  # noqa: PLC0415
+
+        print(f"unitless {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    pass
+
+
+# Options that the library's messages call by their Python names.
+_OPTIONS = [
+    "target",
+    "weight",
+    "task",
+    "positive",
+    "loss",
+    "rule",
+    "learning_rate",
+    "centre",
+    "interactions",
+    "bits",
+    "passes",
+    "holdout",
+    "seed",
+    "model",
+    "resume",
+    "checkpoint",
+    "ignore",
+    "only",
+    "text",
+    "dates",
+    "missing",
+    "on_error",
+    "format",
+    "delimiter",
+    "encoding",
+]
+
+
+def as_options(message: str) -> str:
+    """The library's advice in the command line's words: on_error='skip' is --on-error skip."""
+
+    def flag(match: re.Match[str]) -> str:
+        name, value = match[1], match[2].strip("'\"")
+        if name == "header":
+            return "--no-header"
+        if name == "zero_based":
+            return "--zero-based"
+        return f"--{'rate' if name == 'learning_rate' else name.replace('_', '-')} {value}"
+
+    message = message.replace(" (--no-header)", "")
+    names = "|".join([*_OPTIONS, "header", "zero_based"])
+    message = re.sub(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)", flag, message)
+    return re.sub(r"^(\w+) is ", lambda m: f"--{m[1].replace('_', '-')} is " if m[1] in _OPTIONS else m[0], message)
+
+
+def run(arguments: list[str] | None = None) -> int:
+    """Run a command; gives its exit code."""
+    try:
+        app(arguments, standalone_mode=False)
+    except OptionError as error:
+        return _failed(str(error), 2)
+    except Error as error:
+        return _failed(str(error), 1)
+    except typer.Exit as stop:
+        return stop.exit_code
+    except typer.Abort:
+        return _failed("stopped", 130)
+    except KeyboardInterrupt:
+        return _failed("stopped; nothing was saved", 130)
+    except BrokenPipeError:  # whoever read the output has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except MemoryError:
+        return _failed("there is not enough memory; fewer features (ignore, bits) need less", 1)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        return _failed(f"{where}{error.strerror or error}", 1)
+    except Exception as error:
+        usage = getattr(error, "format_message", None)  # of a command that was not understood
+        if usage is None:
+            raise
+        context = getattr(error, "ctx", None)
+        hint = f"\nTry: {context.command_path} --help" if context is not None else ""
+        return _failed(f"{usage()}{hint}", 2)
+    return 0
+
+
+def _failed(message: str, code: int) -> int:
+    print(f"unitless: {as_options(message)}", file=sys.stderr)
+    return code

@@ -1,0 +1,162 @@
+"""What people see: a line of progress, tables, a summary. Plain text when it is not a terminal that looks on."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..evaluate import Moment
+
+
+def console(stderr: bool = False) -> Console:
+    """Where to print: colours only on a terminal."""
+    from rich.console import Console  # noqa: PLC0415
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, soft_wrap=not stream.isatty())
+
+
+def table(title: str | None, header: Sequence[str], rows: Iterable[Sequence[Any]], left: int = 1) -> None:
+    """A table on the standard output: ruled on a terminal, plain columns elsewhere."""
+    cells = [[str(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        from rich import box  # noqa: PLC0415
+        from rich.table import Table  # noqa: PLC0415
+
+        ruled = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, title_style="bold")
+        for k, name in enumerate(header):
+            ruled.add_column(name, justify="left" if k < left else "right", overflow="fold")
+        for row in cells:
+            ruled.add_row(*(_escaped(cell) for cell in row))
+        console().print(ruled)
+        return
+    widths = [max(len(name), *(len(row[k]) for row in cells)) if cells else len(name) for k, name in enumerate(header)]
+    if title:
+        print(title)
+    for row in [list(header), *cells]:
+        line = (
+            cell.ljust(width) if k < left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        print("  ".join(line).rstrip())
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> None:
+    """Names and values, aligned."""
+    shown = [(name, value) for name, value in pairs if value]
+    width = max((len(name) for name, _ in shown), default=0)
+    if sys.stdout.isatty():
+        out = console()
+        for name, value in shown:
+            out.print(f"[bold cyan]{_escaped(name).ljust(width)}[/]  {_escaped(value)}")
+        return
+    for name, value in shown:
+        print(f"{name.ljust(width)}  {value}")
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape  # noqa: PLC0415
+
+    return escape(text)
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number as a table wants it."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if value != 0 and not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:,.2f}"
+
+
+def share(value: float) -> str:
+    """As a percentage."""
+    return f"{value:.2%}"
+
+
+def count(value: int, what: str) -> str:
+    """So many of something."""
+    return f"{value:,} {what}{'s' * (value != 1)}"
+
+
+class Watch:
+    """Progress of a run on the standard error: a table at powers of two, and on a terminal a bar below it."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._shown, self._bar, self._task = quiet, 0, None, None
+        self._out = None if quiet else console(stderr=True)
+        self._terminal = not quiet and sys.stderr.isatty()
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def start(self, total: int | None) -> None:
+        """The data is open: so many bytes are to come."""
+        if not self._terminal:
+            return
+        from rich.progress import (  # noqa: PLC0415
+            BarColumn,
+            DownloadColumn,
+            Progress,
+            SpinnerColumn,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        columns: list[Any] = [SpinnerColumn(), TextColumn("{task.fields[rows]:,} rows")]
+        columns.append(TextColumn("[cyan]{task.fields[speed]:,.0f} rows/s[/]"))
+        if total:
+            columns += [BarColumn(), DownloadColumn(), TimeRemainingColumn()]
+        columns.append(TextColumn("loss {task.fields[loss]}, since last {task.fields[since]}"))
+        self._bar = Progress(*columns, console=self._out, transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task("", total=total, rows=0, speed=0.0, loss="-", since="-")
+
+    def show(self, run: Any) -> None:
+        """After a batch."""
+        if self._quiet or run.evaluation is None:
+            return
+        if self._shown == 0 and run.evaluation.history:
+            self._head(run)
+        for moment in run.evaluation.history[self._shown :]:
+            self._line(moment)
+        self._shown = len(run.evaluation.history)
+        if self._bar is not None and self._task is not None:
+            now = run.evaluation.now
+            self._bar.update(
+                self._task,
+                completed=run.progress.consumed,
+                rows=run.progress.rows,
+                speed=run.progress.rows / max(run.progress.seconds, 1e-9),
+                loss=number(now.loss),
+                since=number(now.since_last),
+            )
+
+    def _head(self, run: Any) -> None:
+        assert self._out is not None
+        self._out.print(
+            f"[bold]{_escaped(str(run.target))}[/]" if self._terminal else str(run.target), markup=self._terminal
+        )
+        error = f"{'error':>10}" if run.evaluation.history[0].zero_one is not None else ""
+        self._out.print(
+            f"{'loss':>12}{'since last':>12}{error}{'examples':>14}", style="dim" if self._terminal else None
+        )
+
+    def _line(self, moment: Moment) -> None:
+        assert self._out is not None
+        error = f"{moment.zero_one:>10.2%}" if moment.zero_one is not None else ""
+        self._out.print(f"{number(moment.loss):>12}{number(moment.since_last):>12}{error}{moment.examples:>14,}")
+
+    def say(self, message: str) -> None:
+        """A remark on the standard error."""
+        if self._out is not None:
+            self._out.print(message, markup=False)

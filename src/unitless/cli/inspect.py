@@ -1,0 +1,10 @@
+"""unitless inspect."""
+
+from __future__ import annotations
+
+NAME = "inspect"
+EXAMPLES = ""
+
+
+def command() -> None:
+    """To come."""

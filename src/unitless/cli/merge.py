@@ -1,0 +1,10 @@
+"""unitless merge."""
+
+from __future__ import annotations
+
+NAME = "merge"
+EXAMPLES = ""
+
+
+def command() -> None:
+    """To come."""

@@ -1,0 +1,114 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+READING = "How the data is read"
+LEARNING = "What is learned"
+OUTPUT = "Output"
+
+Data = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="DATA...",
+        help="Files (CSV, TSV, Parquet, Arrow, JSON lines, VW text, libsvm; compressed or not), globs, a folder, or - "
+        "for the standard input.",
+        show_default=False,
+    ),
+]
+Format = Annotated[
+    str | None,
+    typer.Option("--format", help="csv, tsv, jsonl, parquet, arrow, vw or libsvm.", rich_help_panel=READING),
+]
+Delimiter = Annotated[
+    str | None, typer.Option("--delimiter", help="Between the columns of CSV.", rich_help_panel=READING)
+]
+NoHeader = Annotated[
+    bool,
+    typer.Option("--no-header", help="CSV without names: columns are called 1, 2, 3, ...", rich_help_panel=READING),
+]
+Encoding = Annotated[
+    str | None, typer.Option("--encoding", help="Of text, for example latin-1.", rich_help_panel=READING)
+]
+ZeroBased = Annotated[bool, typer.Option("--zero-based", help="libsvm features count from 0.", rich_help_panel=READING)]
+OnError = Annotated[
+    str,
+    typer.Option("--on-error", help="What to do with bad rows: fail, or skip and count.", rich_help_panel=READING),
+]
+Target = Annotated[
+    str | None,
+    typer.Option("--target", "-t", help="The column to predict.", show_default=False, rich_help_panel=READING),
+]
+Weight = Annotated[
+    str | None, typer.Option("--weight", help="A column of importance weights.", rich_help_panel=READING)
+]
+Ignore = Annotated[
+    list[str] | None,
+    typer.Option("--ignore", help="Columns to leave out; 'id,*_at', or several times.", rich_help_panel=READING),
+]
+Only = Annotated[list[str] | None, typer.Option("--only", help="Columns to use, no others.", rich_help_panel=READING)]
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", help="Columns of names that look like numbers (zip codes).", rich_help_panel=READING),
+]
+Dates = Annotated[
+    str,
+    typer.Option("--dates", help="Columns of dates: error, or parts (time, month, ...).", rich_help_panel=READING),
+]
+Missing = Annotated[str, typer.Option("--missing", help="Missing values: absent, or error.", rich_help_panel=READING)]
+Task = Annotated[
+    str | None,
+    typer.Option("--task", help="regression, binary or classes; found out if not given.", rich_help_panel=LEARNING),
+]
+Positive = Annotated[
+    str | None, typer.Option("--positive", help="Which of two labels is to be found.", rich_help_panel=LEARNING)
+]
+Loss = Annotated[
+    str | None,
+    typer.Option("--loss", help="squared, quantile, poisson; logistic, hinge.", rich_help_panel=LEARNING),
+]
+NoCentre = Annotated[
+    bool, typer.Option("--no-centre", help="Take columns as they are, offset included.", rich_help_panel=LEARNING)
+]
+Interactions = Annotated[
+    str | None,
+    typer.Option(
+        "--interactions", help="Products of features: 2 (all pairs), ordered, or a*b,c*d.", rich_help_panel=LEARNING
+    ),
+]
+Bits = Annotated[
+    int | None,
+    typer.Option("--bits", "-b", help="Hash features into 2^BITS slots: bounded memory.", rich_help_panel=LEARNING),
+]
+Json = Annotated[bool, typer.Option("--json", help="Results as JSON, for machines.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.", rich_help_panel=OUTPUT)]
+Plot = Annotated[
+    str | None, typer.Option("--plot", help="Write a picture: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
+]
+
+
+def listed(values: list[str] | None) -> list[str]:
+    """Given several times, or separated by commas."""
+    return [name for value in values or () for name in value.split(",") if name]
+
+
+def sources(data: list[str]) -> Any:
+    """One source or several."""
+    return data[0] if len(data) == 1 else data
+
+
+def interactions(value: str | None) -> Any:
+    """As the library takes them."""
+    from ..errors import OptionError  # noqa: PLC0415
+
+    if value is None or value == "ordered":
+        return value
+    if value == "2":
+        return 2
+    pairs = [tuple(pair.split("*", 1)) if "*" in pair else () for pair in value.split(",")]
+    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+        raise OptionError(f"interactions is {value!r}; it must be 2, ordered, or pairs such as age*income,job=**city=*")
+    return pairs
