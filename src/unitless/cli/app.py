@@ -43,33 +43,11 @@ def _top(
 
 
 # Options that the library's messages call by their Python names.
-_OPTIONS = [
-    "target",
-    "weight",
-    "task",
-    "positive",
-    "loss",
-    "rule",
-    "learning_rate",
-    "centre",
-    "interactions",
-    "bits",
-    "passes",
-    "holdout",
-    "seed",
-    "model",
-    "resume",
-    "checkpoint",
-    "ignore",
-    "only",
-    "text",
-    "dates",
-    "missing",
-    "on_error",
-    "format",
-    "delimiter",
-    "encoding",
-]
+_OPTIONS = (
+    *("target", "weight", "task", "positive", "loss", "rule", "learning_rate", "centre", "interactions", "bits"),
+    *("passes", "holdout", "seed", "model", "resume", "checkpoint", "ignore", "only", "text", "dates", "missing"),
+    *("on_error", "format", "delimiter", "encoding"),
+)
 
 
 def as_options(message: str) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
     from ..evaluate import Moment
 
@@ -88,7 +89,9 @@ class Watch:
     """Progress of a run on the standard error: a table at powers of two, and on a terminal a bar below it."""
 
     def __init__(self, quiet: bool) -> None:
-        self._quiet, self._shown, self._bar, self._task = quiet, 0, None, None
+        self._quiet, self._shown = quiet, 0
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
         self._out = None if quiet else console(stderr=True)
         self._terminal = not quiet and sys.stderr.isatty()
 
@@ -143,13 +146,10 @@ class Watch:
 
     def _head(self, run: Any) -> None:
         assert self._out is not None
-        self._out.print(
-            f"[bold]{_escaped(str(run.target))}[/]" if self._terminal else str(run.target), markup=self._terminal
-        )
         error = f"{'error':>10}" if run.evaluation.history[0].zero_one is not None else ""
-        self._out.print(
-            f"{'loss':>12}{'since last':>12}{error}{'examples':>14}", style="dim" if self._terminal else None
-        )
+        self._out.print(str(run.target), markup=False, style="bold" if self._terminal else None)
+        header = f"{'loss':>12}{'since last':>12}{error}{'examples':>14}"
+        self._out.print(header, style="dim" if self._terminal else None)
 
     def _line(self, moment: Moment) -> None:
         assert self._out is not None

@@ -108,7 +108,7 @@ def command(
             weight=weight,
             task=task,
             positive=positive,
-            loss=loss,  # type: ignore[arg-type]  (checked by the library)
+            loss=loss,  # type: ignore[arg-type]  # the library checks it
             rule=rule,  # type: ignore[arg-type]
             learning_rate=_rate(rate),
             centre=False if no_centre else None,
@@ -142,11 +142,8 @@ def command(
     else:
         summary(result, wanted)
     if result.interrupted:
-        where = (
-            f"the model so far is in {model}; go on with --resume {model}"
-            if model
-            else "without --model nothing is saved"
-        )
+        saved = f"the model so far is in {model}; go on with --resume {model}"
+        where = saved if model else "without --model nothing is saved"
         print(f"unitless: interrupted after {result.rows:,} rows; {where}", file=sys.stderr)
         raise typer.Exit(130)
 
@@ -189,14 +186,12 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     error = metrics.get("zero_one")
     values = {"loss": f"{display.number(metrics['loss'])} ({result.model.options.loss})"}
     if error is not None:
-        values["accuracy"] = (
-            f"{display.share(1 - error)} (90% sure: {display.share(1 - high)} to {display.share(1 - low)})"
-        )
+        sure = f"90% sure: {display.share(1 - high)} to {display.share(1 - low)}"
+        values["accuracy"] = f"{display.share(1 - error)} ({sure})"
         values["zero_one"] = display.share(error)
     else:
-        values["rmse"] = (
-            f"{display.number(metrics['rmse'])} (90% sure: {display.number(low)} to {display.number(high)})"
-        )
+        sure = f"90% sure: {display.number(low)} to {display.number(high)}"
+        values["rmse"] = f"{display.number(metrics['rmse'])} ({sure})"
     for name in ("mae", "log_loss", "brier", "auc"):
         if name in metrics:
             values[name] = display.number(metrics[name])
@@ -204,9 +199,8 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     shown = [name for name in values if (name in wanted if wanted else name not in hidden)]
     lines += [(name.replace("_", " "), values[name]) for name in shown]
     if result.holdout:
-        lines.append(
-            ("hold-out", ", ".join(f"{k.replace('_', ' ')} {display.number(v)}" for k, v in result.holdout.items()))
-        )
+        scores = ", ".join(f"{name.replace('_', ' ')} {display.number(x)}" for name, x in result.holdout.items())
+        lines.append(("hold-out", scores))
     lines.append(("rate", _rates(result.learning_rate)))
     speed = f", {result.rows * max(result.passes, 1) / result.seconds:,.0f} rows/s" if result.seconds else ""
     lines.append(("time", f"{result.seconds:.2f} s{speed}"))
@@ -215,14 +209,15 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     for bad in result.bad[:3]:
         print(f"skipped: {bad}", file=sys.stderr)
     if per_class := result.per_class:
+        ranked = sorted(per_class.items(), key=lambda item: -item[1]["share"])[:20]
         rows_of = [
             (
                 str(label),
-                display.share(one["share"]),
-                display.number(one["precision"], 3),
-                display.number(one["recall"], 3),
+                display.share(of["share"]),
+                display.number(of["precision"], 3),
+                display.number(of["recall"], 3),
             )
-            for label, one in sorted(per_class.items(), key=lambda item: -item[1]["share"])[:20]
+            for label, of in ranked
         ]
         print()
         display.table(None, ("class", "share", "precision", "recall"), rows_of)
@@ -253,7 +248,7 @@ def _warn(result: TrainResult) -> None:
     wide = result.wide_columns()
     for name, features in wide[:3]:
         print(
-            f"note: column {name!r} gave {features:,} features, nearly one per row; if it is an identifier, --ignore it",
+            f"note: column {name!r} gave {features:,} features, nearly one per row; if it only identifies, --ignore it",
             file=sys.stderr,
         )
     if result.path is None:
