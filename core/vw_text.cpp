@@ -107,6 +107,7 @@ bool VwReader::read_features(const char* const*& place) {
             if (*delimiter == ':' || !parse_number(number, token_end(delimiter), weight))
                 return bad("the namespace's weight is no number: ", word_at(begin, '|'), number_advice);
         }
+        const bool weighted = weight != 1;
         std::size_t nameless = 0;
         while (is_blank(*delimiter)) {
             begin = delimiter + 1;
@@ -122,7 +123,7 @@ bool VwReader::read_features(const char* const*& place) {
                 end = token_end(delimiter);
                 if (begin == end) continue;
             }
-            if (weight != 1) [[unlikely]] {
+            if (weighted) {
                 value *= weight;
                 if (!std::isfinite(value))
                     return bad("the value times the namespace's weight is too big: ", word_at(begin, '|'),
@@ -157,7 +158,7 @@ std::uint32_t VwReader::space_of(std::string_view name) {
             bad("there is a namespace that is no text, ", name, text_advice);
             return NameTable::none;
         }
-        number = spaces_.add(0, {}, name.data(), name.size());
+        number = spaces_.add(0, name.data(), name.size());
     }
     return 1 + number;
 }
@@ -173,7 +174,7 @@ std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) 
             bad("there is a feature named ", written, "rename it: that is the bias's own name");
             return NameTable::none;
         }
-        return rows_.names.add(0, {}, written.data(), written.size());
+        return rows_.names.add(0, written.data(), written.size());
     }
     // a^x may have been written so, without its namespace.
     full_name_ = spaces_.name(space - 1);
@@ -182,7 +183,7 @@ std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) 
     const std::size_t length = full_name_.size();
     full_name_.append(8, '\0');
     std::uint32_t id = rows_.names.find(0, full_name_.data(), length);
-    if (id == NameTable::none) id = rows_.names.add(0, {}, full_name_.data(), length);
+    if (id == NameTable::none) id = rows_.names.add(0, full_name_.data(), length);
     rows_.names.add_alias(id, space, written.data(), written.size());
     return id;
 }
