@@ -95,7 +95,7 @@ std::uint32_t LibsvmReader::id_of(std::uint64_t index) {
     char text[24] = {};
     const auto length = static_cast<std::size_t>(std::to_chars(text, text + sizeof text, index).ptr - text);
     const std::uint32_t id = rows_.names.find(0, text, length);
-    return id != NameTable::none ? id : rows_.names.add(0, text, length);
+    return id != NameTable::none ? id : rows_.names.add(0, {}, text, length);
 }
 
 bool LibsvmReader::bad_index(const char* begin, const char* end) {

@@ -42,8 +42,9 @@ class NameTable {
         return length <= 8 ? find<false>(load_short(written, length), space, written, length)
                            : find<true>(hash(written, length), space, written, length);
     }
-    // Gives a number to a new name.
-    std::uint32_t add(std::uint32_t space, const char* written, std::size_t length) {
+    // Gives a number to the new name `prefix` + what is written.
+    std::uint32_t add(std::uint32_t space, std::string_view prefix, const char* written, std::size_t length) {
+        text_.insert(text_.end(), prefix.begin(), prefix.end());
         text_.insert(text_.end(), written, written + length);
         ends_.push_back(text_.size());
         const auto number = static_cast<std::uint32_t>(ends_.size() - 1);
@@ -117,9 +118,9 @@ class NameTable {
         return at;
     }
     void grow() {
-        std::vector<Entry> old(4 * entries_.size());
+        std::vector<Entry> old(2 * entries_.size());
         old.swap(entries_);
-        shift_ -= 2;
+        shift_ -= 1;
         // Those that may be taken back go last, in their order.
         std::vector<Entry> young;
         for (const std::size_t at : added_) {
