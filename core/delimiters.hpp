@@ -25,10 +25,11 @@ class Delimiters {
             std::uint64_t places = delimiters(begin);
             const std::size_t found = count_ones(places);
             // Eight at a time whether or not there are that many: the next ones are written over what is too much.
+            constexpr std::uint64_t last = std::uint64_t{1} << 63;  // so that there always is one
             const char** to = places_.get() + count_;
             for (std::size_t written = 0; written < found; written += 8, to += 8) {
                 for (int i = 0; i < 8; ++i) {
-                    to[i] = begin + std::countr_zero(places);
+                    to[i] = begin + __builtin_ctzll(places | last);
                     places &= places - 1;
                 }
             }

@@ -12,9 +12,8 @@ TextRows LibsvmReader::read(const char* data, std::size_t size, bool last) {
 void LibsvmReader::read_lines(const char* begin, const char* end) {
     delimiters_.find(begin, end);
     rows_.reserve(delimiters_.count());
-    const char* const* const places = delimiters_.places();
-    const char* const* const places_end = places + delimiters_.count();
-    for (const char* const* place = places; begin < end;) {
+    const char* const* place = delimiters_.places();
+    while (begin < end) {
         if (begins_with_byte_order_mark(begin)) [[unlikely]]
             begin += 3;
         while (begin == *place && is_blank(*begin)) {
@@ -32,13 +31,11 @@ void LibsvmReader::read_lines(const char* begin, const char* end) {
         while (**place != '\n') ++place;
         rows_.end_line();
         begin = *place++ + 1;
-        // Rows with gaps have more entries than delimiters.
-        rows_.reserve(static_cast<std::size_t>(places_end - place));
     }
 }
 
-// `begin` is the label's, and `at` where it ends.
-bool LibsvmReader::read_row(const char* const* at, const char* begin) {
+// `begin` is the label's; `at` is where it ends, and then where the row does.
+bool LibsvmReader::read_row(const char* const*& at, const char* begin) {
     double label;
     if (**at == ':' || !parse_number(begin, token_end(*at), label)) {
         const std::string_view word = word_at(begin, '#');
@@ -52,7 +49,8 @@ bool LibsvmReader::read_row(const char* const* at, const char* begin) {
     return true;
 }
 
-bool LibsvmReader::read_features(const char* const* at) {
+bool LibsvmReader::read_features(const char* const*& place) {
+    const char* const* at = place;
     const char* delimiter = *at;
     while (is_blank(*delimiter)) {
         const char* const begin = delimiter + 1;
@@ -61,20 +59,25 @@ bool LibsvmReader::read_features(const char* const* at) {
             if (begin == token_end(delimiter)) continue;
             return bad("there is a feature without a value, ", word_at(begin, '#'), "write index:value");
         }
-        const auto index = parse_whole(begin, delimiter);
-        if (!index || *index < first_ || *index >= end_of_indices) return bad_index(begin, delimiter);
         const char* const number = delimiter + 1;
-        delimiter = *++at;
-        double value;
-        if (*delimiter == ':' || !parse_number(number, token_end(delimiter), value))
-            return bad("the value is no number: ", word_at(begin, '#'), number_advice);
-        if (*index >= highest_.next) [[unlikely]] {
-            mention_gap(*index);
-            // For this one and those after it, each of which takes two bytes or more.
+        // An index that was written like this before needs no second look.
+        std::uint32_t id =
+            begin == delimiter ? NameTable::none : rows_.names.find(0, begin, between(begin, delimiter).size());
+        if (id == NameTable::none) [[unlikely]] {
+            const auto index = parse_whole(begin, delimiter);
+            if (!index || *index < first_ || *index >= end_of_indices) return bad_index(begin, delimiter);
+            if (*index >= highest_.next) mention_gap(*index);
+            id = id_of(*index);
+            // For this one and all that follow: there was room for as many as there are delimiters.
             rows_.reserve(static_cast<std::size_t>(delimiters_.places() + delimiters_.count() - at));
         }
-        rows_.add(id_of(*index), value);
+        delimiter = *++at;
+        double value;
+        if (*delimiter == ':' || !parse_number(number, token_end(delimiter), value)) [[unlikely]]
+            return bad("the value is no number: ", word_at(begin, '#'), number_advice);
+        rows_.add(id, value);
     }
+    place = at;
     return true;
 }
 
@@ -89,12 +92,10 @@ void LibsvmReader::mention_gap(std::uint64_t index) {
 }
 
 std::uint32_t LibsvmReader::id_of(std::uint64_t index) {
-    const std::uint32_t id = rows_.names.find_whole(index);
-    if (id != NameTable::none) [[likely]]
-        return id;
-    char text[24];
-    const char* const end = std::to_chars(text, text + sizeof text, index).ptr;
-    return rows_.names.add_whole(index, text, static_cast<std::size_t>(end - text));
+    char text[24] = {};
+    const auto length = static_cast<std::size_t>(std::to_chars(text, text + sizeof text, index).ptr - text);
+    const std::uint32_t id = rows_.names.find(0, text, length);
+    return id != NameTable::none ? id : rows_.names.add(0, {}, text, length);
 }
 
 bool LibsvmReader::bad_index(const char* begin, const char* end) {

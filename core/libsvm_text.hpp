@@ -37,8 +37,8 @@ class LibsvmReader {
     Problem problem_;
 
     void read_lines(const char* begin, const char* end);
-    bool read_row(const char* const* at, const char* begin);
-    bool read_features(const char* const* at);
+    bool read_row(const char* const*& at, const char* begin);
+    bool read_features(const char* const*& place);
     void mention_gap(std::uint64_t index);
     std::uint32_t id_of(std::uint64_t index);
     bool bad_index(const char* begin, const char* end);

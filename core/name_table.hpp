@@ -42,7 +42,7 @@ class NameTable {
         return length <= 8 ? find<false>(load_short(written, length), space, written, length)
                            : find<true>(hash(written, length), space, written, length);
     }
-    // Gives a new number to the name `prefix` + what is written.
+    // Gives a number to the new name `prefix` + what is written.
     std::uint32_t add(std::uint32_t space, std::string_view prefix, const char* written, std::size_t length) {
         text_.insert(text_.end(), prefix.begin(), prefix.end());
         text_.insert(text_.end(), written, written + length);
@@ -53,17 +53,9 @@ class NameTable {
     }
     // What is written is one more way to write the end of a name that has a number.
     void add_alias(std::uint32_t number, std::uint32_t space, const char* written, std::size_t length) {
-        add_word(number, length <= 8 ? load_short(written, length) : hash(written, length), space, length);
-    }
-
-    // Names that are whole numbers are known by them; they have a table of their own kind of keys.
-    std::uint32_t find_whole(std::uint64_t whole) const { return find<false>(whole, 0, nullptr, 0); }
-    std::uint32_t add_whole(std::uint64_t whole, const char* written, std::size_t length) {
-        text_.insert(text_.end(), written, written + length);
-        ends_.push_back(text_.size());
-        const auto number = static_cast<std::uint32_t>(ends_.size() - 1);
-        add_word(number, whole, 0, 0);
-        return number;
+        if (2 * ++used_ > entries_.size()) grow();
+        const std::uint64_t word = length <= 8 ? load_short(written, length) : hash(written, length);
+        added_.push_back(put({word, key_of(space, length), number, epoch_}));
     }
 
     // What is added after `mark` can be taken back.
@@ -101,8 +93,9 @@ class NameTable {
     static std::uint64_t key_of(std::uint32_t space, std::size_t length) {
         return static_cast<std::uint64_t>(space) << 40 ^ length;
     }
+    // One multiplication does: names as people write them are spread by it as evenly as by two.
     std::size_t place(std::uint64_t word, std::uint64_t key) const {
-        return static_cast<std::size_t>((mixed(word ^ (key << 7)) * 0xd6e8feb86659fd93U) >> shift_);
+        return static_cast<std::size_t>(((word ^ (key << 7)) * 0x9e3779b97f4a7c15U) >> shift_);
     }
 
     template <bool is_long>
@@ -118,10 +111,6 @@ class NameTable {
         }
     }
 
-    void add_word(std::uint32_t number, std::uint64_t word, std::uint32_t space, std::size_t length) {
-        if (2 * ++used_ > entries_.size()) grow();
-        added_.push_back(put({word, key_of(space, length), number, epoch_}));
-    }
     std::size_t put(const Entry& entry) {
         std::size_t at = place(entry.word, entry.key);
         while (entries_[at].epoch == epoch_) at = (at + 1) & (entries_.size() - 1);
@@ -129,9 +118,9 @@ class NameTable {
         return at;
     }
     void grow() {
-        std::vector<Entry> old(4 * entries_.size());
+        std::vector<Entry> old(2 * entries_.size());
         old.swap(entries_);
-        shift_ -= 2;
+        shift_ -= 1;
         // Those that may be taken back go last, in their order.
         std::vector<Entry> young;
         for (const std::size_t at : added_) {

@@ -9,7 +9,14 @@ namespace {
 constexpr double no_label = std::numeric_limits<double>::quiet_NaN();
 bool parse(std::string_view word, double& out) { return parse_number(word.data(), word.data() + word.size(), out); }
 
-bool can_be_text(std::string_view text) { return text.find_first_of({"\0\r", 2}) == text.npos && is_utf8(text); }
+bool can_be_text(std::string_view text) {
+    bool ascii = true, forbidden = false;
+    for (const char c : text) {
+        ascii &= static_cast<unsigned char>(c) < 0x80;
+        forbidden |= (c == '\0') | (c == '\r');
+    }
+    return !forbidden && (ascii || is_utf8(text));
+}
 constexpr const char* text_advice = "write UTF-8 without NUL bytes and carriage returns";
 
 }  // namespace
@@ -107,6 +114,7 @@ bool VwReader::read_features(const char* const*& place) {
             if (*delimiter == ':' || !parse_number(number, token_end(delimiter), weight))
                 return bad("the namespace's weight is no number: ", word_at(begin, '|'), number_advice);
         }
+        const bool weighted = weight != 1;
         std::size_t nameless = 0;
         while (is_blank(*delimiter)) {
             begin = delimiter + 1;
@@ -122,7 +130,7 @@ bool VwReader::read_features(const char* const*& place) {
                 end = token_end(delimiter);
                 if (begin == end) continue;
             }
-            if (weight != 1) [[unlikely]] {
+            if (weighted) {
                 value *= weight;
                 if (!std::isfinite(value))
                     return bad("the value times the namespace's weight is too big: ", word_at(begin, '|'),
@@ -162,28 +170,41 @@ std::uint32_t VwReader::space_of(std::string_view name) {
     return 1 + number;
 }
 
-// The number of a feature that was not written in this way yet.
+// The number of a feature that was not written in this way yet in the chunk.
+//
+// a^x may be x in namespace a or all of a name. Either is looked up as x in a, and names with more than one ^, of which
+// there may be many ways to write them, as a whole: so each name is found whichever way was the first.
 std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) {
     if (!can_be_text(written)) {
         bad("there is a feature whose name is no text, ", written, text_advice);
         return NameTable::none;
     }
+    NameTable& names = rows_.names;
+    const std::size_t caret = written.find('^');
     if (space == 0) {
         if (written == "(bias)") {
             bad("there is a feature named ", written, "rename it: that is the bias's own name");
             return NameTable::none;
         }
-        return rows_.names.add(0, {}, written.data(), written.size());
+        if (caret == written.npos || caret == 0 || caret + 1 == written.size() || caret != written.rfind('^'))
+            return names.add(0, {}, written.data(), written.size());
+        const std::string_view rest = written.substr(caret + 1);
+        const std::uint32_t before = space_of(written.substr(0, caret));
+        std::uint32_t id = names.find(before, rest.data(), rest.size());
+        if (id == NameTable::none) id = names.add(before, written.substr(0, caret + 1), rest.data(), rest.size());
+        names.add_alias(id, 0, written.data(), written.size());
+        return id;
     }
-    // a^x may have been written so, without its namespace.
     full_name_ = spaces_.name(space - 1);
+    const bool one_caret = caret == written.npos && full_name_.find('^') == full_name_.npos;
     full_name_ += '^';
+    if (one_caret) return names.add(space, full_name_, written.data(), written.size());
     full_name_ += written;
     const std::size_t length = full_name_.size();
-    full_name_.append(8, '\0');
-    std::uint32_t id = rows_.names.find(0, full_name_.data(), length);
-    if (id == NameTable::none) id = rows_.names.add(0, {}, full_name_.data(), length);
-    rows_.names.add_alias(id, space, written.data(), written.size());
+    full_name_.append(8, '\0');  // to be read as words
+    std::uint32_t id = names.find(0, full_name_.data(), length);
+    if (id == NameTable::none) id = names.add(0, {}, full_name_.data(), length);
+    names.add_alias(id, space, written.data(), written.size());
     return id;
 }
 

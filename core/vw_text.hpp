@@ -6,7 +6,8 @@
 //   - A feature without a name is the one that is called by its number among the nameless ones of its namespace, from 0
 //     on: `|a :5 :6` is `|a 0:5 1:6`. They have the same weights in VW, too.
 //   - VW takes `x:text` for a feature x^text, and drops values of zero. Here the first is bad, and zeros are kept: they
-//     mention a feature. VW takes a line without bar for an example without features; here it is bad.
+//     mention a feature. VW takes a line without bar for an example without features; here it is bad, or nothing if it
+//     is blank. Tabs are blanks everywhere; VW takes them for a part of labels and tags.
 #pragma once
 
 #include <string>

@@ -15,9 +15,10 @@ def test_the_stub_lists_what_the_extension_has() -> None:
     stub = ast.parse((SOURCE / "_core.pyi").read_text(encoding="utf-8"))
     functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
     classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
-    methods = {node.name for node in classes["Learner"].body if isinstance(node, ast.FunctionDef)}
     assert functions == {"kernels"}
-    assert methods - {"__init__"} == {name for name in vars(_core.Learner) if not name.startswith("__")}
+    for extension in (_core.Learner, _core.TextRows, _core.VwReader, _core.LibsvmReader):
+        methods = {node.name for node in classes[extension.__name__].body if isinstance(node, ast.FunctionDef)}
+        assert methods - {"__init__"} == {name for name in vars(extension) if not name.startswith("__")}
 
 
 def test_the_package_is_typed_and_versioned() -> None:

@@ -269,6 +269,36 @@ def test_names_are_numbered_as_they_are_first_mentioned_and_bad_lines_mention_no
     assert rows.ids.tolist() == [0, 1, 2, 1, 3, 4]
 
 
+def test_a_long_bad_line_leaves_the_names_before_and_after_it_alone() -> None:
+    names = [f"{'n' * (i % 12)}{i}" for i in range(3000)]
+    new = " ".join(names)
+    back = " ".join(names[::-1])
+    rows = vw(f"1 | b {names[7]}\n1 |a {new} x:y\n1 | {new} x:y\n1 | {back} b\n1 |a b {back}\n")
+    assert rows.bad_count == 2
+    later = [name for name in names[::-1] if name != names[7]]
+    assert rows.names == ["b", names[7], *later, "a^b", *(f"a^{name}" for name in names[::-1])]
+    assert rows_of(rows)[1] == [(name, 1) for name in [*names[::-1], "b"]]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_name_has_one_number_whichever_way_it_is_written(order: int) -> None:
+    ways = [
+        "|a x",
+        "| a^x",
+        "|a long_name_with_17",
+        "| a^long_name_with_17",
+        "|b b^x",
+        "|b^b x",
+        "| b^b^x",
+        "|c :1",
+        "| c^0:1",
+    ]
+    rows = vw("".join(f"1 {way}\n" for way in [*ways[::order], "| x ^x x^ a^ ^"] * 2))
+    assert rows.bad == []
+    names = ["a^x", "a^long_name_with_17", "b^b^x", "c^0"][::order]
+    assert rows.names == [*names, "x", "^x", "x^", "a^", "^"]
+
+
 def test_blank_lines_are_no_rows_but_counted() -> None:
     rows = vw("\n1 | x\n\r\n  \t \n2 | y\n\n")
     assert (rows.lines, rows.rows, rows.bad_count, rows.entries) == (6, 2, 0, 2)
