@@ -31,17 +31,19 @@ _STYLES = ("-", "--", "-.", ":")  # from the eleventh line on colours come again
 _COLOURS = 10
 
 
-def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str) -> Figure:
+def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str, *, recent: bool = False) -> Figure:
     """Progressive loss against examples, one line per name; beside it the error rate, where there is one.
 
     Args:
         curves: what `Evaluation.curve` (or the coarser `history`) gave, by the name for the legend.
         metric: what the loss is called.
         title: what stands above.
+        recent: where there is no error rate, show beside it the loss since the moment before, which the first examples,
+            however far off they were, do not weigh upon.
     """
     curves = {name: _settled(moments) for name, moments in curves.items() if moments}
     errors = {name: moments for name, moments in curves.items() if moments[-1].zero_one is not None}
-    figure, panels = _panels(2 if errors else 1)
+    figure, panels = _panels(2 if errors or recent else 1)
     for place, (name, moments) in enumerate(curves.items()):
         values = [moment.loss for moment in moments]
         examples = [moment.examples for moment in moments]
@@ -54,11 +56,23 @@ def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str) ->
     if errors:
         panels[1].set_ylabel("progressive error, %")
         panels[1].set_ylim(bottom=0)
+    elif recent:
+        _recent(panels[1], curves, metric)
     for panel in panels:
         panel.set(xlabel="examples seen", xscale="log")
         _finish(panel, "at the end", "{x:,.0f}")
     figure.suptitle(title)
     return figure
+
+
+def _recent(panel: Axes, curves: Mapping[str, Sequence[Moment]], metric: str) -> None:
+    """The loss of each stretch between two moments."""
+    for place, (name, moments) in enumerate(curves.items()):
+        points = [(moment.examples, moment.since_last) for moment in moments[1:] if math.isfinite(moment.since_last)]
+        last = "diverged" if not points or math.isinf(moments[-1].loss) else _short(points[-1][1])
+        panel.plot(*zip(*points, strict=True) if points else ([], []), label=f"{name}  {last}", **_line(place))
+    _limit(panel, [moment.since_last for moments in curves.values() for moment in moments[1:]])
+    panel.set_ylabel(f"{metric} since the point before")
 
 
 def sweep(losses: Mapping[str, Mapping[float, float]], ylabel: str, title: str) -> Figure:
@@ -156,7 +170,7 @@ def _finish(panel: Axes, legend: str, ticks: str) -> None:
     panel.grid(alpha=0.3)
     panel.spines[["top", "right"]].set_visible(False)
     if panel.get_lines():
-        panel.legend(title=legend, frameon=False, alignment="left")
+        panel.legend(title=legend, framealpha=0.8, edgecolor="none", alignment="left")
 
 
 def _short(value: float) -> str:
