@@ -17,6 +17,7 @@ MODULES = [
     "unitless.learner",
     "unitless.one_vs_all",
     "unitless.sweep",
+    "unitless.comparing",
     "unitless.evaluate",
     "unitless.intervals",
     "unitless.rates",

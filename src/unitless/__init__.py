@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import evaluate
+    from .comparing import Comparison, compare
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
     from .learner import Learner
     from .merging import merge
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BIAS",
+    "Comparison",
     "DivergedError",
     "Error",
     "InputError",
@@ -37,6 +39,7 @@ __all__ = [
     "Sweep",
     "TrainResult",
     "__version__",
+    "compare",
     "evaluate",
     "kernels",
     "load",
@@ -48,11 +51,13 @@ __all__ = [
 # Where each name lives. Modules are imported when a name is first used: `unitless --help` needs none of them.
 _HOMES = {
     "BIAS": "model",
+    "Comparison": "comparing",
     "Learner": "learner",
     "OneVsAll": "one_vs_all",
     "Sweep": "sweep",
     "TrainResult": "result",
     "__version__": "version",
+    "compare": "comparing",
     "kernels": "model",
     "load": "model_file",
     "merge": "merging",

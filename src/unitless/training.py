@@ -53,6 +53,12 @@ class Progress:
     bad: list[Bad] = field(default_factory=list)
     done: bool = False
 
+    def read_in(self, batch: Batch) -> None:
+        """Count what could not be read."""
+        self.skipped += batch.bad_count
+        self.missing.update(batch.missing)
+        self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
+
     def plain(self) -> dict[str, Any]:
         """For a model file."""
         numbers = {name: getattr(self, name) for name in _COUNTS}
@@ -396,9 +402,7 @@ class Run:
         done = progress.within
         for batch in self.reader.batches(progress.position):
             if not done:  # of a piece that was begun before, this has been counted
-                progress.skipped += batch.bad_count
-                progress.missing.update(batch.missing)
-                progress.bad += batch.bad[: SHOWN_BAD - len(progress.bad)]
+                progress.read_in(batch)
             every = self.plan.checkpoint or batch.rows
             while done < batch.rows:
                 last = min(batch.rows, done + every - (progress.rows % every if self.plan.checkpoint else 0))

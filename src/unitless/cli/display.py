@@ -85,8 +85,20 @@ def count(value: int, what: str) -> str:
     return f"{value:,} {what}{'s' * (value != 1)}"
 
 
+def rates(rate: Any) -> str:
+    """A learning rate, or the range of those of classes."""
+    if not isinstance(rate, dict):
+        return f"{rate:.3g}"
+    values = sorted(rate.values())
+    if not values:
+        return ""
+    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
+
+
 class Watch:
     """Progress of a run on the standard error: a table at powers of two, and on a terminal a bar below it."""
+
+    _tail = "loss {task.fields[loss]}, since last {task.fields[since]}"
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._shown = quiet, 0
@@ -119,7 +131,7 @@ class Watch:
         columns.append(TextColumn("[cyan]{task.fields[speed]:,.0f} rows/s[/]"))
         if total:
             columns += [BarColumn(), DownloadColumn(), TimeRemainingColumn()]
-        columns.append(TextColumn("loss {task.fields[loss]}, since last {task.fields[since]}"))
+        columns.append(TextColumn(self._tail))
         self._bar = Progress(*columns, console=self._out, transient=True)
         self._bar.start()
         self._task = self._bar.add_task("", total=total, rows=0, speed=0.0, loss="-", since="-")
@@ -133,15 +145,18 @@ class Watch:
         for moment in run.evaluation.history[self._shown :]:
             self._line(moment)
         self._shown = len(run.evaluation.history)
+        now = run.evaluation.now
+        self._advance(run.progress, number(now.loss), number(now.since_last))
+
+    def _advance(self, progress: Any, loss: str = "", since: str = "") -> None:
         if self._bar is not None and self._task is not None:
-            now = run.evaluation.now
             self._bar.update(
                 self._task,
-                completed=run.progress.consumed,
-                rows=run.progress.rows,
-                speed=run.progress.rows / max(run.progress.seconds, 1e-9),
-                loss=number(now.loss),
-                since=number(now.since_last),
+                completed=progress.consumed,
+                rows=progress.rows,
+                speed=progress.rows / max(progress.seconds, 1e-9),
+                loss=loss,
+                since=since,
             )
 
     def _head(self, run: Any) -> None:
@@ -160,3 +175,44 @@ class Watch:
         """A remark on the standard error."""
         if self._out is not None:
             self._out.print(message, markup=False)
+
+
+class Board(Watch):
+    """Progress of several learners side by side: the loss of each, one column for each."""
+
+    _tail = "{task.fields[loss]}"
+
+    def show(self, runs: Any) -> None:
+        """After a batch."""
+        if self._quiet:
+            return
+        going = [one for one in runs.contenders if one.run.evaluation is not None]
+        shown = max((len(one.run.evaluation.history) for one in going), default=0)
+        if self._shown == 0 and shown and self._out is not None:
+            self._out.print(str(going[0].run.target), markup=False, style="bold" if self._terminal else None)
+            names = "".join(f"{one.rule:>12}" for one in runs.contenders)
+            self._out.print(f"{'examples':>12}{names}   progressive loss", style="dim" if self._terminal else None)
+        for k in range(self._shown, shown):
+            self._row([one.run.evaluation.history[k : k + 1] for one in going])
+        self._shown = shown
+        leading = min(
+            ((one.run.evaluation.now.loss, one.rule) for one in runs.going if one.run.evaluation is not None),
+            default=(math.nan, ""),
+        )
+        self._advance(runs.progress, f"least loss: {leading[1]} {number(leading[0])}" if leading[1] else "")
+
+    def _row(self, moments: list[list[Moment]]) -> None:
+        assert self._out is not None
+        examples = next(found[0].examples for found in moments if found)
+        losses = "".join(f"{number(found[0].loss) if found else '-':>12}" for found in moments)
+        self._out.print(f"{examples:>12,}{losses}")
+
+
+class Counter(Watch):
+    """Progress of work that has no loss to show yet: on a terminal a bar, elsewhere nothing."""
+
+    _tail = ""
+
+    def show(self, runs: Any) -> None:
+        """After a batch."""
+        self._advance(runs.progress)

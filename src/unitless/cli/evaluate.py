@@ -1,10 +1,190 @@
-"""unitless evaluate."""
+"""unitless evaluate: several learners side by side."""
 
 from __future__ import annotations
 
+import json
+import sys
+from typing import TYPE_CHECKING
+
+import typer
+
+from . import display, options
+
+if TYPE_CHECKING:
+    from ..comparing import Compared, Comparison
+
 NAME = "evaluate"
-EXAMPLES = ""
+EXAMPLES = """
+[bold]Examples[/]
+
+unitless evaluate prices.csv --target price
+
+unitless evaluate 'logs/*.parquet' --target clicked --rules nag,ag,gd --plot learners.png
+
+unitless evaluate prices.csv --target price --holdout 0.2 --json > learners.json
+"""
 
 
-def command() -> None:
-    """To come."""
+def command(
+    data: options.Data,
+    target: options.Target = None,
+    rules: options.Rules = None,
+    rate: options.Rate = None,
+    task: options.Task = None,
+    positive: options.Positive = None,
+    loss: options.Loss = None,
+    no_centre: options.NoCentre = False,
+    interactions: options.Interactions = None,
+    bits: options.Bits = None,
+    quantile: options.Quantile = None,
+    passes: options.Passes = 1,
+    holdout: options.Holdout = 0.0,
+    seed: options.Seed = 0,
+    weight: options.Weight = None,
+    ignore: options.Ignore = None,
+    only: options.Only = None,
+    text: options.Text = None,
+    dates: options.Dates = "error",
+    missing: options.Missing = "absent",
+    on_error: options.OnError = "fail",
+    format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    zero_based: options.ZeroBased = False,
+    plot: options.Plot = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Which rule learns this data best? All of them side by side, in one reading.
+
+    Every row is predicted before it is learned, so all numbers are out of sample. A learner whose numbers run away is
+    left out from there.
+    """
+    from ..comparing import RULES, compare  # noqa: PLC0415
+    from ..errors import DivergedError  # noqa: PLC0415
+
+    if plot is not None:
+        from ..plots import check_path  # noqa: PLC0415
+
+        check_path(plot)
+    with display.Board(quiet or as_json) as board:
+        comparison = compare(
+            options.sources(data),
+            target,
+            options.listed(rules) or RULES,
+            options.rate(rate) or "auto",
+            weight=weight,
+            task=task,
+            positive=positive,
+            loss=loss,
+            centre=False if no_centre else None,
+            interactions=options.interactions(interactions),
+            bits=bits,
+            quantile=quantile,
+            passes=passes,
+            holdout=holdout,
+            seed=seed,
+            ignore=options.listed(ignore),
+            only=options.listed(only),
+            text=options.listed(text),
+            dates=dates,
+            missing=missing,
+            on_error=on_error,
+            format=format,
+            delimiter=options.delimiter(delimiter),
+            header=not no_header,
+            encoding=encoding,
+            zero_based=zero_based,
+            opened=lambda runs: board.start(runs.source.total_bytes),
+            progress=board.show,
+        )
+    if plot is not None:
+        comparison.plot(plot)
+    if as_json:
+        print(json.dumps(comparison.asdict(), indent=2))
+    else:
+        summary(comparison)
+    if comparison.interrupted:
+        print(f"unitless: interrupted after {comparison.whole.rows:,} rows", file=sys.stderr)
+        raise typer.Exit(130)
+    if comparison.best is None:
+        raise DivergedError("every learner diverged; look for values beyond reason, or give a smaller rate")
+
+
+def summary(comparison: Comparison) -> None:
+    """What came of it."""
+    whole, numbers = comparison.whole, comparison.judged_by != "zero_one"
+    rows = [display.count(whole.learned if whole.passes <= 1 else whole.rows, "row") + " learned"]
+    rows += [f"{whole.held:,} held out"] if whole.held else []
+    rows += [f"{whole.unlabelled:,} without label"] if whole.unlabelled else []
+    rows += [f"{whole.skipped:,} skipped"] if whole.skipped else []
+    rows += [f"{whole.passes} passes"] if whole.passes > 1 else []
+    display.facts(
+        [
+            ("task", comparison.task),
+            ("loss", whole.model.options.loss),
+            ("rows", ", ".join(rows)),
+            ("features", f"{whole.features:,}"),
+            ("time", f"{comparison.seconds:.2f} s"),
+        ]
+    )
+    print()
+    best = comparison.learners[comparison.best or comparison.ranked[0]]
+    score = "rmse" if numbers else "zero_one"
+    since = f"since {best.recent[0]:,}"
+    header = ["rule", "", "loss", since, "RMSE" if numbers else "error", "90% sure"]
+    header += ["held out"] if whole.holdout else []
+    lines = [_line(comparison, rule, score) for rule in comparison.ranked]
+    display.table(None, [*header, "rate", "seconds"], lines, left=2)
+    remarks = [_remark(comparison)]
+    remarks += [f"{rule} diverged at {one.diverged}." for rule, one in comparison.learners.items() if one.diverged]
+    if any(remarks):
+        print("", *filter(None, remarks), sep="\n")
+    for bad in whole.bad[:3]:
+        print(f"skipped: {bad}", file=sys.stderr)
+
+
+_SHORT = {"best": "best", "may be as good": "close", "clearly worse": "worse", "worse": "worse", "diverged": "diverged"}
+
+
+def _line(comparison: Comparison, rule: str, score: str) -> list[str]:
+    one, verdict = comparison.learners[rule], _SHORT[comparison.verdicts[rule]]
+    held = 1 if comparison.whole.holdout else 0
+    if one.diverged is not None:
+        return [rule, verdict, *["-"] * (5 + held), f"{one.seconds:.2f}"]
+    low, high = one.interval
+    line = [rule, verdict, display.number(one.metrics["loss"]), display.number(one.recent[1])]
+    line += [_shown(one.metrics[score], score), f"{_shown(low, score)} to {_shown(high, score)}"]
+    if held:
+        line.append(_shown((one.holdout or {}).get(score, float("nan")), score))
+    return [*line, _rate(one), f"{one.seconds:.2f}"]
+
+
+def _shown(value: float, score: str) -> str:
+    return display.number(value) if score == "rmse" else display.share(value)
+
+
+def _rate(one: Compared) -> str:
+    return display.rates(one.learning_rate).removesuffix(", by class")
+
+
+def _remark(comparison: Comparison) -> str:
+    """What the intervals say."""
+    best, verdicts = comparison.best, comparison.verdicts
+    worse = [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"]
+    close = [rule for rule, verdict in verdicts.items() if verdict == "may be as good"]
+    if best is None or not (worse or close):
+        return ""
+    overlap = f"{_listed(close)} may be as good (the intervals overlap)" if close else ""
+    if worse:
+        remark = f"{best} is clearly better than {_listed(worse)}" + (f"; {overlap}" if close else "")
+    else:
+        remark = f"{best} is best, but {overlap}"
+    lasting = [rule for rule in comparison.ranked if verdicts[rule] != "diverged"]
+    least = min(lasting, key=lambda rule: comparison[rule].metrics["loss"])
+    return f"{remark}." if least == best else f"{remark}. The least loss is that of {least}."
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

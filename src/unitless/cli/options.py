@@ -83,6 +83,17 @@ Bits = Annotated[
     int | None,
     typer.Option("--bits", "-b", help="Hash features into 2^BITS slots: bounded memory.", rich_help_panel=LEARNING),
 ]
+Rules = Annotated[
+    list[str] | None,
+    typer.Option("--rules", help="Among nag, snag, ng, ag, gd; separated by commas.", rich_help_panel=LEARNING),
+]
+Rate = Annotated[str | None, typer.Option("--rate", help="Learning rate: auto, or a number.", rich_help_panel=LEARNING)]
+Quantile = Annotated[float | None, typer.Option("--quantile", help="For quantile loss.", rich_help_panel=LEARNING)]
+Passes = Annotated[int, typer.Option("--passes", help="Times through the data.", rich_help_panel=LEARNING)]
+Holdout = Annotated[
+    float, typer.Option("--holdout", help="Fraction of rows to keep out and score.", rich_help_panel=LEARNING)
+]
+Seed = Annotated[int, typer.Option("--seed", help="Which rows are held out.", rich_help_panel=LEARNING)]
 Json = Annotated[bool, typer.Option("--json", help="Results as JSON, for machines.", rich_help_panel=OUTPUT)]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.", rich_help_panel=OUTPUT)]
 Plot = Annotated[
@@ -98,6 +109,23 @@ def listed(values: list[str] | None) -> list[str]:
 def sources(data: list[str]) -> Any:
     """One source or several."""
     return data[0] if len(data) == 1 else data
+
+
+def rate(value: str | None) -> Any:
+    """A learning rate as the library takes it."""
+    from ..errors import OptionError  # noqa: PLC0415
+
+    if value is None or value == "auto":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise OptionError(f"--rate is {value!r}; it must be a number or auto") from None
+
+
+def delimiter(value: str | None) -> str | None:
+    """A tab by its name."""
+    return {"tab": "\t", "\\t": "\t"}.get(value or "", value)
 
 
 def interactions(value: str | None) -> Any:

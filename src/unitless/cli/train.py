@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -42,24 +42,14 @@ def command(
         str | None,
         typer.Option("--rule", help="nag, snag, ng; ag, gd (which notice units).", rich_help_panel=options.LEARNING),
     ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option("--rate", help="Learning rate: auto, or a number.", rich_help_panel=options.LEARNING),
-    ] = None,
+    rate: options.Rate = None,
     no_centre: options.NoCentre = False,
     interactions: options.Interactions = None,
     bits: options.Bits = None,
-    quantile: Annotated[
-        float | None, typer.Option("--quantile", help="For quantile loss.", rich_help_panel=options.LEARNING)
-    ] = None,
-    passes: Annotated[
-        int, typer.Option("--passes", help="Times through the data.", rich_help_panel=options.LEARNING)
-    ] = 1,
-    holdout: Annotated[
-        float,
-        typer.Option("--holdout", help="Fraction of rows to keep out and score.", rich_help_panel=options.LEARNING),
-    ] = 0.0,
-    seed: Annotated[int, typer.Option("--seed", help="Which rows are held out.", rich_help_panel=options.LEARNING)] = 0,
+    quantile: options.Quantile = None,
+    passes: options.Passes = 1,
+    holdout: options.Holdout = 0.0,
+    seed: options.Seed = 0,
     resume: Annotated[
         str | None,
         typer.Option("--resume", help="Go on with this model.", show_default=False, rich_help_panel=options.LEARNING),
@@ -110,7 +100,7 @@ def command(
             positive=positive,
             loss=loss,  # type: ignore[arg-type]  # the library checks it
             rule=rule,  # type: ignore[arg-type]
-            learning_rate=_rate(rate),
+            learning_rate=options.rate(rate),
             centre=False if no_centre else None,
             interactions=options.interactions(interactions),
             bits=bits,
@@ -127,7 +117,7 @@ def command(
             missing=missing,
             on_error=on_error,
             format=format,
-            delimiter={"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
+            delimiter=options.delimiter(delimiter),
             header=not no_header,
             encoding=encoding,
             zero_based=zero_based,
@@ -146,17 +136,6 @@ def command(
         where = saved if model else "without --model nothing is saved"
         print(f"unitless: interrupted after {result.rows:,} rows; {where}", file=sys.stderr)
         raise typer.Exit(130)
-
-
-def _rate(rate: str | None) -> Any:
-    from ..errors import OptionError  # noqa: PLC0415
-
-    if rate is None or rate == "auto":
-        return rate
-    try:
-        return float(rate)
-    except ValueError:
-        raise OptionError(f"--rate is {rate!r}; it must be a number or auto") from None
 
 
 _METRICS = ("loss", "zero_one", "accuracy", "log_loss", "brier", "auc", "rmse", "mae")
@@ -201,7 +180,7 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     if result.holdout:
         scores = ", ".join(f"{name.replace('_', ' ')} {display.number(x)}" for name, x in result.holdout.items())
         lines.append(("hold-out", scores))
-    lines.append(("rate", _rates(result.learning_rate)))
+    lines.append(("rate", display.rates(result.learning_rate)))
     speed = f", {result.rows * max(result.passes, 1) / result.seconds:,.0f} rows/s" if result.seconds else ""
     lines.append(("time", f"{result.seconds:.2f} s{speed}"))
     lines += [("model", str(result.path))] if result.path and not result.interrupted else []
@@ -232,15 +211,6 @@ def _missing(missing: dict[str, int]) -> str:
     ranked = sorted(missing.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name} {count:,}" for name, count in ranked[:5])
     return f"{sum(missing.values()):,} values were absent ({shown}{', ...' if len(ranked) > 5 else ''})"
-
-
-def _rates(rate: Any) -> str:
-    if not isinstance(rate, dict):
-        return f"{rate:.3g}"
-    values = sorted(rate.values())
-    if not values:
-        return ""
-    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
 
 
 def _warn(result: TrainResult) -> None:
