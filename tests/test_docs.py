@@ -18,6 +18,7 @@ MODULES = [
     "unitless.one_vs_all",
     "unitless.sweep",
     "unitless.comparing",
+    "unitless.sweeping",
     "unitless.evaluate",
     "unitless.intervals",
     "unitless.rates",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .rates import rate_grid
     from .result import TrainResult
     from .sweep import Sweep
+    from .sweeping import RateSweep, sweep_rates
     from .training import train
     from .version import __version__
 
@@ -36,6 +37,7 @@ __all__ = [
     "ModelFileError",
     "OneVsAll",
     "OptionError",
+    "RateSweep",
     "Sweep",
     "TrainResult",
     "__version__",
@@ -45,6 +47,7 @@ __all__ = [
     "load",
     "merge",
     "rate_grid",
+    "sweep_rates",
     "train",
 ]
 
@@ -54,6 +57,7 @@ _HOMES = {
     "Comparison": "comparing",
     "Learner": "learner",
     "OneVsAll": "one_vs_all",
+    "RateSweep": "sweeping",
     "Sweep": "sweep",
     "TrainResult": "result",
     "__version__": "version",
@@ -62,6 +66,7 @@ _HOMES = {
     "load": "model_file",
     "merge": "merging",
     "rate_grid": "rates",
+    "sweep_rates": "sweeping",
     "train": "training",
 }
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import inputs, model_file
+from .classes import Classes
 from .data import Bad, Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from .data import labels as task_labels
 from .data.labels import Numbers, RawLabels
@@ -518,7 +519,7 @@ class Run:
         assert self.target is not None
         assert self.evaluation is not None
         if isinstance(model, OneVsAll):
-            numbers, new = class_numbers(model, labels, weight)
+            numbers, new = class_numbers(model._classes, labels, weight)
             with model._lock, model._classes.joining(new):
                 flat = model._feed(batch.data, numbers, weight, len(new))
             scores = flat.reshape(batch.rows, len(model.classes))
@@ -565,8 +566,8 @@ class Run:
         return TrainResult(self)
 
 
-def class_numbers(model: OneVsAll, labels: RawLabels, weight: Float64 | None) -> tuple[Float64, list[Any]]:
-    """Each row's class as the model numbers them, and the new ones; without weight a class that is not known is -1."""
+def class_numbers(classes: Classes, labels: RawLabels, weight: Float64 | None) -> tuple[Float64, list[Any]]:
+    """Each row's class as they are numbered, and the new ones; without weight a class that is not known is -1."""
     if isinstance(labels, Numbers) and np.isinf(labels.values).any():
         row = int(np.flatnonzero(np.isinf(labels.values))[0])
         raise InputError(f"the class at row {row} is {labels.values[row]}")
@@ -575,7 +576,7 @@ def class_numbers(model: OneVsAll, labels: RawLabels, weight: Float64 | None) ->
     numbers = np.full(len(labels), -1.0)
     as_label: Callable[[str], Any] = str if isinstance(labels, task_labels.Texts) else task_labels.plain_number
     distinct, first, places = labels.take(counted).distinct()
-    found, new = model._classes.number_all(
+    found, new = classes.number_all(
         [(as_label(label), int(rows[at])) for label, at in zip(distinct, first, strict=True)]
     )
     if len(rows):
@@ -583,8 +584,8 @@ def class_numbers(model: OneVsAll, labels: RawLabels, weight: Float64 | None) ->
     others = np.flatnonzero(labels.present() & ~counted)
     if len(others):
         distinct, _, places = labels.take(others).distinct()
-        joining = {label: float(len(model.classes) + k) for k, label in enumerate(new)}
-        known = [joining.get(as_label(label), float(model._classes.known(as_label(label)))) for label in distinct]
+        joining = {label: float(len(classes.labels) + k) for k, label in enumerate(new)}
+        known = [joining.get(as_label(label), float(classes.known(as_label(label)))) for label in distinct]
         numbers[others] = np.array(known)[places]
     if weight is None and not counted.all():
         raise InputError("a row has no class")

@@ -1,10 +1,210 @@
-"""unitless sweep."""
+"""unitless sweep: loss against learning rate."""
 
 from __future__ import annotations
 
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import display, options
+
+if TYPE_CHECKING:
+    from ..sweeping import RateSweep, Swept
+
 NAME = "sweep"
-EXAMPLES = ""
+EXAMPLES = """
+[bold]Examples[/]
+
+unitless sweep prices.csv --target price
+
+unitless sweep clicks.parquet --target clicked --rules nag,ag --rates 0.01,0.1,1,10 --all
+
+unitless sweep prices.csv --target price --plot rates.png
+
+zcat big.csv.gz | unitless sweep - --format csv --target kind --classes low,middle,high
+"""
 
 
-def command() -> None:
-    """To come."""
+def command(
+    data: options.Data,
+    target: options.Target = None,
+    rules: options.Rules = None,
+    rates: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--rates",
+            help="Separated by commas; from 0.01 to 11 in steps of 22% if not given.",
+            rich_help_panel=options.LEARNING,
+        ),
+    ] = None,
+    classes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--classes",
+            help="The target's values, for classes in data that can be read only once.",
+            rich_help_panel=options.LEARNING,
+        ),
+    ] = None,
+    task: options.Task = None,
+    positive: options.Positive = None,
+    loss: options.Loss = None,
+    no_centre: options.NoCentre = False,
+    interactions: options.Interactions = None,
+    bits: options.Bits = None,
+    quantile: options.Quantile = None,
+    weight: options.Weight = None,
+    ignore: options.Ignore = None,
+    only: options.Only = None,
+    text: options.Text = None,
+    dates: options.Dates = "error",
+    missing: options.Missing = "absent",
+    on_error: options.OnError = "fail",
+    format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    zero_based: options.ZeroBased = False,
+    show_all: Annotated[
+        bool, typer.Option("--all", help="Print every rate, not only the best.", rich_help_panel=options.OUTPUT)
+    ] = False,
+    plot: options.Plot = None,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """How much does the learning rate matter? Every rate of a grid, for several rules, in one reading.
+
+    Every row is predicted before it is learned, so all losses are out of sample.
+    """
+    from ..errors import DivergedError  # noqa: PLC0415
+    from ..sweeping import RULES, sweep_rates  # noqa: PLC0415
+
+    if plot is not None:
+        from ..plots import check_path  # noqa: PLC0415
+
+        check_path(plot)
+    with display.Counter(quiet or as_json) as counter:
+        outcome = sweep_rates(
+            options.sources(data),
+            target,
+            options.listed(rules) or RULES,
+            _numbers(options.listed(rates)),
+            classes=options.listed(classes) or None,
+            weight=weight,
+            task=task,
+            positive=positive,
+            loss=loss,
+            centre=False if no_centre else None,
+            interactions=options.interactions(interactions),
+            bits=bits,
+            quantile=quantile,
+            ignore=options.listed(ignore),
+            only=options.listed(only),
+            text=options.listed(text),
+            dates=dates,
+            missing=missing,
+            on_error=on_error,
+            format=format,
+            delimiter=options.delimiter(delimiter),
+            header=not no_header,
+            encoding=encoding,
+            zero_based=zero_based,
+            opened=lambda runs: counter.start(runs.source.total_bytes),
+            progress=counter.show,
+        )
+    if plot is not None:
+        outcome.plot(plot)
+    if as_json:
+        print(json.dumps(outcome.asdict(), indent=2))
+    else:
+        summary(outcome, show_all)
+    if outcome.interrupted:
+        print(f"unitless: interrupted after {outcome.rows:,} rows", file=sys.stderr)
+        raise typer.Exit(130)
+    if outcome.best is None:
+        raise DivergedError("every rate diverged; look for values beyond reason, or give smaller rates")
+
+
+def _numbers(rates: list[str]) -> list[float] | None:
+    from ..errors import OptionError  # noqa: PLC0415
+
+    try:
+        return [float(rate) for rate in rates] or None
+    except ValueError as error:
+        raise OptionError(f"--rates: {error}; they are numbers, separated by commas") from None
+
+
+def summary(outcome: RateSweep, show_all: bool) -> None:
+    """What came of it."""
+    first = next(iter(outcome.rules.values()))
+    rows = [display.count(outcome.learned, "row") + " learned"]
+    rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []
+    rows += [f"{outcome.skipped:,} skipped"] if outcome.skipped else []
+    grid = f"{len(first.rates)} from {first.rates[0]:.3g} to {first.rates[-1]:.3g}"
+    display.facts(
+        [
+            ("task", outcome.task),
+            ("loss", outcome.loss),
+            ("rows", ", ".join(rows)),
+            ("rates", grid if len(first.rates) > 1 else f"{first.rates[0]:.3g}"),
+            ("time", f"{outcome.seconds:.2f} s"),
+        ]
+    )
+    print()
+    score = ["error"] if first.errors is not None else ["RMSE"] if first.rmse is not None else []
+    if show_all:
+        _every_rate(outcome)
+        print()
+    header = ["rule", "", "best rate", "loss", *score, "loss within 10%", "seconds"]
+    display.table(None, header, [_line(outcome, one) for one in outcome.rules.values()], left=2)
+    hints = [_hint(one) for one in outcome.rules.values()]
+    if any(hints):
+        print("", *filter(None, hints), sep="\n")
+    for bad in outcome.bad[:3]:
+        print(f"skipped: {bad}", file=sys.stderr)
+
+
+def _line(outcome: RateSweep, one: Swept) -> list[str]:
+    score = 1 if one.errors is not None or one.rmse is not None else 0
+    if one.best is None:
+        return [one.rule, "diverged", *["-"] * (3 + score), f"{one.seconds:.2f}"]
+    mark = "best" if outcome.best is not None and outcome.best[0] == one.rule else ""
+    line = [one.rule, mark, f"{one.best_rate:.3g}", display.number(one.best_loss), *_score(one, one.best)]
+    low, high = one.good_rates
+    return [*line, f"{low:.3g} to {high:.3g}" if low < high else f"{low:.3g}", f"{one.seconds:.2f}"]
+
+
+def _score(one: Swept, place: int) -> list[str]:
+    if one.errors is not None:
+        return [display.share(one.errors[place]) if math.isfinite(one.errors[place]) else "-"]
+    return [display.number(one.rmse[place])] if one.rmse is not None else []
+
+
+def _every_rate(outcome: RateSweep) -> None:
+    """One row for each rate, a loss (and error) for each rule; the least one of each rule is starred."""
+    header = ["rate"]
+    for one in outcome.rules.values():
+        header += [f"{one.rule} loss", *(["error"] if one.errors is not None else ["RMSE"] if one.rmse else [])]
+    rates = next(iter(outcome.rules.values())).rates
+    lines = []
+    for k, rate in enumerate(rates):
+        line = [f"{rate:.4g}"]
+        for one in outcome.rules.values():
+            finite = math.isfinite(one.losses[k])
+            star = "*" if k == one.best else " "
+            line += [f"{display.number(one.losses[k])}{star}" if finite else "diverged ", *_score(one, k)]
+        lines.append(line)
+    display.table(None, header, lines, left=0)
+
+
+def _hint(one: Swept) -> str:
+    if one.diverged is not None:
+        return f"{one.rule} diverged at {one.diverged}, at every rate."
+    if one.best_rate is None or one.at_edge is None:
+        return ""
+    which, beyond = ("smallest", "below") if one.at_edge == "first" else ("largest", "above")
+    return (
+        f"{one.rule}: the best rate is the {which} that was tried; a better one may lie {beyond} {one.best_rate:.3g}."
+    )
