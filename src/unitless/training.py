@@ -500,8 +500,8 @@ class Run:
             found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"))
         if isinstance(batch.data, inputs.Frame):
             for name, column in zip(batch.data.names, batch.data.columns, strict=True):
-                if not isinstance(column, tuple) and column.dtype.kind == "f" and np.isinf(column).any():
-                    found.append((np.isinf(column), partial(_infinite, name)))
+                if (numbers := inputs.numeric(column)) is not None and np.isinf(numbers).any():
+                    found.append((np.isinf(numbers), partial(_infinite, name)))
         return found
 
     def _feed(

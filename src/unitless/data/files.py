@@ -40,6 +40,7 @@ _SUFFIXES = {
 }
 _COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".xz")
 CHUNK = 4 << 20
+TEXT_CHUNK = 1 << 20  # for readers in the core: what they make stays in the processor's cache
 LONGEST_LINE = 512 << 20
 
 
@@ -221,6 +222,7 @@ class Text:
         self._quoted = ""  # the delimiter between fields that may be quoted
         self._decoder, self._rest, self._ended = None, b"", False
         self.position = 0  # in the decoded text
+        self._at_beginning = start == 0
         head = self.bytes.read(4)
         if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
@@ -283,8 +285,15 @@ class Text:
             self._rest += self._next(size - len(self._rest))
         return self._rest[:size]
 
-    def pieces(self, size: int = CHUNK) -> Iterator[bytes]:
-        """All the rest, in pieces of whole lines; the last one may lack its newline."""
+    def pieces(self, small: bool = False) -> Iterator[bytes]:
+        """All the rest, in pieces of whole lines; the last one may lack its newline.
+
+        With `small` they are of a size for readers in the core; at a file's beginning the first one is large all the
+        same, because it decides what the columns are.
+        """
+        usual = min(CHUNK, TEXT_CHUNK) if small else CHUNK
+        size = CHUNK if self._at_beginning else usual
+        self._at_beginning = False
         parts, length = [self._rest], len(self._rest)
         self._rest = b""
         while True:
@@ -303,9 +312,7 @@ class Text:
             parts, length = [data[end:]], len(data) - end
             if not end:  # one line that is longer than a piece
                 self._limit(length)
-                size = max(size, 2 * length)
-            else:
-                size = CHUNK
+            size = usual if end else 2 * length
 
     def _last_line(self, data: bytes) -> int:
         """Where the last whole line ends; with quotes, the last that ends outside of them."""

@@ -153,10 +153,13 @@ class Reader:
         target: Any = None,
         weight: Any = None,
         target_needed: bool = True,
+        keep_original: bool = False,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
-        self.keep_original = False
+        self.keep_original = keep_original
+        if keep_original and isinstance(source, Delimited):
+            source.whole = True
         if schema is not None:
             source.hold(schema)
 
