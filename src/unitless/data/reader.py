@@ -74,6 +74,17 @@ class Batch:
         )
 
 
+def frame_features(frame: Any, training: dict[str, Any]) -> inputs.Input:
+    """A frame's columns as the model that was trained so knows them."""
+    schema = Schema.read(training.get("schema"))
+    if schema.family != "table":
+        return inputs.read(frame)
+    reading = training.get("reading") or {}
+    options = ReadOptions(dates=reading.get("dates", "error"), missing=reading.get("missing", "absent"))
+    batches = list(Reader(Frames(frame, whole=True), options, schema, target_needed=False)._batches(Position()))
+    return batches[0].data if batches else inputs.NamedRows([])
+
+
 def open_source(source: Any, options: ReadOptions) -> Source:
     """Whatever holds data: a path, glob, folder or "-", several of those, a frame, a matrix, mappings."""
     if isinstance(source, Source):

@@ -155,7 +155,7 @@ def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -
         ):
             raise InputError(
                 f"{file}, from row {first_row} on: column {name!r} holds {types[name]}, but the first rows held "
-                f"{ {'number': 'numbers', 'text': 'text', 'date': 'dates'}[str(kind)] }; "
+                f"{_HELD[str(kind)]}; "
                 "treat it as text from the beginning if it is to be both"
             )
 
