@@ -374,27 +374,29 @@ class Run:
         start, before = time.perf_counter(), self.progress.seconds
         with _interruptible() as interrupted:
             while self.progress.passes < self.plan.passes:
-                for batch in self._parts():
+                for batch in self._parts(interrupted):
                     self._learn(batch)
                     self.progress.seconds = before + time.perf_counter() - start
                     if watch is not None:
                         watch(self)
                     if interrupted():
-                        self.interrupted = True
-                        self.save()
-                        return self._result()
+                        break
                     self._checkpoint()
+                if interrupted():
+                    self.interrupted = True
+                    self.save()
+                    return self._result()
                 self._end_of_pass()
         self.progress.done = True
         self.progress.seconds = before + time.perf_counter() - start
         self.save()
         return self._result()
 
-    def _parts(self) -> Iterator[Batch]:
+    def _parts(self, stopped: Callable[[], bool]) -> Iterator[Batch]:
         """Batches from where the run stands, cut where checkpoints are due."""
         progress = self.progress
         done = progress.within
-        for batch in self.reader.batches(progress.position):
+        for batch in self.reader.batches(progress.position, stopped):
             if not done:  # of a piece that was begun before, this has been counted
                 progress.skipped += batch.bad_count
                 progress.missing.update(batch.missing)

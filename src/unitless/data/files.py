@@ -114,7 +114,7 @@ class Bytes:
         self.file = file
         self._raw: IO[bytes]
         try:
-            self._raw = sys.stdin.buffer if file.path == STDIN else open(file.path, "rb")  # noqa: SIM115
+            self._raw = _stdin() if file.path == STDIN else open(file.path, "rb")  # noqa: SIM115
             self._peeked = _Peeked(self._raw)
             head = self._peeked.peek(6)
         except OSError as error:
@@ -168,8 +168,16 @@ class Bytes:
 
     def close(self) -> None:
         """Done with it."""
-        if self._raw is not sys.stdin.buffer:
+        if self.file.path != STDIN:
             self._raw.close()
+
+
+def _stdin() -> IO[bytes]:
+    """Without the interpreter's buffer, whose lock a thread that waits for input would hold at the program's end."""
+    try:
+        return io.FileIO(sys.stdin.fileno(), closefd=False)
+    except (OSError, ValueError, AttributeError):  # a stand-in, not a file
+        return sys.stdin.buffer
 
 
 class _Peeked(io.RawIOBase):

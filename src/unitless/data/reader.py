@@ -174,9 +174,9 @@ class Reader:
         if schema is not None:
             source.hold(schema)
 
-    def batches(self, start: Position | None = None) -> Iterator[Batch]:
-        """From a position on; the next piece is read while the present one is in use."""
-        yield from prefetched(lambda: self._batches(start or Position()))
+    def batches(self, start: Position | None = None, stopped: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
+        """From a position on; the next piece is read while the present one is in use. It ends early once `stopped`."""
+        yield from prefetched(lambda: self._batches(start or Position()), stopped)
 
     def _batches(self, start: Position) -> Iterator[Batch]:
         for piece in self.source.pieces(start):
@@ -323,8 +323,8 @@ def _texts(values: list[str]) -> Texts:
     return Texts(codes, list(number))
 
 
-def prefetched(make: Callable[[], Iterator[T]], depth: int = 2) -> Iterator[T]:
-    """The same items, made ahead of time in another thread."""
+def prefetched(make: Callable[[], Iterator[T]], stopped: Callable[[], bool], depth: int = 2) -> Iterator[T]:
+    """The same items, made ahead of time in another thread; none once `stopped`, even if one is waited for."""
     items: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
     stop = threading.Event()
 
@@ -354,8 +354,11 @@ def prefetched(make: Callable[[], Iterator[T]], depth: int = 2) -> Iterator[T]:
     thread = threading.Thread(target=work, name="unitless-reader", daemon=True)
     thread.start()
     try:
-        while True:
-            more, item = items.get()
+        while not stopped():
+            try:
+                more, item = items.get(timeout=0.2)
+            except queue.Empty:
+                continue
             if more:
                 yield item
             elif item is None:
@@ -364,4 +367,4 @@ def prefetched(make: Callable[[], Iterator[T]], depth: int = 2) -> Iterator[T]:
                 raise item
     finally:
         stop.set()
-        thread.join()
+        thread.join(1.0)  # it may be waiting for a pipe that nobody writes to

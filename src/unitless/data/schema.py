@@ -100,7 +100,7 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool) -> 
         if name is not None and name not in names:
             raise OptionError(f"{file}: " + no_column(name, names, option))
     if target_needed and options.target is None:
-        raise OptionError(f"{file}: say which column to predict with target; there are {_listed(names)}")
+        raise OptionError(f"{file}: say which column to predict (target='NAME'); there are {_listed(names)}")
     used = matching(options.only, names, "only") if options.only else set(names)
     used -= matching(options.ignore, names, "ignore")
     text = matching(options.text, names, "text")
