@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "csv_rows.hpp"
+#include "csv_table.hpp"
 #include "learner.hpp"
 #include "libsvm_text.hpp"
 #include "vw_text.hpp"
@@ -178,7 +179,8 @@ DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
     return input;
 }
 
-// A table's columns: arrays of numbers, or (codes, offsets, bytes) of text. Keeps the arrays alive.
+// A table's columns: arrays of numbers, alone or, if they are never to be centred, in a tuple of one; or (codes,
+// offsets, bytes) of text. Keeps the arrays alive.
 class TableArrays {
   public:
     TableArrays(const std::vector<std::string>& names, const nb::list& columns, std::size_t rows, bool missing) {
@@ -189,8 +191,9 @@ class TableArrays {
             const nb::handle column = columns[j];
             TableColumn& to = table.columns.emplace_back();
             to.name = names[j];
-            if (nb::isinstance<nb::tuple>(column)) {
-                const auto parts = nb::cast<nb::tuple>(column);
+            const bool alone = !nb::isinstance<nb::tuple>(column);
+            const nb::tuple parts = alone ? nb::make_tuple(column) : nb::cast<nb::tuple>(column);
+            if (parts.size() == 3) {
                 const auto codes = nb::cast<Codes>(parts[0]);
                 const auto offsets = nb::cast<Offsets>(parts[1]);
                 const auto text = nb::cast<Bytes>(parts[2]);
@@ -205,9 +208,10 @@ class TableArrays {
                         throw InputError("column '" + to.name + "' is malformed");
                 kept_.emplace_back(codes, offsets, text);
             } else {
-                const auto numbers = nb::cast<Vector>(column);
+                const auto numbers = nb::cast<Vector>(parts[0]);
                 check_length(numbers.shape(0), j);
                 to.numbers = column_of(numbers);
+                to.numbers.indicator = to.numbers.indicator || !alone;
                 numbers_.push_back(numbers);
             }
         }
@@ -670,7 +674,49 @@ TextRows selected(const TextRows& rows, const Mask& mask) {
     return rows.select([&](std::size_t row) { return mask.data()[row]; });
 }
 
+// Memory of a vector as an array, without copying.
+template <class Array, class T>
+Array array_of(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
+    auto* kept = new std::vector<T>(std::move(from));
+    return Array(kept->data(), shape,
+                 nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
+}
+
+// (numbers [row][column], how many of each column are missing, numbers apart, text as (codes, offsets, bytes)), or
+// None.
+nb::object csv_table(CsvReader& reader, const nb::bytes& data) {
+    std::optional<CsvTable> table = unlocked_get([&] { return reader.read(data.c_str(), data.size()); });
+    if (!table) return nb::none();
+    using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+    using Codes = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
+    using Letters = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+    const std::size_t rows = table->rows;
+    nb::list apart, texts;
+    for (auto& column : table->apart) apart.append(array_of<NewDoubles>(std::move(column), {rows}));
+    for (auto& column : table->texts) {
+        const std::size_t values = column.offsets.size(), letters = column.text.size();
+        std::vector<std::uint8_t> bytes(column.text.begin(), column.text.end());
+        texts.append(nb::make_tuple(array_of<Codes>(std::move(column.codes), {rows}),
+                                    array_of<NewIntegers>(std::move(column.offsets), {values}),
+                                    array_of<Letters>(std::move(bytes), {letters})));
+    }
+    double* numbers = table->numbers.release();
+    const nb::capsule owner(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    return nb::make_tuple(Numbers(numbers, {rows, table->number_count}, owner), copied<NewIntegers>(table->absent),
+                          apart, texts);
+}
+
 void define_text(nb::module_& m) {
+    nb::class_<CsvReader>(m, "CsvReader")
+        .def(
+            "__init__",
+            [](CsvReader* self, const std::vector<int>& kinds, char delimiter) {
+                std::vector<CsvKind> known;
+                for (const int kind : kinds) known.push_back(static_cast<CsvKind>(kind));
+                new (self) CsvReader(std::move(known), delimiter);
+            },
+            "kinds"_a, "delimiter"_a)
+        .def("read", &csv_table, "data"_a, "Whole rows as arrays, or None if they are not plain.");
     constexpr auto arrays = nb::rv_policy::automatic;  // they are new, and not a part of the rows
     nb::class_<TextRows>(m, "TextRows")
         .def_prop_ro("rows", &TextRows::rows)

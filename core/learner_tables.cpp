@@ -15,6 +15,20 @@ namespace {
 
 constexpr std::uint32_t not_met = 0, not_known = ~std::uint32_t{0};
 
+// Columns that are slots 1, 2, 3, ... and lie side by side in rows are as good as an array. `settled`: which of them
+// are centred is known already.
+DenseInput as_input(const std::vector<Column>& columns, std::size_t rows, bool settled) {
+    const DenseInput one_by_one{nullptr, 0, Type::f64, columns.data(), columns.size(), rows};
+    if (columns.empty() || columns[0].type != Type::f64) return one_by_one;
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+        const Column& column = columns[j];
+        if (column.data != columns[0].data + j * sizeof(double) || column.stride != columns[0].stride ||
+            column.type != Type::f64 || column.slot != 1 + j || (!settled && column.indicator != columns[0].indicator))
+            return one_by_one;
+    }
+    return {columns[0].data, columns[0].stride, Type::f64, nullptr, columns.size(), rows, columns[0].indicator};
+}
+
 }  // namespace
 
 // What was found out about the names so far: a feature's number, `not_met`, or `not_known` where nothing may be added.
@@ -245,8 +259,10 @@ void Learner::learn_table(const Table& table, const Labels& labels, double* pred
             columns.back().slot = *feature(column.name, true);
             columns.back().name = column.name;
         }
-        const DenseInput input{nullptr, 0, Type::f64, columns.data(), columns.size(), table.rows};
-        learn_columns(input, &names, encoded.with(labels), predictions);
+        const bool settled = setup_.centre && table.missing && any_weight(labels, table.rows);
+        for (const Column& column : columns)
+            if (settled) centre_.settle(column.slot, column.indicator ? Offset::kept : Offset::removed);
+        learn_columns(as_input(columns, table.rows, settled), &names, encoded.with(labels), predictions);
     });
 }
 
@@ -279,9 +295,7 @@ void Learner::predict_table(const Table& table, bool extrapolate, double* predic
             columns.back().slot = *found;
             columns.back().name = column.name;
         }
-        if (any)
-            predict_columns({nullptr, 0, Type::f64, columns.data(), columns.size(), table.rows}, &names, extrapolate,
-                            predictions);
+        if (any) predict_columns(as_input(columns, table.rows, true), &names, extrapolate, predictions);
     }
     if (!any && table.rows)
         throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +

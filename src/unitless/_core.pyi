@@ -189,3 +189,20 @@ class LibsvmReader:
     def __init__(self, zero_based: bool) -> None: ...
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
         """The complete lines of a chunk."""
+
+class CsvReader:
+    """Reads rows of delimited text whose columns are known: 0 ignored, 1 number, 2 text, 3 boolean, 4 number apart."""
+
+    def __init__(self, kinds: list[int], delimiter: str) -> None: ...
+    def read(
+        self, data: bytes
+    ) -> (
+        tuple[
+            NDArray[np.float64],
+            NDArray[np.int64],
+            list[NDArray[np.float64]],
+            list[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]],
+        ]
+        | None
+    ):
+        """Whole rows as arrays, or None if they are not plain."""

@@ -48,12 +48,12 @@ class Compressed:
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns by name: arrays of numbers, or of text as (each row's place among the values or -1, the values' offsets,
-    their bytes), whose values become features `column=value`.
+    """Columns by name: arrays of numbers (in a tuple of one if they are never to be centred), or of text as (each row's
+    place among the values or -1, the values' offsets, their bytes), whose values become features `column=value`.
     """
 
     names: list[str]
-    columns: list[NDArray[Any] | tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]]
+    columns: list[NDArray[Any] | tuple[NDArray[Any], ...]]
     rows: int
     missing: bool = False  # not-a-number means that there is none
 
@@ -83,6 +83,13 @@ class TextRows:
 
 
 Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
+
+
+def numeric(column: Any) -> NDArray[Any] | None:
+    """The numbers of a frame's column, if they can be other than finite."""
+    if isinstance(column, tuple):
+        column = column[0] if len(column) == 1 else None
+    return column if column is not None and column.dtype.kind == "f" else None
 
 
 def take(data: Input, keep: NDArray[np.bool_]) -> Input:

@@ -106,7 +106,7 @@ class Learner(Model):
 
         One call, many calls, row by row, dense, sparse or by name: the same model, to the last bit.
         """
-        data = inputs.read(X)
+        data = self._data(X)
         return self._feed(data, inputs.vector(y, "y", data.rows), weight)
 
     def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
@@ -115,7 +115,7 @@ class Learner(Model):
         Each is what `learn` would have predicted for that row. Beyond the largest value that a feature has shown,
         "nag" holds it at that value (Algorithm 2's squash); with `extrapolate=True` the model is plainly linear.
         """
-        return self._ask(inputs.read(X), extrapolate)
+        return self._ask(self._data(X), extrapolate)
 
     def losses(self, predictions: Any, y: Any) -> Float64:
         """The loss of each prediction: with the predictions of `learn`, the progressive loss."""

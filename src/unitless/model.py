@@ -65,6 +65,15 @@ class Model(_core.Learner):
         """What this model was made with."""
         return self._options
 
+    def _data(self, X: Any) -> inputs.Input:
+        """X as the core reads it. A model that `train` made knows what a frame's columns are."""
+        if self._training is not None and not isinstance(X, np.ndarray):
+            from .data import memory, reader  # noqa: PLC0415  (only frames need them)
+
+            if memory.is_frame(X):
+                return reader.frame_features(X, self._training)
+        return inputs.read(X)
+
     def _feed(self, data: inputs.Input, labels: Float64, weight: Any, new_classes: int = 0) -> Float64:
         """Learn; the predictions made before, as the core gives them."""
         weights = None if weight is None else inputs.vector(weight, "weight", data.rows)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from . import inputs
 from .classes import Classes, Label
 from .errors import InputError, OptionError
 from .inputs import Float64
@@ -80,7 +79,7 @@ class OneVsAll(Model):
         """Learn from rows in order. Gives the scores made before each row was learned: one row each, one column per
         class of `classes`.
         """
-        data = inputs.read(X)
+        data = self._data(X)
         with self._lock:
             numbers, new = self._classes.numbers(y, data.rows, weight)
             with self._classes.joining(new):
@@ -98,7 +97,7 @@ class OneVsAll(Model):
 
     def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
         """The scores for rows, one column per class; changes nothing."""
-        data = inputs.read(X)
+        data = self._data(X)
         with self._lock:
             return self._ask(data, extrapolate).reshape(data.rows, len(self._classes.labels))
 

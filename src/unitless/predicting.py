@@ -61,8 +61,7 @@ class Predictor:
         opened = open_source(source, options)
         if opened.family != self.schema.family:
             raise OptionError(f"the model was trained on data of another kind than {opened.name}")
-        reader = Reader(opened, options, self.schema, target_needed=False)
-        reader.keep_original = keep
+        reader = Reader(opened, options, self.schema, target_needed=False, keep_original=keep)
         for batch in reader.batches():
             yield self._predict(batch, extrapolate, options)
 
@@ -120,6 +119,6 @@ def _infinite(batch: Batch) -> NDArray[np.bool_]:
     wrong = np.zeros(batch.rows, bool)
     if isinstance(batch.data, inputs.Frame):
         for column in batch.data.columns:
-            if not isinstance(column, tuple) and column.dtype.kind == "f":
-                wrong |= np.isinf(column)
+            if (numbers := inputs.numeric(column)) is not None:
+                wrong |= np.isinf(numbers)
     return wrong

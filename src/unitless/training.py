@@ -381,27 +381,29 @@ class Run:
         start, before = time.perf_counter(), self.progress.seconds
         with _interruptible() as interrupted:
             while self.progress.passes < self.plan.passes:
-                for batch in self._parts():
+                for batch in self._parts(interrupted):
                     self._learn(batch)
                     self.progress.seconds = before + time.perf_counter() - start
                     if watch is not None:
                         watch(self)
                     if interrupted():
-                        self.interrupted = True
-                        self.save()
-                        return self._result()
+                        break
                     self._checkpoint()
+                if interrupted():
+                    self.interrupted = True
+                    self.save()
+                    return self._result()
                 self._end_of_pass()
         self.progress.done = True
         self.progress.seconds = before + time.perf_counter() - start
         self.save()
         return self._result()
 
-    def _parts(self) -> Iterator[Batch]:
+    def _parts(self, stopped: Callable[[], bool]) -> Iterator[Batch]:
         """Batches from where the run stands, cut where checkpoints are due."""
         progress = self.progress
         done = progress.within
-        for batch in self.reader.batches(progress.position):
+        for batch in self.reader.batches(progress.position, stopped):
             if not done:  # of a piece that was begun before, this has been counted
                 progress.read_in(batch)
             every = self.plan.checkpoint or batch.rows
@@ -505,8 +507,8 @@ class Run:
             found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"))
         if isinstance(batch.data, inputs.Frame):
             for name, column in zip(batch.data.names, batch.data.columns, strict=True):
-                if not isinstance(column, tuple) and column.dtype.kind == "f" and np.isinf(column).any():
-                    found.append((np.isinf(column), partial(_infinite, name)))
+                if (numbers := inputs.numeric(column)) is not None and np.isinf(numbers).any():
+                    found.append((np.isinf(numbers), partial(_infinite, name)))
         return found
 
     def _feed(

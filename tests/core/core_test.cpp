@@ -95,14 +95,14 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     } catch (const DivergedError&) {
         return;  // plain steps may; the tests in Python look at what is then left
     }
-    std::vector<Column> columns;
-    std::vector<std::string> texts;
+    Table table{{}, data.rows};
     for (std::size_t j = 0; j < data.columns; ++j) {
-        columns.push_back({reinterpret_cast<const char*>(data.x.data() + j),
-                           static_cast<std::ptrdiff_t>(data.columns * 8), Type::f64, 0});
-        texts.push_back(std::to_string(j));
+        TableColumn& column = table.columns.emplace_back();
+        column.name = std::to_string(j);
+        column.numbers = {reinterpret_cast<const char*>(data.x.data() + j),
+                          static_cast<std::ptrdiff_t>(data.columns * 8), Type::f64, 0};
     }
-    frame.learn_frame(texts, columns, data.rows, data.labels(), d.data());
+    frame.learn_table(table, data.labels(), d.data());
     check(same_bits(a, d), "dense = frame");
     if (!setup.centre) {  // sparse features are not centred
         sparse.learn_compressed(data.compressed(), data.labels(), b.data());

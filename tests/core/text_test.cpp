@@ -2,6 +2,7 @@
 // are copied to memory of their exact size, so that a byte read beyond them is seen.
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -9,6 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "csv_rows.hpp"
+#include "csv_table.hpp"
+#include "learner.hpp"
 #include "libsvm_text.hpp"
 #include "vw_text.hpp"
 
@@ -130,6 +134,80 @@ void long_lines() {
     check(hashed.features.names() == 3 && hashed.bad_count == 1, "indices that are hashes");
 }
 
+// Rows of random CSV, cut where rows end, give what they give at once; nothing is read beyond the text.
+void random_csv() {
+    std::mt19937_64 random(11);
+    const std::string alphabet = "0123.5e-,,,\n\n\"\"ab \r";
+    for (int round = 0; round < 5000; ++round) {
+        std::string text;
+        const std::size_t length = random() % (round % 10 == 0 ? 2000 : 100);
+        for (std::size_t i = 0; i < length; ++i)
+            text += random() % 60 == 0 ? static_cast<char>(random() % 256) : alphabet[random() % alphabet.size()];
+        std::vector<CsvKind> kinds;
+        for (std::size_t j = 0; j < 1 + random() % 4; ++j) kinds.push_back(static_cast<CsvKind>(random() % 5));
+        CsvReader reader(kinds, ',');
+        const std::vector<char> exact(text.begin(), text.end());  // so that the sanitizer sees a step beyond it
+        const auto whole = reader.read(exact.data(), exact.size());
+        const std::size_t cut = last_row_end(exact.data(), exact.size(), ',');
+        check(cut <= exact.size(), "a row ends within the text");
+        if (!whole) continue;
+        const auto first = reader.read(exact.data(), cut), rest = reader.read(exact.data() + cut, exact.size() - cut);
+        check(first && rest && first->rows + rest->rows == whole->rows, "a cut between rows changes nothing");
+    }
+}
+
+// Rows as text and the same rows as a table: the same model.
+void tables_and_rows() {
+    const std::size_t rows = 300;
+    std::vector<double> age(rows), y(rows);
+    std::vector<std::int32_t> job(rows);
+    const std::string values = "clerkpilotcook";
+    const std::vector<std::int64_t> ends{0, 5, 10, 14};
+    std::mt19937_64 random(3);
+    std::string text;
+    for (std::size_t r = 0; r < rows; ++r) {
+        age[r] = random() % 7 == 0 ? std::nan("") : static_cast<double>(random() % 1000);
+        job[r] = static_cast<std::int32_t>(random() % 4) - 1;
+        y[r] = static_cast<double>(random() % 100);
+        text += std::to_string(y[r]) + " |";
+        if (!std::isnan(age[r])) text += " age:" + std::to_string(age[r]);
+        if (job[r] >= 0) {
+            const auto k = static_cast<std::size_t>(job[r]);
+            text += " job=" +
+                    values.substr(static_cast<std::size_t>(ends[k]), static_cast<std::size_t>(ends[k + 1] - ends[k]));
+        }
+        text += "\n";
+    }
+    Table table{{}, rows, true};
+    TableColumn numbers, names;
+    numbers.name = "age";
+    numbers.numbers = {reinterpret_cast<const char*>(age.data()), sizeof(double), Type::f64, 0};
+    names.name = "job";
+    names.codes = job.data();
+    names.text = values.data();
+    names.ends = ends.data();
+    names.values = 3;
+    table.columns = {numbers, names};
+    const TextRows read = VwReader().read(text.data(), text.size(), true);
+    check(read.rows() == rows, "all rows are read");
+    for (const bool lanes : {false, true}) {
+        Setup setup{Options{}};
+        if (lanes) {
+            setup.rates = {0.1, 0.5, 1.0};
+            setup.last_rate = 2;
+            setup.selecting = Selecting::follow;
+        }
+        Learner a(setup, kernel_baseline), b(setup, kernel_baseline);
+        std::vector<double> p(rows), q(rows);
+        a.learn_table(table, {y.data(), nullptr}, p.data());
+        b.learn_rows(read.features, {y.data(), nullptr}, q.data());
+        check(p == q, "a table and its rows are learned alike");
+        a.predict_table(table, false, p.data());
+        b.predict_rows(read.features, false, q.data());
+        check(p == q, "a table and its rows are predicted alike");
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -145,6 +223,8 @@ int main() {
     random_text(vw, "01.5e- |:ab'\n\r\t");
     random_text(from_zero, "0123.5e- :#\n\r\tqd");
     long_lines();
+    random_csv();
+    tables_and_rows();
     std::printf("%d passed, %d failed\n", checks - failures, failures);
     return failures != 0;
 }

@@ -2,15 +2,31 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import typer
 
 from ..errors import Error, OptionError
 from . import convert, demo, evaluate, inspect, merge, predict, sweep, train
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """Ctrl-C is an answer like any other."""
+
+    @functools.wraps(command)
+    def wrapped(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            raise typer.Exit(_failed("stopped; nothing was saved", 130)) from None
+
+    return wrapped
+
 
 app = typer.Typer(
     name="unitless",
@@ -22,7 +38,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (train, predict, evaluate, sweep, inspect, merge, convert, demo):
-    app.command(command.NAME, epilog=command.EXAMPLES)(command.command)
+    app.command(command.NAME, epilog=command.EXAMPLES)(_interruptible(command.command))
 
 
 def _version(asked: bool) -> None:
@@ -62,6 +78,7 @@ def as_options(message: str) -> str:
         return f"--{'rate' if name == 'learning_rate' else name.replace('_', '-')} {value}"
 
     message = message.replace(" (--no-header)", "")
+    message = re.sub(r"\b(target|weight|ignore|only|text): there is no column", r"--\1: there is no column", message)
     names = "|".join([*_OPTIONS, "header", "zero_based"])
     message = re.sub(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)", flag, message)
     return re.sub(r"^(\w+) is ", lambda m: f"--{m[1].replace('_', '-')} is " if m[1] in _OPTIONS else m[0], message)
@@ -70,17 +87,15 @@ def as_options(message: str) -> str:
 def run(arguments: list[str] | None = None) -> int:
     """Run a command; gives its exit code."""
     try:
-        app(arguments, standalone_mode=False)
+        code = app(arguments, standalone_mode=False)
     except OptionError as error:
         return _failed(str(error), 2)
     except Error as error:
         return _failed(str(error), 1)
     except typer.Exit as stop:
         return stop.exit_code
-    except typer.Abort:
+    except (typer.Abort, KeyboardInterrupt):
         return _failed("stopped", 130)
-    except KeyboardInterrupt:
-        return _failed("stopped; nothing was saved", 130)
     except BrokenPipeError:  # whoever read the output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -96,7 +111,7 @@ def run(arguments: list[str] | None = None) -> int:
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
         return _failed(f"{usage()}{hint}", 2)
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _failed(message: str, code: int) -> int:

@@ -11,13 +11,24 @@ EXAMPLES = """
 [bold]Example[/]
 
 unitless demo --folder pictures
+
+unitless demo --data shuttle.csv
 """
 
 
 def command(
     folder: Annotated[str, typer.Option("--folder", help="Where the picture goes.")] = "out",
+    data: Annotated[
+        str | None, typer.Option("--data", help="Only write the bundled data to this CSV file, to play with.")
+    ] = None,
 ) -> None:
     """Learn the same bundled data in two sets of units, with five learners, and draw what happens."""
+    if data is not None:
+        from ..datasets import write_shuttle  # noqa: PLC0415
+
+        write_shuttle(data)
+        print(f"{data}: 43,500 readings of the space shuttle's radiators; the column to predict is 'label', 1 to 7")
+        return
     from ..demo import main  # noqa: PLC0415
 
     main(folder)

@@ -15,7 +15,7 @@ from .source import FileSource
 
 def batch_rows(columns: int) -> int:
     """How many rows to take at a time: some megabytes of them."""
-    return max(256, min(65_536, (2 << 20) // max(1, columns)))
+    return max(1024, min(65_536, (2 << 20) // max(1, columns)))
 
 
 class _Columnar(FileSource):

@@ -13,6 +13,7 @@ from ..errors import InputError
 from .arrow import pyarrow
 from .files import File, Text
 from .options import ReadOptions
+from .parsed import Parser
 from .pieces import Bad, Piece, Place, Position
 from .schema import Schema, check_names
 from .source import FileSource
@@ -28,6 +29,8 @@ class Delimited(FileSource):
         super().__init__(files, options)
         self._delimiter = options.delimiter or delimiter
         self._types: dict[str, Any] = {}
+        self._parsers: dict[tuple[str, ...], Parser] = {}
+        self.whole = False  # all columns are wanted, as they are
 
     def hold(self, schema: Schema) -> None:
         """Types are settled; whole numbers are widened when one has a fraction."""
@@ -41,7 +44,7 @@ class Delimited(FileSource):
                 whole = before is not None and pyarrow("types").is_integer(before)
                 boolean = before is not None and pyarrow("types").is_boolean(before)
                 number = pa.int64() if whole else pa.float64()
-                self._types[name] = number if kind == "number" else pa.bool_() if boolean else text
+                self._types[name] = number if kind in ("number", "flag") else pa.bool_() if boolean else text
         if schema.weight is not None:
             self._types[schema.weight] = pa.float64()
 
@@ -56,7 +59,7 @@ class Delimited(FileSource):
                 text = Text(file, self.options.encoding, start.offset)
                 text.quoted(delimiter)
             rows = start.count
-            for data in text.pieces():
+            for data in text.pieces(small=not self.whole):
                 piece = self._piece(data, names, delimiter, file, rows)
                 rows += piece.rows + piece.bad_count
                 piece.position = Position(start.file, text.position, rows)
@@ -113,11 +116,28 @@ class Delimited(FileSource):
         data = data.removeprefix(_BOM) if rows == 0 else data
         if b"\0" in data:
             raise InputError(f"{file.name}, after row {rows}: zero bytes; it is no text, or text of another encoding")
+        parser = self._parser(names, delimiter)
+        if parser is not None and (read := parser.read(data)) is not None:
+            return Piece(read, read.rows, place, Position())
         table = self._parsed(data, names, delimiter, ragged, place)
         if not ragged and table is not None:
             self._remember(table)
             return Piece(table, table.num_rows, place, Position())
         return self._careful(data, names, delimiter, file, rows)
+
+    def _parser(self, names: list[str], delimiter: str) -> Parser | None:
+        """The core's reader, for all but the first piece, if the columns are of kinds that it knows."""
+        schema = self.schema
+        if schema is None or self.whole or "date" in schema.kinds.values() or not delimiter.isascii():
+            return None
+        missing = [name for name, _ in schema.columns if name not in names]
+        if missing:
+            raise InputError(f"there is no column {missing[0]!r}, which the data had before")
+        if (*names, delimiter) not in self._parsers:
+            types = pyarrow("types")
+            booleans = {name for name, type in self._types.items() if types.is_boolean(type)}
+            self._parsers[(*names, delimiter)] = Parser(names, schema, booleans, delimiter)
+        return self._parsers[(*names, delimiter)]
 
     def _remember(self, table: Any) -> None:
         """The types of the first rows are the types of all."""

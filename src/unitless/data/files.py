@@ -40,6 +40,7 @@ _SUFFIXES = {
 }
 _COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".xz")
 CHUNK = 4 << 20
+TEXT_CHUNK = 1 << 20  # for readers in the core: what they make stays in the processor's cache
 LONGEST_LINE = 512 << 20
 
 
@@ -113,7 +114,7 @@ class Bytes:
         self.file = file
         self._raw: IO[bytes]
         try:
-            self._raw = sys.stdin.buffer if file.path == STDIN else open(file.path, "rb")  # noqa: SIM115
+            self._raw = _stdin() if file.path == STDIN else open(file.path, "rb")  # noqa: SIM115
             self._peeked = _Peeked(self._raw)
             head = self._peeked.peek(6)
         except OSError as error:
@@ -167,8 +168,16 @@ class Bytes:
 
     def close(self) -> None:
         """Done with it."""
-        if self._raw is not sys.stdin.buffer:
+        if self.file.path != STDIN:
             self._raw.close()
+
+
+def _stdin() -> IO[bytes]:
+    """Without the interpreter's buffer, whose lock a thread that waits for input would hold at the program's end."""
+    try:
+        return io.FileIO(sys.stdin.fileno(), closefd=False)
+    except (OSError, ValueError, AttributeError):  # a stand-in, not a file
+        return sys.stdin.buffer
 
 
 class _Peeked(io.RawIOBase):
@@ -221,6 +230,7 @@ class Text:
         self._quoted = ""  # the delimiter between fields that may be quoted
         self._decoder, self._rest, self._ended = None, b"", False
         self.position = 0  # in the decoded text
+        self._at_beginning = start == 0
         head = self.bytes.read(4)
         if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
@@ -283,8 +293,15 @@ class Text:
             self._rest += self._next(size - len(self._rest))
         return self._rest[:size]
 
-    def pieces(self, size: int = CHUNK) -> Iterator[bytes]:
-        """All the rest, in pieces of whole lines; the last one may lack its newline."""
+    def pieces(self, small: bool = False) -> Iterator[bytes]:
+        """All the rest, in pieces of whole lines; the last one may lack its newline.
+
+        With `small` they are of a size for readers in the core; at a file's beginning the first one is large all the
+        same, because it decides what the columns are.
+        """
+        usual = min(CHUNK, TEXT_CHUNK) if small else CHUNK
+        size = CHUNK if self._at_beginning else usual
+        self._at_beginning = False
         parts, length = [self._rest], len(self._rest)
         self._rest = b""
         while True:
@@ -303,9 +320,7 @@ class Text:
             parts, length = [data[end:]], len(data) - end
             if not end:  # one line that is longer than a piece
                 self._limit(length)
-                size = max(size, 2 * length)
-            else:
-                size = CHUNK
+            size = usual if end else 2 * length
 
     def _last_line(self, data: bytes) -> int:
         """Where the last whole line ends; with quotes, the last that ends outside of them."""

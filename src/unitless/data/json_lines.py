@@ -64,9 +64,9 @@ class JsonLines(FileSource):
         if self.schema is None:
             return None
         fields = [
-            (name, pa.float64() if kind == "number" else pa.string())
+            (name, pa.float64() if kind in ("number", "flag") else pa.string())
             for name, kind in self.schema.columns
-            if kind == "number" or (kind == "text" and name in self._strings)
+            if kind in ("number", "flag") or (kind == "text" and name in self._strings)
         ]
         return pa.schema(fields)
 
@@ -122,7 +122,7 @@ class JsonLines(FileSource):
             if isinstance(value, dict | list) and (kind or not kinds):
                 return f"{name!r} holds a list or an object; only numbers, text and booleans can be features"
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if kind == "number" and value is not None and not number:
+            if kind in ("number", "flag") and value is not None and not number:
                 return f"{name!r} is {value!r}, but it held numbers before"
             if kind == "text" and number:
                 return f"{name!r} is {value!r}, but it held text before"

@@ -53,8 +53,25 @@ class Numbers:
 
     def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
         """Their different values as text, where each stands first, and each row's place among them."""
+        low, high = (float(self.values.min()), float(self.values.max())) if len(self.values) else (0.0, 0.0)
+        if high - low < 4096 and low == np.floor(low):
+            numbers = (self.values - low).astype(np.int64)
+            if (numbers == self.values - low).all():
+                found, first, places = _distinct(numbers)
+                return [number_text(low + value) for value in found.tolist()], first, places
         values, first, places = np.unique(self.values, return_index=True, return_inverse=True)
         return [number_text(value) for value in values.tolist()], first, places.reshape(-1)
+
+
+def _distinct(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
+    """Small whole numbers: which there are, where each stands first, each row's place among them. No sorting."""
+    most = int(numbers.max(initial=0))
+    first = np.full(most + 1, -1, dtype=np.intp)
+    first[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
+    found = np.flatnonzero(first >= 0)
+    place = np.zeros(most + 1, dtype=np.intp)
+    place[found] = np.arange(len(found))
+    return found, first[found], place[numbers]
 
 
 @dataclass(frozen=True)
@@ -77,8 +94,8 @@ class Texts:
 
     def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
         """As for numbers."""
-        codes, first, places = np.unique(self.codes, return_index=True, return_inverse=True)
-        return [self.values[code] for code in codes.tolist()], first, places.reshape(-1)
+        codes, first, places = _distinct(self.codes)
+        return [self.values[code] for code in codes.tolist()], first, places
 
 
 RawLabels: TypeAlias = Numbers | Texts
@@ -136,6 +153,11 @@ class Target:
                 row = int(np.flatnonzero(infinite)[0])
                 raise InputError(f"{place(row)}: the target is {raw.values[row]}; labels must be finite")
             return raw.values
+        if isinstance(raw, Numbers) and self.number:  # as it nearly always is
+            negative, positive = map(float, self.classes)
+            hit: NDArray[np.bool_] = raw.values == positive
+            if (hit | (raw.values == negative)).all():
+                return hit.astype(np.float64)
         distinct, first, places = raw.distinct()
         codes = np.zeros(max(1, len(distinct)))
         for k, label in enumerate(distinct):

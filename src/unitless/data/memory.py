@@ -22,8 +22,8 @@ MAPPINGS = 4096
 class Frames(Source):
     """A pandas or polars frame, an Arrow table, reader or dataset."""
 
-    def __init__(self, frame: Any) -> None:
-        self._frame = frame
+    def __init__(self, frame: Any, whole: bool = False) -> None:
+        self._frame, self._whole = frame, whole
         self._once = hasattr(frame, "read_next_batch")
 
     @property
@@ -38,12 +38,17 @@ class Frames(Source):
         for batch in self._batches():
             drop = min(skip, batch.num_rows)
             skip -= drop
-            size = batch_rows(batch.num_columns)
+            size = max(1, batch.num_rows) if self._whole else batch_rows(batch.num_columns)
             for first in range(drop, batch.num_rows, size):
                 table = batch.slice(first, size)
                 table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
                 if self.schema is not None:
-                    check(self.schema, dict(zip(table.column_names, table.schema.types, strict=True)), "", rows + 1)
+                    check(
+                        self.schema,
+                        dict(zip(table.column_names, table.schema.types, strict=True)),
+                        "the data",
+                        rows + 1,
+                    )
                 place = Place("", "row", rows + 1)
                 rows += table.num_rows
                 yield Piece(table, table.num_rows, place, Position(0, rows, rows))

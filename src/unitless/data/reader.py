@@ -74,6 +74,17 @@ class Batch:
         )
 
 
+def frame_features(frame: Any, training: dict[str, Any]) -> inputs.Input:
+    """A frame's columns as the model that was trained so knows them."""
+    schema = Schema.read(training.get("schema"))
+    if schema.family != "table":
+        return inputs.read(frame)
+    reading = training.get("reading") or {}
+    options = ReadOptions(dates=reading.get("dates", "error"), missing=reading.get("missing", "absent"))
+    batches = list(Reader(Frames(frame, whole=True), options, schema, target_needed=False)._batches(Position()))
+    return batches[0].data if batches else inputs.NamedRows([])
+
+
 def open_source(source: Any, options: ReadOptions) -> Source:
     """Whatever holds data: a path, glob, folder or "-", several of those, a frame, a matrix, mappings."""
     if isinstance(source, Source):
@@ -153,16 +164,19 @@ class Reader:
         target: Any = None,
         weight: Any = None,
         target_needed: bool = True,
+        keep_original: bool = False,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
-        self.keep_original = False
+        self.keep_original = keep_original
+        if keep_original and isinstance(source, Delimited):
+            source.whole = True
         if schema is not None:
             source.hold(schema)
 
-    def batches(self, start: Position | None = None) -> Iterator[Batch]:
-        """From a position on; the next piece is read while the present one is in use."""
-        yield from prefetched(lambda: self._batches(start or Position()))
+    def batches(self, start: Position | None = None, stopped: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
+        """From a position on; the next piece is read while the present one is in use. It ends early once `stopped`."""
+        yield from prefetched(lambda: self._batches(start or Position()), stopped)
 
     def _batches(self, start: Position) -> Iterator[Batch]:
         for piece in self.source.pieces(start):
@@ -309,8 +323,8 @@ def _texts(values: list[str]) -> Texts:
     return Texts(codes, list(number))
 
 
-def prefetched(make: Callable[[], Iterator[T]], depth: int = 2) -> Iterator[T]:
-    """The same items, made ahead of time in another thread."""
+def prefetched(make: Callable[[], Iterator[T]], stopped: Callable[[], bool], depth: int = 2) -> Iterator[T]:
+    """The same items, made ahead of time in another thread; none once `stopped`, even if one is waited for."""
     items: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
     stop = threading.Event()
 
@@ -340,8 +354,11 @@ def prefetched(make: Callable[[], Iterator[T]], depth: int = 2) -> Iterator[T]:
     thread = threading.Thread(target=work, name="unitless-reader", daemon=True)
     thread.start()
     try:
-        while True:
-            more, item = items.get()
+        while not stopped():
+            try:
+                more, item = items.get(timeout=0.2)
+            except queue.Empty:
+                continue
             if more:
                 yield item
             elif item is None:
@@ -350,4 +367,4 @@ def prefetched(make: Callable[[], Iterator[T]], depth: int = 2) -> Iterator[T]:
                 raise item
     finally:
         stop.set()
-        thread.join()
+        thread.join(1.0)  # it may be waiting for a pipe that nobody writes to

@@ -10,14 +10,16 @@ from ..errors import InputError, ModelFileError, OptionError
 from .arrow import pyarrow
 from .options import ReadOptions, matching, no_column
 
-Kind: TypeAlias = Literal["number", "text", "date"]
+Kind: TypeAlias = Literal["number", "flag", "text", "date"]
+FIRST_ROWS = 1000  # which say whether a column is one of zeros and ones
 
 
 @dataclass(frozen=True)
 class Schema:
     """The columns that are features and what they hold; target and weight; for data that is no table, no columns.
 
-    A date stands for its parts.
+    A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
+    is never centred.
     """
 
     family: Literal["table", "named", "columns"]  # rows of a table; of named features; of numbered ones
@@ -47,7 +49,7 @@ class Schema:
                 plain["target_kind"],
                 plain["weight"],
             )
-            kinds = ("number", "text", "date")
+            kinds = ("number", "flag", "text", "date")
             good = schema.family in ("table", "named", "columns") and all(kind in kinds for _, kind in schema.columns)
             texts = all(isinstance(name, str | None) for name in (schema.target, schema.weight))
         except (KeyError, TypeError, ValueError):
@@ -98,7 +100,7 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool) -> 
         if name is not None and name not in names:
             raise OptionError(f"{file}: " + no_column(name, names, option))
     if target_needed and options.target is None:
-        raise OptionError(f"{file}: say which column to predict with target; there are {_listed(names)}")
+        raise OptionError(f"{file}: say which column to predict (target='NAME'); there are {_listed(names)}")
     used = matching(options.only, names, "only") if options.only else set(names)
     used -= matching(options.ignore, names, "ignore")
     text = matching(options.text, names, "text")
@@ -115,7 +117,7 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool) -> 
                 f"{file}: column {name!r} holds dates or times ({type}), whose meaning for the model is yours to say: "
                 f'ignore it, take its parts as features (dates="parts"), or treat it as text'
             )
-        columns.append((name, kind))
+        columns.append((name, "flag" if kind == "number" and _is_flag(arrow.column(name), type) else kind))
     if not columns:
         raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
     target_kind: Kind | None = None
@@ -124,6 +126,16 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool) -> 
         if target_kind not in ("number", "text"):
             raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
     return Schema("table", tuple(columns), options.target, target_kind, options.weight)
+
+
+def _is_flag(column: Any, type: Any) -> bool:
+    """Nothing but 0 and 1 in the first rows."""
+    types, compute = pyarrow("types"), pyarrow("compute")
+    if types.is_null(type) or types.is_duration(type) or types.is_decimal(type):
+        return False
+    first = column.slice(0, FIRST_ROWS).drop_null()
+    other = compute.and_(compute.not_equal(first, 0), compute.not_equal(first, 1))
+    return len(first) > 0 and not compute.any(other).as_py()
 
 
 def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -> None:
@@ -136,12 +148,19 @@ def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -
             continue
         found = kind_of(types[name])
         null = pyarrow("types").is_null(types[name])
-        if found != kind and not null and not (kind == "text" and found in ("number", "date")):
+        if (
+            found != ("number" if kind == "flag" else kind)
+            and not null
+            and not (kind == "text" and found in ("number", "date"))
+        ):
             raise InputError(
                 f"{file}, from row {first_row} on: column {name!r} holds {types[name]}, but the first rows held "
-                f"{ {'number': 'numbers', 'text': 'text', 'date': 'dates'}[str(kind)] }; "
+                f"{_HELD[str(kind)]}; "
                 "treat it as text from the beginning if it is to be both"
             )
+
+
+_HELD = {"number": "numbers", "flag": "numbers", "text": "text", "date": "dates"}
 
 
 def _listed(names: list[str]) -> str:

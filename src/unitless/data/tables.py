@@ -14,6 +14,7 @@ from ..errors import InputError
 from ..inputs import Float64, Frame
 from .arrow import pyarrow
 from .labels import Numbers, RawLabels, Texts
+from .parsed import Parsed
 from .pieces import Place
 from .schema import Schema
 
@@ -34,10 +35,7 @@ def features(arrow: Any, schema: Schema, place: Place, missing_allowed: bool) ->
     columns: list[Any] = []
     missing: Counter[str] = Counter()
     for name, kind in schema.columns:
-        column = _whole(arrow.column(name))
-        parts = date_parts(name, column) if kind == "date" else [(name, kind, column)]
-        for part, part_kind, values in parts:
-            read, absent = text(values) if part_kind == "text" else number(values)
+        for part, read, absent in _read(arrow, name, kind):
             if absent:
                 missing[name] = max(missing[name], absent)
                 if not missing_allowed:
@@ -45,7 +43,21 @@ def features(arrow: Any, schema: Schema, place: Place, missing_allowed: bool) ->
                     raise InputError(f"{place(row)}: column {name!r} has no value (missing='absent' allows that)")
             names.append(part)
             columns.append(read)
-    return Columns(Frame(names, columns, arrow.num_rows, missing=True), missing)
+    rows = arrow.rows if isinstance(arrow, Parsed) else arrow.num_rows
+    return Columns(Frame(names, columns, rows, missing=True), missing)
+
+
+def _read(table: Any, name: str, kind: str) -> list[tuple[str, Any, int]]:
+    """A column's features: name, values, how many are missing."""
+    if isinstance(table, Parsed):
+        values, absent = table.text(name) if kind == "text" else table.number(name)
+        return [(name, (values,) if kind == "flag" else values, absent)]
+    column = _whole(table.column(name))
+    if kind == "flag":
+        values, absent = number(column)
+        return [(name, (values,), absent)]
+    parts = date_parts(name, column) if kind == "date" else [(name, kind, column)]
+    return [(part, *(text(values) if kind == "text" else number(values))) for part, kind, values in parts]
 
 
 def number(column: Any) -> tuple[NDArray[Any], int]:
@@ -125,7 +137,14 @@ def date_parts(name: str, column: Any) -> list[tuple[str, str, Any]]:
 
 def labels(arrow: Any, schema: Schema) -> RawLabels | None:
     """The target's column as it is."""
-    if schema.target is None or schema.target not in arrow.column_names:
+    if schema.target is None:
+        return None
+    if isinstance(arrow, Parsed):
+        if schema.target not in arrow.columns:
+            return None
+        column = arrow.columns[schema.target]
+        return _texts(*column) if schema.target_kind == "text" else Numbers(column)
+    if schema.target not in arrow.column_names:
         return None
     column = _whole(arrow.column(schema.target))
     return raw_labels(column, as_text=schema.target_kind == "text")
@@ -135,7 +154,10 @@ def raw_labels(column: Any, as_text: bool) -> RawLabels:
     """Labels from a column."""
     if not as_text:
         return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64))
-    (codes, ends, data), _ = text(column)
+    return _texts(*text(column)[0])
+
+
+def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Texts:
     raw = data.tobytes()
     return Texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
 
@@ -144,6 +166,9 @@ def weights(arrow: Any, schema: Schema) -> Float64 | None:
     """The column of weights; not-a-number where there is none."""
     if schema.weight is None:
         return None
+    if isinstance(arrow, Parsed):
+        weights: Float64 = arrow.columns[schema.weight]
+        return weights
     column = _whole(arrow.column(schema.weight))
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
@@ -166,4 +191,5 @@ def _whole(column: Any) -> Any:
 
 def _first_missing(read: Any) -> int:
     values = read[0] if isinstance(read, tuple) else read
-    return int(np.flatnonzero(values < 0 if isinstance(read, tuple) else np.isnan(values))[0])
+    is_text = isinstance(read, tuple) and len(read) > 1
+    return int(np.flatnonzero(values < 0 if is_text else np.isnan(values))[0])

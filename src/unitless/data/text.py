@@ -29,7 +29,7 @@ class NamedText(FileSource):
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
         try:
-            for data in text.pieces():
+            for data in text.pieces(small=True):
                 read = self._reader.read(np.frombuffer(data, np.uint8), True)
                 place = Place(file.name, "line", lines + 1, read.line)
                 wrong = read.bad if read.bad_count else []

@@ -21,3 +21,13 @@ def load_shuttle() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     features = [name for name in table.column_names if name != "label"]
     X = np.column_stack([table.column(name).to_numpy().astype(np.float64) for name in features])
     return X, table.column("label").to_numpy().astype(np.int64)
+
+
+def write_shuttle(path: str) -> None:
+    """The Shuttle data as CSV, to try things with."""
+    from .. import whole_file  # noqa: PLC0415
+
+    X, y = load_shuttle()
+    lines = ["time," + ",".join(f"sensor{k}" for k in range(1, X.shape[1])) + ",label"]
+    lines += [",".join(map(str, row)) for row in np.column_stack([X, y]).astype(np.int64).tolist()]
+    whole_file.write(path, ("\n".join(lines) + "\n").encode())

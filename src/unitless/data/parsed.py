@@ -1,0 +1,67 @@
+"""Columns that the core has read from text: what an Arrow table is elsewhere, ready to be learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from .schema import Schema
+
+_IGNORED, _NUMBER, _TEXT, _BOOLEAN, _APART = range(5)
+
+
+@dataclass(frozen=True)
+class Parsed:
+    """Arrays of numbers (not-a-number where there is none), or text as (codes, offsets, bytes), by column."""
+
+    columns: dict[str, Any]
+    absent: dict[str, int]
+    rows: int
+
+    def number(self, name: str) -> tuple[NDArray[np.float64], int]:
+        """A column of numbers, and how many are missing."""
+        return self.columns[name], self.absent[name]
+
+    def text(self, name: str) -> tuple[Any, int]:
+        """A column of text, and how many are missing."""
+        column = self.columns[name]
+        return column, int((column[0] < 0).sum())
+
+
+class Parser:
+    """Reads pieces of CSV whose schema is settled; what is not plain it leaves to others."""
+
+    def __init__(self, names: list[str], schema: Schema, booleans: set[str], delimiter: str) -> None:
+        kinds = []
+        self._numbers: list[str] = []
+        self._apart: list[str] = []
+        self._texts: list[str] = []
+        for name in names:
+            known = schema.target_kind if name == schema.target else schema.kinds.get(name)
+            if name == schema.weight or (name == schema.target and known == "number"):
+                kinds.append(_APART)
+                self._apart.append(name)
+            elif known in ("number", "flag"):
+                kinds.append(_NUMBER)
+                self._numbers.append(name)
+            elif known == "text":
+                kinds.append(_BOOLEAN if name in booleans else _TEXT)
+                self._texts.append(name)
+            else:
+                kinds.append(_IGNORED)
+        self._reader = _core.CsvReader(kinds, delimiter)
+
+    def read(self, data: bytes) -> Parsed | None:
+        """Whole rows, or None."""
+        table = self._reader.read(data)
+        if table is None:
+            return None
+        numbers, absent, apart, texts = table
+        columns: dict[str, Any] = {name: numbers[:, k] for k, name in enumerate(self._numbers)}
+        columns.update(zip(self._apart, apart, strict=True))
+        columns.update(zip(self._texts, texts, strict=True))
+        return Parsed(columns, dict(zip(self._numbers, absent.tolist(), strict=True)), len(numbers))
