@@ -71,7 +71,7 @@ class SideBySide(Generic[AnyRun]):
         with _interruptible() as interrupted:
             while self.progress.passes < plan.passes and self.going:
                 self.progress.rows = self.progress.consumed = 0
-                for batch in self._reader.batches():
+                for batch in self._reader.batches(None, interrupted):
                     for contender in self.contenders:
                         contender.take(batch)
                     self.progress.rows += batch.rows
@@ -79,9 +79,11 @@ class SideBySide(Generic[AnyRun]):
                     self.progress.seconds = time.perf_counter() - start
                     if watch is not None:
                         watch(self)
-                    self.interrupted = interrupted()
-                    if self.interrupted or not self.going:
-                        return
+                    if interrupted() or not self.going:
+                        break
+                self.interrupted = interrupted()
+                if self.interrupted:
+                    return
                 for contender in self.going:
                     contender.run._end_of_pass()
                 self.progress.passes += 1
