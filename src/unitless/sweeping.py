@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import os
-import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -168,7 +167,7 @@ class SweepRun(Run):
     ) -> None:
         super().__init__(source, target, weight, reading, ask, Plan(1, 0.0, 0, None, None), None)
         self.sweep: Sweep | None = None
-        self.first_loss: float | None = None  # of the first prediction, times its weight
+        self._blind = 0.0  # the weight of the row before which there was no label; it is not scored
         self._rates, self._known = rates, classes
 
     def _feed(
@@ -184,18 +183,17 @@ class SweepRun(Run):
             numbers = self._with_gaps(batch, unlabelled)
         else:
             numbers = self.target.numbers(batch.labels, batch.place)
-        self._count_first(numbers, weight)
+        rows = np.arange(len(numbers)) if weight is None else np.flatnonzero(weight)
+        if self._blind == 0.0 and len(rows) and self.sweep.options.target:
+            self._blind = 1.0 if weight is None else float(weight[rows[0]])
         self.sweep._feed(batch.data, numbers, weight)
         self.progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
 
-    def _count_first(self, numbers: Float64, weight: Float64 | None) -> None:
-        """With target="auto" the core counts from the first label on, which is what it knows labels by; `train` counts
-        the prediction 0 that was made before it, too.
-        """
-        rows = np.arange(len(numbers)) if weight is None else np.flatnonzero(weight)
-        if self.first_loss is None and len(rows) and isinstance(self.model, Learner) and self.model.options.target:
-            h = 1.0 if weight is None else float(weight[rows[0]])
-            self.first_loss = h * float(self.model.losses([0.0], numbers[rows[:1]])[0])
+    def scored(self, losses: Float64) -> Float64:
+        """Mean losses over the rows that are scored. The core has counted nothing for the first one, but its weight."""
+        assert self.sweep is not None
+        weight = self.sweep.total_weight
+        return losses * (weight / (weight - self._blind)) if weight > self._blind else np.full(len(losses), np.nan)
 
     def _made(self) -> Sweep:
         assert self.model is not None
@@ -218,8 +216,7 @@ class SweepRun(Run):
 class Swept:
     """What came of one rule: its rates in ascending order, and the progressive loss and error of each.
 
-    A rate that diverged has infinite loss; if all did, `diverged` says where the last one. `first` is what the first
-    row contributes to every loss, which no rate can help: there was no label before it.
+    A rate that diverged has infinite loss; if all did, `diverged` says where the last one.
     """
 
     rule: Rule
@@ -227,7 +224,6 @@ class Swept:
     losses: list[float]
     errors: list[float] | None
     rmse: list[float] | None
-    first: float
     seconds: float
     diverged: str | None
     sweep: Sweep
@@ -239,8 +235,7 @@ class Swept:
         if sweep is None:  # interrupted before anything was learned
             raise KeyboardInterrupt
         order = np.argsort(sweep.rates)
-        first = (one.run.first_loss or 0.0) / max(sweep._snapshot()["t"], sys.float_info.min)
-        losses = sweep.losses[order] + first
+        losses = one.run.scored(sweep.losses[order])
         losses = np.where(np.isfinite(losses) & (one.diverged is None), losses, np.inf)
         two = sweep.classes is not None or sweep.options.loss in ("logistic", "hinge")
         squared = not two and sweep.options.loss == "squared"
@@ -250,7 +245,6 @@ class Swept:
             losses.tolist(),
             np.where(np.isfinite(losses), sweep.errors[order], np.nan).tolist() if two else None,
             np.sqrt(losses).tolist() if squared else None,
-            first,
             one.seconds,
             one.diverged,
             sweep,
@@ -288,7 +282,7 @@ class Swept:
         if self.best is None:
             return math.nan, math.nan
         low = high = self.best
-        enough = self.best_loss + 0.1 * max(0.0, self.best_loss - self.first)
+        enough = self.best_loss + 0.1 * max(0.0, self.best_loss)
         while low > 0 and self.losses[low - 1] <= enough:
             low -= 1
         while high + 1 < len(self.rates) and self.losses[high + 1] <= enough:

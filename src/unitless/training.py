@@ -536,10 +536,18 @@ class Run:
 
         else:
             y = self.target.numbers(labels, batch.place) if not unlabelled.any() else self._with_gaps(batch, unlabelled)
+            blind = model.options.target is not None and model.examples == 0
             p = model._feed(batch.data, y, weight)
+            # Before the first label nothing is known of its unit: up to it there is no prediction to be scored.
+            at = (0 if weight is None else int(np.argmax(weight > 0))) + 1 if blind else 0
 
             def count(evaluation: Evaluation, rows: Any, h: Float64 | None) -> None:
-                evaluation.add(p[rows], y[rows], h)
+                if at:
+                    scored = np.arange(batch.rows) >= at
+                    scored = scored[rows]
+                    evaluation.add(p[rows][scored], y[rows][scored], None if h is None else h[scored])
+                else:
+                    evaluation.add(p[rows], y[rows], h)
 
         learned = batch.rows if weight is None else int(np.count_nonzero(weight))
         progress.learned += learned

@@ -163,12 +163,12 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     lines.append(("features", f"{result.features:,}"))
     lines += [("missing", _missing(result.missing))] if result.missing else []
     error = metrics.get("zero_one")
-    values = {"loss": f"{display.number(metrics['loss'])} ({result.model.options.loss})"}
+    values = {"loss": f"{display.number(metrics.get('loss'))} ({result.model.options.loss})"}
     if error is not None:
         sure = f"90% sure: {display.share(1 - high)} to {display.share(1 - low)}"
         values["accuracy"] = f"{display.share(1 - error)} ({sure})"
         values["zero_one"] = display.share(error)
-    else:
+    elif metrics:
         sure = f"90% sure: {display.number(low)} to {display.number(high)}"
         values["rmse"] = f"{display.number(metrics['rmse'])} ({sure})"
     for name in ("mae", "log_loss", "brier", "auc"):
