@@ -100,6 +100,19 @@ def sources(data: list[str]) -> Any:
     return data[0] if len(data) == 1 else data
 
 
+def reading(
+    format: str | None, delimiter: str | None, no_header: bool, encoding: str | None, zero_based: bool
+) -> dict[str, Any]:
+    """How files are read, as the library takes it."""
+    return {
+        "format": format,
+        "delimiter": {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
+        "header": not no_header,
+        "encoding": encoding,
+        "zero_based": zero_based,
+    }
+
+
 def interactions(value: str | None) -> Any:
     """As the library takes them."""
     from ..errors import OptionError  # noqa: PLC0415

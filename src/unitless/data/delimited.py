@@ -125,7 +125,7 @@ class Delimited(FileSource):
             self._types.update(zip(table.column_names, table.schema.types, strict=True))
 
     def _needed(self, names: list[str]) -> list[str]:
-        if self.schema is None:
+        if self.schema is None or self.keep:
             return names
         return [name for name in names if name in self._types or self.schema.kinds.get(name) == "date"]
 
@@ -139,6 +139,9 @@ class Delimited(FileSource):
 
         types = {name: type for name, type in self._types.items() if name in names} if self.schema else {}
         types.update({name: pa.string() for name in self.options.text if name in names and name not in types})
+        if self.keep and self.schema is not None:  # other columns as they are written
+            dates = {name for name, kind in self.schema.columns if kind == "date"}
+            types.update({name: pa.string() for name in names if name not in types and name not in dates})
         while True:
             try:
                 return arrow_csv.read_csv(
@@ -215,6 +218,9 @@ class Delimited(FileSource):
             )
             self._remember(good)
         keep = np.array([number not in bad for number in numbers.tolist()], dtype=bool)
+        places = np.full(table.num_rows + len(ragged), -1)
+        places[numbers] = np.arange(len(numbers))
+        original = good.take(pa.array(places, mask=places < 0)) if self.keep else None
         good = good.filter(pa.array(keep)) if not keep.all() else good
         messages = [Bad(place(number), bad[number]) for number in sorted(bad)[:20]]
         return Piece(
@@ -225,6 +231,7 @@ class Delimited(FileSource):
             bad=messages,
             bad_count=len(bad),
             bad_numbers=sorted(bad),
+            original=original,
         )
 
 

@@ -49,7 +49,7 @@ class Batch:
     bad_numbers: Sequence[int] = ()
     missing: Counter[str] = field(default_factory=Counter)
     tags: list[str] | None = None
-    original: Any = None  # the rows as they were, for those who want to keep columns
+    original: Any = None  # all rows as they were, bad ones included, if they are to be kept
 
     def part(self, first: int, last: int) -> Batch:
         """The rows from one to another."""
@@ -153,10 +153,11 @@ class Reader:
         target: Any = None,
         weight: Any = None,
         target_needed: bool = True,
+        keep: bool = False,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
-        self.keep_original = False
+        source.keep = keep
         if schema is not None:
             source.hold(schema)
 
@@ -202,10 +203,11 @@ class Reader:
             piece.bad_count,
             piece.bad_numbers,
         )
+        if self.source.keep:
+            batch.original = piece.content if piece.original is None else piece.original
         if not piece.rows:
             return batch
         assert self.schema is not None
-        batch.original = piece.content if self.keep_original else None
         if isinstance(self.source, NamedText):
             batch.data = inputs.TextRows(piece.content)
             batch.labels = Numbers(piece.content.label)
