@@ -18,6 +18,7 @@ MODULES = [
     "unitless.one_vs_all",
     "unitless.sweep",
     "unitless.evaluate",
+    "unitless.explaining",
     "unitless.intervals",
     "unitless.rates",
     "unitless.model_file",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import evaluate
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
+    from .explaining import explain
     from .learner import Learner
     from .merging import merge
     from .model import BIAS, kernels
@@ -38,6 +39,7 @@ __all__ = [
     "TrainResult",
     "__version__",
     "evaluate",
+    "explain",
     "kernels",
     "load",
     "merge",
@@ -53,6 +55,7 @@ _HOMES = {
     "Sweep": "sweep",
     "TrainResult": "result",
     "__version__": "version",
+    "explain": "explaining",
     "kernels": "model",
     "load": "model_file",
     "merge": "merging",

@@ -102,6 +102,12 @@ class Predictor:
         self, source: Any, *, extrapolate: bool = False, keep: bool = False, **reading: Any
     ) -> Iterator[Predictions]:
         """Predictions batch by batch. Reading options as for `train`; `keep` keeps the rows as they were."""
+        skip = reading.get("on_error") == "skip"
+        for batch in self.read(source, keep, **reading):
+            yield self.predict(batch, extrapolate, skip)
+
+    def read(self, source: Any, keep: bool = False, **reading: Any) -> Iterator[Batch]:
+        """Data as the model's training data was read, batch by batch."""
         settled = {name: self._reading[name] for name in ("dates", "missing") if name in self._reading}
         options = ReadOptions(**{**settled, **reading})
         opened = open_source(source, options)
@@ -109,9 +115,7 @@ class Predictor:
             raise OptionError(f"the model was trained on data of another kind than {opened.name}")
         if keep and opened.family != "table":
             raise OptionError(f"{opened.name} is no table: it has no columns to keep")
-        reader = Reader(opened, options, self.schema, target_needed=False, keep=keep)
-        for batch in reader.batches():
-            yield self.predict(batch, extrapolate, options.on_error == "skip")
+        yield from Reader(opened, options, self.schema, target_needed=False, keep=keep).batches()
 
     def predict(self, batch: Batch, extrapolate: bool = False, skip: bool = False) -> Predictions:
         """Predictions for a batch; `skip`: without those that cannot be predicted."""
@@ -122,7 +126,7 @@ class Predictor:
         several = isinstance(self.model, OneVsAll)
         width = (len(self.model.classes),) if isinstance(self.model, OneVsAll) else ()
         try:
-            flat = self.model._ask(used.data, extrapolate) if used.rows else np.zeros(0)
+            flat = ask(self.model, used.data, extrapolate) if used.rows else np.zeros(0)
         except Error as error:
             raise InputError(placed(str(error), used)) from None
         scores = flat.reshape(used.rows, *width)
@@ -152,6 +156,16 @@ class Predictor:
         if self.target.task == "binary":
             return [_as_it_was(name, self.target.number) for name in self.target.classes]
         return []
+
+
+def ask(model: Learner | OneVsAll, data: inputs.Input, extrapolate: bool) -> Float64:
+    """Scores, also for rows of a table that have no value that the model knows: there the bias alone speaks."""
+    try:
+        return model._ask(data, extrapolate)
+    except InputError as error:
+        if not isinstance(data, inputs.Frame) or "knows none of the columns" not in str(error):
+            raise
+        return model._ask(inputs.NamedRows([{}] * data.rows), extrapolate)
 
 
 def _as_it_was(name: str, number: bool) -> Any:
