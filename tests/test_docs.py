@@ -17,6 +17,7 @@ MODULES = [
     "unitless.learner",
     "unitless.one_vs_all",
     "unitless.sweep",
+    "unitless.coefficients",
     "unitless.evaluate",
     "unitless.explaining",
     "unitless.intervals",
