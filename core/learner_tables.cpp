@@ -297,7 +297,7 @@ void Learner::predict_table(const Table& table, bool extrapolate, double* predic
         }
         if (any) predict_columns(as_input(columns, table.rows, true), &names, extrapolate, predictions);
     }
-    if (!any && table.rows)
+    if (!any && table.rows && !table.missing)  // a value that is not there, or never was, is no wrong column
         throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +
                          features_.names()[0] + "', ...");
 }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from . import evaluate
     from .comparing import Comparison, compare
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
+    from .explaining import explain
     from .learner import Learner
     from .merging import merge
     from .model import BIAS, kernels
@@ -43,6 +44,7 @@ __all__ = [
     "__version__",
     "compare",
     "evaluate",
+    "explain",
     "kernels",
     "load",
     "merge",
@@ -62,6 +64,7 @@ _HOMES = {
     "TrainResult": "result",
     "__version__": "version",
     "compare": "comparing",
+    "explain": "explaining",
     "kernels": "model",
     "load": "model_file",
     "merge": "merging",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,14 +46,29 @@ class Compressed:
         return len(self.row_starts) - 1
 
 
+class TextColumn(NamedTuple):
+    """A column of text, whose values become features `column=value`."""
+
+    codes: NDArray[np.int32]  # each row's place among the values, or -1 for none
+    ends: NDArray[np.int64]  # value k is text[ends[k] : ends[k + 1]]
+    text: NDArray[np.uint8]
+
+
+class FlagColumn(NamedTuple):
+    """A column of numbers that is never to be centred: of zeros and ones, mostly."""
+
+    numbers: NDArray[Any]
+
+
+FrameColumn: TypeAlias = NDArray[Any] | TextColumn | FlagColumn
+
+
 @dataclass(frozen=True)
 class Frame:
-    """Columns by name: arrays of numbers (in a tuple of one if they are never to be centred), or of text as (each row's
-    place among the values or -1, the values' offsets, their bytes), whose values become features `column=value`.
-    """
+    """Columns by name: arrays of numbers, flags, or text."""
 
     names: list[str]
-    columns: list[NDArray[Any] | tuple[NDArray[Any], ...]]
+    columns: list[FrameColumn]
     rows: int
     missing: bool = False  # not-a-number means that there is none
 
@@ -85,11 +100,13 @@ class TextRows:
 Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
 
 
-def numeric(column: Any) -> NDArray[Any] | None:
-    """The numbers of a frame's column, if they can be other than finite."""
-    if isinstance(column, tuple):
-        column = column[0] if len(column) == 1 else None
-    return column if column is not None and column.dtype.kind == "f" else None
+def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:
+    """Which numbers of a frame's column are infinite, if any."""
+    if isinstance(column, TextColumn):
+        return None
+    numbers = column.numbers if isinstance(column, FlagColumn) else column
+    found = np.isinf(numbers) if numbers.dtype.kind == "f" else np.zeros(0, bool)
+    return found if found.any() else None
 
 
 def take(data: Input, keep: NDArray[np.bool_]) -> Input:
@@ -99,7 +116,14 @@ def take(data: Input, keep: NDArray[np.bool_]) -> Input:
     if isinstance(data, TextRows):
         return TextRows(data.read.select(keep))
     if isinstance(data, Frame):
-        columns = [(c[0][keep], *c[1:]) if isinstance(c, tuple) else c[keep] for c in data.columns]
+        columns: list[FrameColumn] = []
+        for column in data.columns:
+            if isinstance(column, TextColumn):
+                columns.append(column._replace(codes=column.codes[keep]))
+            elif isinstance(column, FlagColumn):
+                columns.append(FlagColumn(column.numbers[keep]))
+            else:
+                columns.append(column[keep])
         return Frame(data.names, columns, int(keep.sum()), data.missing)
     if isinstance(data, NamedRows):
         return NamedRows([data.mappings[i] for i in np.flatnonzero(keep).tolist()])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,11 +25,56 @@ class Predictions:
     """For some rows, in order. Rows that could not be read (and were to be skipped) have no prediction."""
 
     batch: Batch
-    values: list[Any]  # labels as they were in the data, or numbers; None where there is none
+    labels: list[Any]  # of classes, as they were in the data; none where numbers are predicted
+    codes: NDArray[np.int32] | None  # each row's place among them, -1 where there is no prediction
     scores: Float64  # one or more per row; not-a-number where there is none
+    numbers: Float64 | None  # what is predicted where that is a number; not-a-number where there is none
     probabilities: Float64 | None  # one column per class
-    classes: list[Any]
+    classes: list[str]  # the labels as text
     readable: NDArray[np.intp]  # where the rows of the batch stand among all
+
+    @cached_property
+    def values(self) -> list[Any]:
+        """Labels as they were in the data, or numbers; None where there is none."""
+        if self.codes is not None:
+            names = [*self.labels, None]
+            return [names[code] for code in self.codes.tolist()]
+        assert self.numbers is not None
+        values: list[Any] = self.numbers.tolist()
+        for row in np.flatnonzero(self.missing).tolist():
+            values[row] = None
+        return values
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows have no prediction."""
+        missing = np.ones(len(self.scores), bool)
+        missing[self.readable] = False
+        return missing
+
+    @property
+    def tags(self) -> list[str | None] | None:
+        """The rows' names, where VW text has them."""
+        if self.batch.tags is None:
+            return None
+        tags: list[str | None] = [None] * len(self.scores)
+        for row, tag in zip(self.placed.tolist(), self.batch.tags, strict=True):
+            tags[row] = tag or None
+        return tags
+
+    @property
+    def placed(self) -> NDArray[np.intp]:
+        """Where all rows of the batch stand among all, predicted or not."""
+        return places(self.batch)
+
+
+def places(batch: Batch) -> NDArray[np.intp]:
+    """Where the rows of a batch stand among all, those that could not be read included."""
+    numbers = np.arange(batch.rows) if batch.place.numbers is None else np.asarray(batch.place.numbers)
+    both = np.concatenate([numbers, np.asarray(batch.bad_numbers, dtype=numbers.dtype)])
+    order = np.empty(len(both), dtype=np.intp)
+    order[np.argsort(both, kind="stable")] = np.arange(len(both))
+    return order[: batch.rows]
 
 
 class Predictor:
@@ -46,7 +92,7 @@ class Predictor:
         self._reading = model._training.get("reading") or {}
 
     @property
-    def classes(self) -> list[Any]:
+    def classes(self) -> list[str]:
         """The labels' names, in the order of the probabilities."""
         if isinstance(self.model, OneVsAll):
             return [label if isinstance(label, str) else number_text(label) for label in self.model.classes]
@@ -56,56 +102,60 @@ class Predictor:
         self, source: Any, *, extrapolate: bool = False, keep: bool = False, **reading: Any
     ) -> Iterator[Predictions]:
         """Predictions batch by batch. Reading options as for `train`; `keep` keeps the rows as they were."""
+        skip = reading.get("on_error") == "skip"
+        for batch in self.read(source, keep, **reading):
+            yield self.predict(batch, extrapolate, skip)
+
+    def read(self, source: Any, keep: bool = False, **reading: Any) -> Iterator[Batch]:
+        """Data as the model's training data was read, batch by batch."""
         settled = {name: self._reading[name] for name in ("dates", "missing") if name in self._reading}
         options = ReadOptions(**{**settled, **reading})
         opened = open_source(source, options)
         if opened.family != self.schema.family:
             raise OptionError(f"the model was trained on data of another kind than {opened.name}")
-        reader = Reader(opened, options, self.schema, target_needed=False, keep_original=keep)
-        for batch in reader.batches():
-            yield self._predict(batch, extrapolate, options)
+        if keep and opened.family != "table":
+            raise OptionError(f"{opened.name} is no table: it has no columns to keep")
+        yield from Reader(opened, options, self.schema, target_needed=False, keep=keep).batches()
 
-    def _predict(self, batch: Batch, extrapolate: bool, options: ReadOptions) -> Predictions:
-        numbers = np.arange(batch.rows) if batch.place.numbers is None else np.asarray(batch.place.numbers)
-        both = np.concatenate([numbers, np.asarray(batch.bad_numbers, dtype=numbers.dtype)])
-        order = np.empty(len(both), dtype=np.intp)
-        order[np.argsort(both, kind="stable")] = np.arange(len(both))
-        readable = order[: batch.rows]
-        used = batch
-        if options.on_error == "skip":
+    def predict(self, batch: Batch, extrapolate: bool = False, skip: bool = False) -> Predictions:
+        """Predictions for a batch; `skip`: without those that cannot be predicted."""
+        used, readable, total = batch, places(batch), batch.rows + len(batch.bad_numbers)
+        if skip:
             infinite = _infinite(batch)
             used, readable = batch.select(~infinite), readable[~infinite]
+        several = isinstance(self.model, OneVsAll)
+        width = (len(self.model.classes),) if isinstance(self.model, OneVsAll) else ()
         try:
             flat = self.model._ask(used.data, extrapolate) if used.rows else np.zeros(0)
         except Error as error:
-            raise InputError(placed(str(error), batch)) from None
-        several = isinstance(self.model, OneVsAll)
-        scores = flat.reshape(used.rows, len(self.model.classes)) if isinstance(self.model, OneVsAll) else flat
-        total = np.full((len(both), *scores.shape[1:]), np.nan)
-        total[readable] = scores
-        values: list[Any] = [None] * len(both)
-        for row, value in zip(readable.tolist(), self.labels(scores), strict=True):
-            values[row] = value
-        probabilities = None
+            raise InputError(placed(str(error), used)) from None
+        scores = flat.reshape(used.rows, *width)
+        every = np.full((total, *width), np.nan)
+        every[readable] = scores
+        codes = numbers = probabilities = None
+        if several or self.target.task == "binary":
+            codes = np.full(total, -1, np.int32)
+            if used.rows:
+                codes[readable] = scores.argmax(axis=1) if several else scores > 0
+        else:
+            numbers = self.model.link(every)
         if self.model.options.loss == "logistic":
-            probabilities = np.full((len(both), len(self.classes)), np.nan)
+            probabilities = np.full((total, len(self.classes)), np.nan)
             if several:
                 probabilities[readable] = self.model.shares(scores)  # type: ignore[union-attr]
             else:
                 p = self.model.link(scores)
                 probabilities[readable] = np.stack([1 - p, p], axis=1)
-        return Predictions(batch, values, total, probabilities, self.classes, readable)
+        return Predictions(batch, self.labels, codes, every, numbers, probabilities, self.classes, readable)
 
-    def labels(self, scores: Float64) -> list[Any]:
-        """What scores say: a class as it was called in the data, or a number."""
+    @property
+    def labels(self) -> list[Any]:
+        """The classes as they were called in the data; none where numbers are predicted."""
         if isinstance(self.model, OneVsAll):
-            labels: list[Any] = list(self.model.classes)
-            return [labels[best] for best in scores.argmax(axis=1)] if len(scores) else []
+            return list(self.model.classes)
         if self.target.task == "binary":
-            names = [_as_it_was(name, self.target.number) for name in self.target.classes]
-            return [names[int(score > 0)] for score in scores]
-        values: list[Any] = self.model.link(scores).tolist()
-        return values
+            return [_as_it_was(name, self.target.number) for name in self.target.classes]
+        return []
 
 
 def _as_it_was(name: str, number: bool) -> Any:
@@ -119,6 +169,6 @@ def _infinite(batch: Batch) -> NDArray[np.bool_]:
     wrong = np.zeros(batch.rows, bool)
     if isinstance(batch.data, inputs.Frame):
         for column in batch.data.columns:
-            if (numbers := inputs.numeric(column)) is not None:
-                wrong |= np.isinf(numbers)
+            if (infinite := inputs.infinite(column)) is not None:
+                wrong |= infinite
     return wrong

@@ -6,18 +6,31 @@ import contextlib
 import errno
 import os
 import tempfile
+from collections.abc import Iterator
+from typing import IO
 
 
 def write(path: str | os.PathLike[str], data: bytes) -> None:
     """Into a temporary file beside the target, flushed to the disk, then renamed over it."""
+    with opened(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes its name only when all is written; after an error nothing is left of it."""
     target = os.path.realpath(os.fspath(path))  # through a link, not over it
     folder = os.path.dirname(target)
     if os.path.isdir(target) or str(os.fspath(path)).endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, "it is a directory")
+    if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe, which nothing may take the place of
+        with open(target, "wb") as device:
+            yield device
+        return
     handle, temporary = tempfile.mkstemp(prefix=".unitless-", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.chmod(temporary, _mode(target))
             os.fsync(file.fileno())

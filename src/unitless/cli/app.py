@@ -96,7 +96,7 @@ def run(arguments: list[str] | None = None) -> int:
         return stop.exit_code
     except (typer.Abort, KeyboardInterrupt):
         return _failed("stopped", 130)
-    except BrokenPipeError:  # whoever read the output has had enough
+    except (BrokenPipeError, SystemExit):  # whoever read the output has had enough; typer makes an exit of it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:

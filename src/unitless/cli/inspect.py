@@ -1,10 +1,346 @@
-"""unitless inspect."""
+"""unitless inspect: what a model has learned, and why it predicts what it predicts."""
 
 from __future__ import annotations
 
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import display, options
+
+if TYPE_CHECKING:
+    from ..explaining import Explanation
+    from ..learner import Learner
+    from ..one_vs_all import OneVsAll
+
 NAME = "inspect"
-EXAMPLES = ""
+EXAMPLES = """
+[bold]Examples[/]
+
+unitless inspect prices.unitless --top 50
+
+unitless inspect clicks.unitless --all --csv > weights.csv
+
+unitless inspect prices.unitless --explain '{"rooms": 3, "city": "Oslo"}'
+
+unitless inspect prices.unitless --data new.csv --row 17
+"""
+FEATURES = "Which features"
+EXPLAIN = "Explaining a prediction"
 
 
-def command() -> None:
-    """To come."""
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model's file.", show_default=False)],
+    top: Annotated[int, typer.Option("--top", "-n", help="How many features to show.", rich_help_panel=FEATURES)] = 20,
+    every: Annotated[bool, typer.Option("--all", help="Show all features.", rich_help_panel=FEATURES)] = False,
+    label: Annotated[
+        str | None,
+        typer.Option("--class", help="Of many classes, the one to look at.", rich_help_panel=FEATURES),
+    ] = None,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            "--explain",
+            metavar="ROW",
+            help='What each feature adds to a prediction: a row such as \'{"age": 31, "job": "clerk"}\'.',
+            rich_help_panel=EXPLAIN,
+        ),
+    ] = None,
+    data: Annotated[
+        str | None, typer.Option("--data", help="Explain a row of this file.", rich_help_panel=EXPLAIN)
+    ] = None,
+    row: Annotated[
+        int | None, typer.Option("--row", help="Which one, counted from 1.", rich_help_panel=EXPLAIN)
+    ] = None,
+    format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    zero_based: options.ZeroBased = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="Features as CSV, numbers in full.", rich_help_panel=options.OUTPUT)
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Show what a model has learned: its features by importance, with their weights in the data's units.
+
+    Importance is |weight| · scale, how far a feature moves the prediction: it has no unit, so features can be compared.
+    """
+    from ..errors import OptionError  # noqa: PLC0415
+
+    if top < 1:
+        raise OptionError(f"--top is {top}; it must be 1 or more")
+    if as_csv and as_json:
+        raise OptionError("--csv and --json are two answers; ask for one")
+    loaded = _loaded(model)
+    if explain is None and data is None:
+        if row is not None:
+            raise OptionError("--row needs --data, the file that the row is in")
+        _features(loaded, model, None if every else top, label, as_csv, as_json)
+        return
+    reading = options.reading(format, delimiter, no_header, encoding, zero_based)
+    explanation = _explained(loaded, explain, data, row, label, reading)
+    _show_explanation(loaded, explanation, None if every else top, as_csv, as_json)
+
+
+def _loaded(path: str) -> Learner | OneVsAll:
+    from ..learner import Learner  # noqa: PLC0415
+    from ..model_file import load  # noqa: PLC0415
+    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+
+    model = load(path)
+    if not isinstance(model, Learner | OneVsAll):
+        print(f"note: this is a sweep; what is shown is its best rate, {model.best_rate:g}", file=sys.stderr)
+        best: Learner | OneVsAll = model.best
+        return best
+    return model
+
+
+# ------------------------------------------------------------------------------------------------------------- features
+
+
+def _features(
+    model: Learner | OneVsAll, path: str, top: int | None, label: str | None, as_csv: bool, as_json: bool
+) -> None:
+    from ..model import BIAS  # noqa: PLC0415
+
+    rows, total = ranked(model, top, label)
+    several = "class" in rows[0] if rows else False
+    if as_csv:
+        _csv(["feature", *(["class"] if several else []), "weight", "scale", "importance"], rows)
+        return
+    about = described(model, path)
+    if as_json:
+        print(json.dumps({**about, "features": rows}, indent=2))
+        return
+    facts = [
+        ("model", f"{path}: {about['kind']}, {display.count(about['bytes'], 'byte')}"),
+        ("task", about["task"] or ""),
+        ("classes", _listed(about["classes"] or [])),
+        ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
+        ("rate", _rates(about["learning_rate"])),
+        ("examples", f"{about['examples']:,}" + _weighing(about)),
+        ("features", f"{about['feature_count']:,}"),
+        ("trained", _trained(about["training"])),
+        ("bias", "" if about["bias"] is None else display.number(about["bias"])),
+    ]
+    display.facts(facts)
+    if rows:
+        print()
+        header = ["feature", *(["class"] if several else []), "weight", "scale", "importance"]
+        shown = [
+            [str(row[name]) if name in ("feature", "class") else display.number(row[name]) for name in header]
+            for row in rows
+        ]
+        display.table(None, header, shown, left=2 if several else 1)
+        if total > len(rows):
+            print(f"\n{total - len(rows):,} more; --all shows them")
+    elif model.examples:
+        print(f"\nno feature but the bias, {BIAS}, has been other than zero")
+
+
+def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tuple[list[dict[str, Any]], int]:
+    """Features by importance; of many classes, by the largest over them; and how many there are."""
+    import numpy as np  # noqa: PLC0415
+
+    from ..errors import OptionError  # noqa: PLC0415
+    from ..explaining import class_number  # noqa: PLC0415
+    from ..model import BIAS  # noqa: PLC0415
+    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+
+    reading = model._reading()
+    several = isinstance(model, OneVsAll)
+    if label is not None and not several:
+        raise OptionError("--class is for models of many classes; this one has none of its own")
+    heads = [0] if not isinstance(model, OneVsAll) else list(range(len(model.classes)))
+    if isinstance(model, OneVsAll) and label is not None:
+        heads = [class_number(model, label)]
+    if not heads:
+        return [], 0
+    lanes = [reading.leader(head) for head in heads]
+    v = np.abs(reading.v[:, lanes])
+    importance = v if model.options.rule in ("ng", "nag", "snag") else v * reading.state["scale"][:, None]
+    best = importance.argmax(axis=1) if len(importance) else np.zeros(0, np.intp)
+    most = importance.max(axis=1) if len(importance) else np.zeros(0)
+    order = [k for k in np.argsort(-most, kind="stable").tolist() if reading.features[k] != BIAS]
+    shown = order[:top]
+    weights = {head: reading.weights(lanes[head]) for head in {int(best[k]) for k in shown}}
+    scale = reading.scale
+    rows = []
+    for k in shown:
+        name, head = reading.features[k], int(best[k])
+        row: dict[str, Any] = {"feature": str(name)}
+        if isinstance(model, OneVsAll):
+            row["class"] = str(model.classes[heads[head]])
+        row.update(weight=weights[head][name], scale=float(scale[k]), importance=float(most[k]))
+        rows.append(row)
+    return rows, len(order)
+
+
+def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
+    """What there is to say about a model, as plain values."""
+    from ..data import Target  # noqa: PLC0415
+    from ..model import BIAS  # noqa: PLC0415
+    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+    from ..options import Options  # noqa: PLC0415
+    from ..training import Progress  # noqa: PLC0415
+
+    training = model._training
+    target = Target.read(training.get("target")) if training else None
+    progress = Progress.read(training.get("progress")) if training else None
+    classes = target.classes if target and target.task == "binary" else None
+    if isinstance(model, OneVsAll):
+        classes = [str(label) for label in model.classes]
+    default = Options().asdict()
+    always = ("rule", "loss", "learning_rate")
+    state = model._snapshot()
+    features = [slot for slot in state["slots"].tolist() if slot]
+    rate = model.learning_rate
+    source = (training or {}).get("source") or []
+    schema = (training or {}).get("schema") or {}
+    return {
+        "model": path,
+        "kind": type(model).__name__,
+        "task": str(target) if target else None,
+        "target": schema.get("target"),
+        "classes": classes,
+        "options": {k: v for k, v in model.options.asdict().items() if k in always or v != default[k]},
+        "learning_rate": {str(k): v for k, v in rate.items()} if isinstance(rate, dict) else rate,
+        "examples": model.examples,
+        "weight": model.total_weight,
+        "feature_count": len(features),
+        "bytes": model.nbytes,
+        "training": None
+        if progress is None
+        else {
+            "source": [str(file[0]) for file in source if isinstance(file, list) and file],
+            "rows": progress.rows,
+            "learned": progress.learned,
+            "skipped": progress.skipped,
+            "held_out": progress.held,
+            "passes": progress.passes,
+            "done": progress.done,
+        },
+        "bias": None if isinstance(model, OneVsAll) else model.weights.get(BIAS),
+    }
+
+
+def _listed(classes: list[str]) -> str:
+    shown = ", ".join(classes[:12])
+    return f"{shown}, ... ({len(classes):,})" if len(classes) > 12 else shown
+
+
+def _rates(rate: Any) -> str:
+    values = sorted(rate.values()) if isinstance(rate, dict) else [rate]
+    if not values:
+        return ""
+    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
+
+
+def _weighing(about: dict[str, Any]) -> str:
+    return "" if about["weight"] == about["examples"] else f", weighing {about['weight']:g}"
+
+
+def _trained(training: dict[str, Any] | None) -> str:
+    if training is None:
+        return ""
+    files = training["source"]
+    on = f" of {files[0] if len(files) == 1 else display.count(len(files), 'file')}" if files else ""
+    rows = f"{display.count(training['rows'], 'row')}{on}"
+    if not training["done"]:
+        return f"interrupted after {rows}; go on with train --resume"
+    further = [f"{training['passes']} passes"] if training["passes"] > 1 else []
+    further += [f"{training[name]:,} {name.replace('_', ' ')}" for name in ("skipped", "held_out") if training[name]]
+    return ", ".join([rows, *further])
+
+
+def _csv(header: list[str], rows: list[dict[str, Any]]) -> None:
+    import csv  # noqa: PLC0415
+
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(header)
+    out.writerows([row[name] for name in header] for row in rows)
+
+
+# ---------------------------------------------------------------------------------------------------------- explanation
+
+
+def _explained(
+    model: Learner | OneVsAll,
+    text: str | None,
+    data: str | None,
+    row: int | None,
+    label: str | None,
+    reading: dict[str, Any],
+) -> Explanation:
+    from ..errors import InputError, OptionError  # noqa: PLC0415
+    from ..explaining import explain, explain_batch, row_of  # noqa: PLC0415
+
+    if text is not None:
+        if data is not None or row is not None:
+            raise OptionError("--explain gives the row itself; leave out --data and --row")
+        try:
+            parsed = json.loads(text)
+        except ValueError as error:
+            raise InputError(f"--explain: this is no JSON: {error}; write it as '{{\"age\": 31}}'") from None
+        return explain(model, parsed, label)
+    if row is None or row < 1:
+        raise OptionError("--data needs --row, the number of the row to explain, counted from 1")
+    return explain_batch(model, row_of(model, data, row, **reading), label)
+
+
+def _show_explanation(
+    model: Learner | OneVsAll, why: Explanation, top: int | None, as_csv: bool, as_json: bool
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {"feature": str(p.feature), "value": p.value, "weight": p.weight, "contribution": p.contribution}
+        for p in why.contributions
+    ]
+    header = ["feature", "value", "weight", "contribution"]
+    for name in why.unknown:
+        print(f"note: the model has never met {name!r}", file=sys.stderr)
+    if as_csv:
+        _csv(header, rows)
+        return
+    if as_json:
+        about = {
+            "prediction": why.prediction,
+            "class": None if why.label is None else str(why.label),
+            "score": why.score,
+            "limited": why.limited,
+            "bias": why.bias,
+            "contributions": rows,
+            "unknown": why.unknown,
+        }
+        print(json.dumps(about, indent=2))
+        return
+    shown = rows[:top]
+    cells = [[row["feature"], *(display.number(row[name]) for name in header[1:])] for row in shown]
+    if len(rows) > len(shown):
+        rest = math.fsum(row["contribution"] for row in rows[len(shown) :])
+        cells.append([f"({len(rows) - len(shown):,} others)", "", "", display.number(rest)])
+    cells.append(["(bias)", "", "", display.number(why.bias)])
+    cells.append(["sum", "", "", display.number(why.score)])
+    display.table(None, header, cells)
+    print()
+    facts = [("class", "" if why.label is None else str(why.label)), ("prediction", _prediction(model, why))]
+    display.facts(facts)
+    if why.limited != why.score:
+        print(
+            f"the sum, {display.number(why.score)}, is beyond the labels seen in training: "
+            f"the model keeps to {display.number(why.limited)}"
+        )
+
+
+def _prediction(model: Learner | OneVsAll, why: Explanation) -> str:
+    said = why.prediction
+    text = repr(said) if isinstance(said, float) else str(said)
+    if model.options.loss == "logistic":
+        p = float(model.link(why.limited))
+        if why.label is not None:
+            return f"{text} (for {why.label} against all others: {display.share(p)})"
+        return f"{text} (probability of the positive label: {display.share(p)})"
+    return text

@@ -1,10 +1,65 @@
-"""unitless merge."""
+"""unitless merge: one model from several that learned different parts of the data."""
 
 from __future__ import annotations
 
+import json
+from typing import Annotated
+
+import typer
+
+from . import display, options
+
 NAME = "merge"
-EXAMPLES = ""
+EXAMPLES = """
+[bold]Examples[/]
+
+unitless merge monday.unitless tuesday.unitless --output week.unitless
+
+unitless merge round2-*.unitless --base round1.unitless --output round2.unitless
+"""
 
 
-def command() -> None:
-    """To come."""
+def command(
+    models: Annotated[
+        list[str],
+        typer.Argument(metavar="MODEL...", help="Models with the same options, one per part.", show_default=False),
+    ],
+    output: Annotated[str, typer.Option("--output", "-o", help="Where to save the merged model.", show_default=False)],
+    base: Annotated[
+        str | None,
+        typer.Option("--base", help="The model that all were continued from: only what each added since is merged."),
+    ] = None,
+    bounded: Annotated[
+        bool, typer.Option("--bounded", help="Keep predictions within the largest bound of the parts.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Merge models that were trained apart, each on its part of the data, into one.
+
+    Each weight is averaged by how much was learned about it. What the models know of the data, its columns and labels,
+    must be the same, and is kept.
+    """
+    from ..errors import MergeError  # noqa: PLC0415
+    from ..merging import merge  # noqa: PLC0415
+    from ..model_file import check_writable, load  # noqa: PLC0415
+    from ..training import merged_training  # noqa: PLC0415
+
+    check_writable(output)
+    if len(models) < 2 and base is None:
+        raise MergeError("there is one model only; name at least two to merge")
+    loaded = [load(path) for path in models]
+    start = None if base is None else load(base)
+    training = merged_training(list(zip(models, loaded, strict=True)), None if base is None else (base, start))
+    merged = merge(loaded, bounded=bounded, base=start)
+    merged._training = training
+    merged.save(output)
+    if as_json:
+        print(json.dumps({"model": output, "models": models, "base": base, "examples": merged.examples}, indent=2))
+        return
+    display.facts(
+        [
+            ("models", f"{len(models):,}" + ("" if base is None else f", continued from {base}")),
+            ("examples", f"{merged.examples:,}"),
+            ("model", output),
+        ]
+    )

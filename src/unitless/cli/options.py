@@ -123,9 +123,22 @@ def rate(value: str | None) -> Any:
         raise OptionError(f"--rate is {value!r}; it must be a number or auto") from None
 
 
-def delimiter(value: str | None) -> str | None:
+def tab(value: str | None) -> str | None:
     """A tab by its name."""
     return {"tab": "\t", "\\t": "\t"}.get(value or "", value)
+
+
+def reading(
+    format: str | None, delimiter: str | None, no_header: bool, encoding: str | None, zero_based: bool
+) -> dict[str, Any]:
+    """How files are read, as the library takes it."""
+    return {
+        "format": format,
+        "delimiter": tab(delimiter),
+        "header": not no_header,
+        "encoding": encoding,
+        "zero_based": zero_based,
+    }
 
 
 def interactions(value: str | None) -> Any:

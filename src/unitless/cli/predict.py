@@ -1,10 +1,173 @@
-"""unitless predict."""
+"""unitless predict: predictions for any data, one line per row."""
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from . import display, options
+
+if TYPE_CHECKING:
+    from ..predicting import Predictions, Predictor
+
 NAME = "predict"
-EXAMPLES = ""
+EXAMPLES = """
+[bold]Examples[/]
+
+unitless predict prices.unitless new.csv
+
+unitless predict clicks.unitless 'logs/*.parquet' --probabilities --output clicks.parquet
+
+unitless predict prices.unitless new.csv --keep --output priced.csv
+
+zcat new.vw.gz | unitless predict clicks.unitless - --format vw | head
+"""
 
 
-def command() -> None:
-    """To come."""
+def command(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that train made.", show_default=False)],
+    data: options.Data,
+    output: Annotated[
+        str | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Where to write: .csv, .tsv, .jsonl, .parquet or .arrow, text also .gz, .bz2 or .zst. "
+            "CSV on the standard output if not given.",
+            rich_help_panel=options.OUTPUT,
+        ),
+    ] = None,
+    format_out: Annotated[
+        str | None,
+        typer.Option("--format-out", help="csv, tsv, jsonl, parquet or arrow.", rich_help_panel=options.OUTPUT),
+    ] = None,
+    probabilities: Annotated[
+        bool,
+        typer.Option("--probabilities", "-p", help="Add each class's probability.", rich_help_panel=options.OUTPUT),
+    ] = False,
+    scores: Annotated[
+        bool, typer.Option("--scores", help="Add what the model computes before.", rich_help_panel=options.OUTPUT)
+    ] = False,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Put the data's own columns before.", rich_help_panel=options.OUTPUT)
+    ] = False,
+    extrapolate: Annotated[
+        bool,
+        typer.Option("--extrapolate", help="Beyond the values seen in training go on linearly, without limit."),
+    ] = False,
+    missing: Annotated[
+        str | None,
+        typer.Option(
+            "--missing", help="Missing values: absent, or error; as in training.", rich_help_panel=options.READING
+        ),
+    ] = None,
+    on_error: options.OnError = "fail",
+    format: options.Format = None,
+    delimiter: options.Delimiter = None,
+    no_header: options.NoHeader = False,
+    encoding: options.Encoding = None,
+    zero_based: options.ZeroBased = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No remarks.", rich_help_panel=options.OUTPUT)] = False,
+) -> None:
+    """Predict any data with a model that train made: one line per row, in the order of the data.
+
+    The target's column is not needed; if it is there, it is not looked at.
+    """
+    from ..data.writing import opened, writer  # noqa: PLC0415
+    from ..model_file import load  # noqa: PLC0415
+    from ..predicting import Predictor  # noqa: PLC0415
+
+    kind = _format(output, format_out)
+    predictor = Predictor(load(model))
+    _check(predictor, probabilities)
+    reading: dict[str, Any] = {
+        **options.reading(format, delimiter, no_header, encoding, zero_based),
+        "on_error": on_error,
+        **({} if missing is None else {"missing": missing}),
+    }
+    batches = predictor.batches(options.sources(data), extrapolate=extrapolate, keep=keep, **reading)
+    rows = without = 0
+    shown: list[str] = []
+    with opened(output) as file:
+        out = writer(kind, file)
+        tagged = None
+        for part in batches:
+            tagged = part.batch.tags is not None if tagged is None else tagged
+            out.write(table(part, probabilities, scores, tagged))
+            rows += len(part.scores)
+            without += int(part.missing.sum())
+            shown += [str(bad) for bad in part.batch.bad[: 3 - len(shown)]]
+        out.close()
+    if quiet:
+        return
+    for bad in shown:
+        print(f"skipped: {bad}", file=sys.stderr)
+    if without:
+        has = "has" if without == 1 else "have"
+        print(f"unitless: {without:,} of {display.count(rows, 'row')} {has} no prediction", file=sys.stderr)
+
+
+def _format(output: str | None, asked: str | None) -> str:
+    from ..data.files import suffix_format  # noqa: PLC0415
+    from ..data.writing import STDOUT, WRITERS  # noqa: PLC0415
+    from ..errors import OptionError  # noqa: PLC0415
+
+    named = None if output in (None, STDOUT) else suffix_format(str(output))
+    kind = asked or named or "csv"
+    if kind not in WRITERS:
+        where = f"--format-out is {asked!r}" if asked else f"--output is {output!r}"
+        raise OptionError(f"{where}; predictions can be written as {', '.join(WRITERS)}")
+    return kind
+
+
+def _check(predictor: Predictor, probabilities: bool) -> None:
+    from ..errors import OptionError  # noqa: PLC0415
+
+    loss = predictor.model.options.loss
+    if probabilities and loss != "logistic":
+        why = "it predicts numbers" if predictor.target.task == "regression" else f"its loss is {loss}"
+        raise OptionError(f"--probabilities is for models of classes with logistic loss; {why}")
+
+
+def table(part: Predictions, probabilities: bool, scores: bool, tagged: bool) -> Any:
+    """The predictions as an Arrow table."""
+    from ..data.arrow import pyarrow  # noqa: PLC0415
+    from ..errors import OptionError  # noqa: PLC0415
+
+    pa = pyarrow()
+    missing = part.missing
+    some = bool(missing.any())
+
+    def numbers(values: Any) -> Any:
+        return pa.array(values, pa.float64(), mask=missing if some else None)
+
+    columns: dict[str, Any] = {}
+    kept = part.batch.original
+    if kept is not None:
+        columns.update(zip(kept.column_names, kept.columns, strict=True))
+    new: dict[str, Any] = {}
+    if tagged:
+        new["tag"] = pa.array(part.tags or [None] * len(missing), pa.string())
+    if part.codes is not None:
+        codes = pa.array(part.codes, mask=missing if some else None)
+        whole = all(isinstance(label, int) and not isinstance(label, bool) for label in part.labels)
+        number = whole or all(type(label) in (int, float) for label in part.labels)
+        labels = part.labels if number else part.classes
+        stored = pa.int64() if whole else pa.float64() if number else pa.string()
+        new["prediction"] = pa.array(labels, stored).take(codes)
+    else:
+        new["prediction"] = numbers(part.numbers)
+    if probabilities and part.probabilities is not None:
+        for k, name in enumerate(part.classes):
+            new[f"probability_{name}"] = numbers(part.probabilities[:, k])
+    if scores and part.scores.ndim == 1:
+        new["score"] = numbers(part.scores)
+    elif scores:
+        new.update({f"score_{name}": numbers(part.scores[:, k]) for k, name in enumerate(part.classes)})
+    both = [name for name in new if name in columns]
+    if both:
+        raise OptionError(f"the data has a column {both[0]!r} itself; leave out --keep, or rename it")
+    columns.update(new)
+    return pa.table(columns)

@@ -107,7 +107,7 @@ def command(
             missing=missing,
             on_error=on_error,
             format=format,
-            delimiter=options.delimiter(delimiter),
+            delimiter=options.tab(delimiter),
             header=not no_header,
             encoding=encoding,
             zero_based=zero_based,

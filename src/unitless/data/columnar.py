@@ -55,7 +55,7 @@ class _Columnar(FileSource):
         return pa.memory_map(file.path)
 
     def _columns(self) -> list[str] | None:
-        if self.schema is None:
+        if self.schema is None or self.keep:
             return None
         schema = self.schema
         extra = [name for name in (schema.target, schema.weight) if name is not None]

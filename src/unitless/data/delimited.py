@@ -30,7 +30,6 @@ class Delimited(FileSource):
         self._delimiter = options.delimiter or delimiter
         self._types: dict[str, Any] = {}
         self._parsers: dict[tuple[str, ...], Parser] = {}
-        self.whole = False  # all columns are wanted, as they are
 
     def hold(self, schema: Schema) -> None:
         """Types are settled; whole numbers are widened when one has a fraction."""
@@ -59,7 +58,7 @@ class Delimited(FileSource):
                 text = Text(file, self.options.encoding, start.offset)
                 text.quoted(delimiter)
             rows = start.count
-            for data in text.pieces(small=not self.whole):
+            for data in text.pieces(small=not self.keep):
                 piece = self._piece(data, names, delimiter, file, rows)
                 rows += piece.rows + piece.bad_count
                 piece.position = Position(start.file, text.position, rows)
@@ -128,7 +127,7 @@ class Delimited(FileSource):
     def _parser(self, names: list[str], delimiter: str) -> Parser | None:
         """The core's reader, for all but the first piece, if the columns are of kinds that it knows."""
         schema = self.schema
-        if schema is None or self.whole or "date" in schema.kinds.values() or not delimiter.isascii():
+        if schema is None or self.keep or "date" in schema.kinds.values() or not delimiter.isascii():
             return None
         missing = [name for name, _ in schema.columns if name not in names]
         if missing:
@@ -145,7 +144,7 @@ class Delimited(FileSource):
             self._types.update(zip(table.column_names, table.schema.types, strict=True))
 
     def _needed(self, names: list[str]) -> list[str]:
-        if self.schema is None:
+        if self.schema is None or self.keep:
             return names
         return [name for name in names if name in self._types or self.schema.kinds.get(name) == "date"]
 
@@ -159,6 +158,9 @@ class Delimited(FileSource):
 
         types = {name: type for name, type in self._types.items() if name in names} if self.schema else {}
         types.update({name: pa.string() for name in self.options.text if name in names and name not in types})
+        if self.keep and self.schema is not None:  # other columns as they are written
+            dates = {name for name, kind in self.schema.columns if kind == "date"}
+            types.update({name: pa.string() for name in names if name not in types and name not in dates})
         while True:
             try:
                 return arrow_csv.read_csv(
@@ -235,6 +237,9 @@ class Delimited(FileSource):
             )
             self._remember(good)
         keep = np.array([number not in bad for number in numbers.tolist()], dtype=bool)
+        places = np.full(table.num_rows + len(ragged), -1)
+        places[numbers] = np.arange(len(numbers))
+        original = good.take(pa.array(places, mask=places < 0)) if self.keep else None
         good = good.filter(pa.array(keep)) if not keep.all() else good
         messages = [Bad(place(number), bad[number]) for number in sorted(bad)[:20]]
         return Piece(
@@ -245,6 +250,7 @@ class Delimited(FileSource):
             bad=messages,
             bad_count=len(bad),
             bad_numbers=sorted(bad),
+            original=original,
         )
 
 

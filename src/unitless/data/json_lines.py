@@ -108,7 +108,11 @@ class JsonLines(FileSource):
                 raise InputError(f"{file.name}, from line {lines + 1} on: {error}") from None
         rows = 0 if table is None else table.num_rows
         place = Place(file.name, "line", lines + 1, numbers)
-        return Piece(table, rows, place, Position(), bad=bad, bad_count=len(wrong), bad_numbers=wrong)
+        piece = Piece(table, rows, place, Position(), bad=bad, bad_count=len(wrong), bad_numbers=wrong)
+        if self.keep and table is not None:
+            known = {number: row for row, number in enumerate(numbers)}
+            piece.original = table.take(pyarrow().array([known.get(n) for n in sorted(numbers + wrong)]))
+        return piece
 
     def _problem(self, line: bytes, kinds: dict[str, Any]) -> str | None:
         try:

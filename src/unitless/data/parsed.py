@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..inputs import TextColumn
 from .schema import Schema
 
 _IGNORED, _NUMBER, _TEXT, _BOOLEAN, _APART = range(5)
@@ -26,10 +27,10 @@ class Parsed:
         """A column of numbers, and how many are missing."""
         return self.columns[name], self.absent[name]
 
-    def text(self, name: str) -> tuple[Any, int]:
+    def text(self, name: str) -> tuple[TextColumn, int]:
         """A column of text, and how many are missing."""
-        column = self.columns[name]
-        return column, int((column[0] < 0).sum())
+        column: TextColumn = self.columns[name]
+        return column, int((column.codes < 0).sum())
 
 
 class Parser:
@@ -63,5 +64,5 @@ class Parser:
         numbers, absent, apart, texts = table
         columns: dict[str, Any] = {name: numbers[:, k] for k, name in enumerate(self._numbers)}
         columns.update(zip(self._apart, apart, strict=True))
-        columns.update(zip(self._texts, texts, strict=True))
+        columns.update(zip(self._texts, (TextColumn(*column) for column in texts), strict=True))
         return Parsed(columns, dict(zip(self._numbers, absent.tolist(), strict=True)), len(numbers))

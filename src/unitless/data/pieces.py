@@ -62,3 +62,4 @@ class Piece:
     bad: list[Bad] = field(default_factory=list)  # the first ones
     bad_count: int = 0
     bad_numbers: Sequence[int] = ()  # as in `place.numbers`
+    original: Any = None  # all rows, the bad ones with what could be read of them, where they are to be kept

@@ -49,7 +49,7 @@ class Batch:
     bad_numbers: Sequence[int] = ()
     missing: Counter[str] = field(default_factory=Counter)
     tags: list[str] | None = None
-    original: Any = None  # the rows as they were, for those who want to keep columns
+    original: Any = None  # all rows as they were, bad ones included, if they are to be kept
 
     def part(self, first: int, last: int) -> Batch:
         """The rows from one to another."""
@@ -164,13 +164,11 @@ class Reader:
         target: Any = None,
         weight: Any = None,
         target_needed: bool = True,
-        keep_original: bool = False,
+        keep: bool = False,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
-        self.keep_original = keep_original
-        if keep_original and isinstance(source, Delimited):
-            source.whole = True
+        source.keep = keep
         if schema is not None:
             source.hold(schema)
 
@@ -216,10 +214,11 @@ class Reader:
             piece.bad_count,
             piece.bad_numbers,
         )
+        if self.source.keep:
+            batch.original = piece.content if piece.original is None else piece.original
         if not piece.rows:
             return batch
         assert self.schema is not None
-        batch.original = piece.content if self.keep_original else None
         if isinstance(self.source, NamedText):
             batch.data = inputs.TextRows(piece.content)
             batch.labels = Numbers(piece.content.label)
@@ -323,7 +322,9 @@ def _texts(values: list[str]) -> Texts:
     return Texts(codes, list(number))
 
 
-def prefetched(make: Callable[[], Iterator[T]], stopped: Callable[[], bool], depth: int = 2) -> Iterator[T]:
+def prefetched(
+    make: Callable[[], Iterator[T]], stopped: Callable[[], bool] = lambda: False, depth: int = 2
+) -> Iterator[T]:
     """The same items, made ahead of time in another thread; none once `stopped`, even if one is waited for."""
     items: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
     stop = threading.Event()

@@ -17,6 +17,7 @@ class Source(abc.ABC):
 
     family: str = "table"
     schema: Schema | None = None
+    keep: bool = False  # columns that are no features too
 
     @abc.abstractmethod
     def pieces(self, start: Position) -> Iterator[Piece]:

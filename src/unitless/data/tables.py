@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..inputs import Float64, Frame
+from ..inputs import FlagColumn, Float64, Frame, TextColumn
 from .arrow import pyarrow
 from .labels import Numbers, RawLabels, Texts
 from .parsed import Parsed
@@ -50,12 +50,14 @@ def features(arrow: Any, schema: Schema, place: Place, missing_allowed: bool) ->
 def _read(table: Any, name: str, kind: str) -> list[tuple[str, Any, int]]:
     """A column's features: name, values, how many are missing."""
     if isinstance(table, Parsed):
-        values, absent = table.text(name) if kind == "text" else table.number(name)
-        return [(name, (values,) if kind == "flag" else values, absent)]
+        if kind == "text":
+            return [(name, *table.text(name))]
+        numbers, absent = table.number(name)
+        return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)]
     column = _whole(table.column(name))
     if kind == "flag":
         values, absent = number(column)
-        return [(name, (values,), absent)]
+        return [(name, FlagColumn(values), absent)]
     parts = date_parts(name, column) if kind == "date" else [(name, kind, column)]
     return [(part, *(text(values) if kind == "text" else number(values))) for part, kind, values in parts]
 
@@ -76,13 +78,13 @@ def number(column: Any) -> tuple[NDArray[Any], int]:
     return array, int(np.isnan(array).sum()) if suspicious else 0
 
 
-def text(column: Any) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]], int]:
+def text(column: Any) -> tuple[TextColumn, int]:
     """A column of text as codes and values; how many rows have none. An empty text is none."""
     pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
     if types.is_boolean(column.type):
         codes = np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(zero_copy_only=False)).astype(np.int32)
         bytes_ = np.frombuffer(b"falsetrue", np.uint8)
-        return (codes, np.array([0, 5, 9], np.int64), bytes_), int(column.null_count)
+        return TextColumn(codes, np.array([0, 5, 9], np.int64), bytes_), int(column.null_count)
     if not types.is_dictionary(column.type):
         column = _as_text(column).dictionary_encode()
     values = _as_text(column.dictionary)
@@ -99,7 +101,8 @@ def text(column: Any) -> tuple[tuple[NDArray[np.int32], NDArray[np.int64], NDArr
     absent = int((codes < 0).sum()) if len(empty) or column.null_count else 0
     _, offsets, data = values.buffers()
     ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
-    return (codes, ends, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)), absent
+    letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return TextColumn(codes, ends, letters), absent
 
 
 def _as_text(column: Any) -> Any:
@@ -190,6 +193,6 @@ def _whole(column: Any) -> Any:
 
 
 def _first_missing(read: Any) -> int:
-    values = read[0] if isinstance(read, tuple) else read
-    is_text = isinstance(read, tuple) and len(read) > 1
-    return int(np.flatnonzero(values < 0 if is_text else np.isnan(values))[0])
+    if isinstance(read, TextColumn):
+        return int(np.flatnonzero(read.codes < 0)[0])
+    return int(np.flatnonzero(np.isnan(read.numbers if isinstance(read, FlagColumn) else read))[0])

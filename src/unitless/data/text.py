@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import InputError
@@ -40,8 +41,16 @@ class NamedText(FileSource):
                 position = Position(start.file, text.position, lines)
                 if read.rows or read.bad_count:
                     numbers = [line for line, _ in wrong]
+                    if read.bad_count > len(numbers):  # only the first ones are told
+                        numbers = self._unread(data, read.line)
                     yield Piece(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
         finally:
             text.close()
+
+    def _unread(self, data: bytes, good: NDArray[np.int64]) -> list[int]:
+        """The lines that are neither good nor blank."""
+        known = set(good.tolist())
+        lines = (line.partition(b"#")[0] if self._libsvm else line for line in data.split(b"\n"))
+        return [number for number, line in enumerate(lines) if number not in known and line.strip(b" \t\r")]

@@ -1,0 +1,100 @@
+"""Explanations add up to what the model predicts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import unitless as ul
+from unitless.explaining import explain
+
+ROWS: list[dict[str, Any]] = [
+    {"age": 20.0 + (7 * i) % 50, "pay": 1e3 * ((3 * i) % 17), "job": "clerk" if i % 3 else "pilot", "on": i % 4 < 2}
+    for i in range(200)
+]
+NEW: list[dict[str, Any]] = [
+    ROWS[5],
+    {"age": 500.0, "pay": -9e4, "job": "pilot", "on": True},  # beyond what was seen
+    {"age": 30.0, "job": "smith"},
+]
+
+
+def label(row: dict[str, Any]) -> float:
+    return float(row["age"] / 10 + row["pay"] / 2e3 + 3 * (row["job"] == "pilot"))
+
+
+def agrees(model: Any, rows: Any, label: Any = None) -> None:
+    for row in rows:
+        why = explain(model, row, label)
+        scores = np.atleast_1d(model.predict_one(row) if isinstance(row, dict) else model.predict([row])[0])
+        score = scores[0] if why.label is None else scores[model.classes.index(why.label)]
+        total = why.bias + sum(part.contribution for part in why.contributions)
+        assert why.score == pytest.approx(total, rel=1e-12, abs=1e-12)
+        assert why.limited == pytest.approx(score, rel=1e-9, abs=1e-9)
+
+
+def plain(row: dict[str, Any]) -> dict[str, float]:
+    return {
+        f"{k}={v}" if isinstance(v, str | bool) else k: 1.0 if isinstance(v, str | bool) else v for k, v in row.items()
+    }
+
+
+@pytest.mark.parametrize("rule", ["nag", "snag", "ng", "ag", "gd"])
+@pytest.mark.parametrize("interactions", [None, 2, "ordered", [("age", "job=*"), ("job=*", "pay")]])
+@pytest.mark.parametrize("further", [{}, {"target": "auto"}, {"bits": 5}, {"learning_rate": "auto"}, {"bias": False}])
+def test_contributions_add_up_for_every_rule(rule: Any, interactions: Any, further: Any) -> None:
+    rate = {"gd": 1e-12, "ag": 1e-3}.get(rule, 0.5)
+    model = ul.Learner(rule, **{"learning_rate": rate, "interactions": interactions, **further})
+    model.learn([plain(row) for row in ROWS], [label(row) for row in ROWS])
+    agrees(model, [plain(row) for row in NEW])
+
+
+@pytest.mark.parametrize("rule", ["nag", "snag", "ng", "ag"])
+@pytest.mark.parametrize("interactions", [None, 2, [(0, 1)]])
+def test_contributions_add_up_with_centring(rule: Any, interactions: Any) -> None:
+    X = np.array([[row["age"], row["pay"]] for row in ROWS])
+    model = ul.Learner(rule, centre=True, interactions=interactions)
+    model.learn(X, [label(row) for row in ROWS])
+    agrees(model, [X[3].tolist(), [1000.0, -1e6], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize("rule", ["nag", "snag", "ng"])
+def test_contributions_add_up_in_the_order_of_vowpal_wabbit(rule: Any) -> None:
+    model = ul.Learner(rule, order="vw", clip="vw")
+    model.learn([plain(row) for row in ROWS], [label(row) for row in ROWS])
+    agrees(model, [plain(row) for row in NEW])
+
+
+@pytest.mark.parametrize("target", ["number", "two", "three"])
+@pytest.mark.parametrize("interactions", [None, 2])
+def test_what_train_made_explains_its_rows(target: str, interactions: Any) -> None:
+    table = pd.DataFrame(ROWS)
+    table["y"] = [label(row) for row in ROWS]
+    if target != "number":
+        table["y"] = [["low", "high", "top"][int(y > 8) + (target == "three" and y > 11)] for y in table["y"]]
+    result = ul.train(table, "y", interactions=interactions)
+    rows = [*NEW, {}]
+    said = result.predict(pd.DataFrame(rows, columns=list(ROWS[0])))
+    for row, prediction in zip(rows, said, strict=True):
+        why = explain(result.model, row)
+        assert why.prediction == (pytest.approx(prediction, rel=1e-9) if target == "number" else prediction)
+        if target == "number":
+            assert why.limited == pytest.approx(prediction, rel=1e-9)
+        if target == "two":
+            assert (why.score > 0) == (why.prediction == "low")
+        if target == "three":
+            others = [explain(result.model, row, other).score for other in result.classes]
+            assert why.score == max(others)
+            assert why.label == prediction
+
+
+def test_what_is_not_known_is_named() -> None:
+    result = ul.train(pd.DataFrame({"a": [1.0, 2, 3, 4], "b": list("xyxy"), "y": [1.5, 2, 3, 4]}), "y")
+    assert explain(result.model, {"a": 1, "b": "z", "c": 5}).unknown == ["c", "b=z"]
+    with pytest.raises(ul.InputError, match="'a' is 'one'"):
+        explain(result.model, {"a": "one"})
+    with pytest.raises(ul.OptionError, match="no classes"):
+        explain(result.model, {"a": 1}, "x")
