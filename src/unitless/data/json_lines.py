@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import fnmatch
 import io
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InputError
 from .arrow import pyarrow
 from .files import File, Text
+from .options import ReadOptions
 from .pieces import Bad, Piece, Place, Position
 from .source import FileSource
 
 
 class JsonLines(FileSource):
     """Files of one JSON object per line."""
+
+    def __init__(self, files: list[File], options: ReadOptions) -> None:
+        super().__init__(files, options)
+        self._keys: set[str] = set()
+        self._booleans: set[str] = set()
 
     def read(self, file: File, start: Position) -> Iterator[Piece]:
         """One file."""
@@ -44,6 +52,7 @@ class JsonLines(FileSource):
             return Piece(None, 0, place, Position())
         try:
             table = self._parsed(data)
+            self._check_keys(table, data, file, lines)
             if table.num_rows == data.count(b"\n") + (not data.endswith(b"\n")):
                 return Piece(table, table.num_rows, place, Position())
         except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError, UnicodeDecodeError):
@@ -51,32 +60,54 @@ class JsonLines(FileSource):
         return self._careful(data, file, lines)
 
     def _parsed(self, data: bytes) -> Any:
-        arrow_json = pyarrow("json")
-        return arrow_json.read_json(
-            io.BytesIO(data),
-            arrow_json.ReadOptions(block_size=len(data) + 16),
-            arrow_json.ParseOptions(explicit_schema=self._explicit(), unexpected_field_behavior="infer"),
-        )
+        pa, arrow_json = pyarrow(), pyarrow("json")
+        while True:
+            try:
+                return arrow_json.read_json(
+                    io.BytesIO(data),
+                    arrow_json.ReadOptions(block_size=len(data) + 16),
+                    arrow_json.ParseOptions(explicit_schema=self._explicit(), unexpected_field_behavior="infer"),
+                )
+            except pa.ArrowInvalid as error:
+                name = re.search(r"Column\(/(.*)\) changed from string to boolean", str(error))
+                if name is None or name[1] in self._booleans:
+                    raise
+                self._booleans.add(name[1])
 
     def _explicit(self) -> Any:
-        """Numbers stay numbers, text stays text, whatever a piece looks like."""
+        """Numbers stay numbers, text stays text (and is no date), whatever a piece looks like."""
         pa = pyarrow()
         if self.schema is None:
-            return None
+            return pa.schema([(name, pa.string()) for name in self.options.text if "*" not in name])
+        types = {"number": pa.float64(), "flag": pa.float64(), "text": pa.string()}
+        known: dict[str | None, Any] = {**self.schema.kinds, self.schema.target: self.schema.target_kind}
         fields = [
-            (name, pa.float64() if kind in ("number", "flag") else pa.string())
-            for name, kind in self.schema.columns
-            if kind in ("number", "flag") or (kind == "text" and name in self._strings)
+            (name, pa.bool_() if name in self._booleans else types[kind])
+            for name, kind in known.items()
+            if name is not None and kind in types
         ]
+        if self.schema.weight is not None:
+            fields.append((self.schema.weight, pa.float64()))
         return pa.schema(fields)
 
-    _strings: frozenset[str] = frozenset()
-
     def remember(self, table: Any) -> None:
-        """Which columns were text in the first rows, so that they are never taken for dates."""
+        """The keys of the first rows are the keys of all."""
         types = pyarrow("types")
-        self._strings = frozenset(
-            name for name, type in zip(table.column_names, table.schema.types, strict=True) if types.is_string(type)
+        self._keys = set(table.column_names)
+        named = zip(table.column_names, table.schema.types, strict=True)
+        self._booleans = {name for name, type in named if types.is_boolean(type)}
+
+    def _check_keys(self, table: Any, data: bytes, file: File, lines: int) -> None:
+        """A key that the first rows did not have contradicts them."""
+        new = [name for name in table.column_names if name not in self._keys] if self._keys else []
+        new = [name for name in new if not any(fnmatch.fnmatchcase(name, ignored) for ignored in self.options.ignore)]
+        if not new or self.options.only:
+            return
+        written = json.dumps(new[0]).encode()
+        line = next((k for k, text in enumerate(data.splitlines()) if written in text), 0)
+        raise InputError(
+            f"{file.name}, line {lines + 1 + line}: the key {new[0]!r} was not in the first rows, which decide what "
+            f"the columns are; ignore it (ignore={new[0]!r}), or let one of the first rows have it, even as null"
         )
 
     def _careful(self, data: bytes, file: File, lines: int) -> Piece:
@@ -104,6 +135,7 @@ class JsonLines(FileSource):
         if good:
             try:
                 table = self._parsed(b"\n".join(good) + b"\n")
+                self._check_keys(table, data, file, lines)
             except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError) as error:
                 raise InputError(f"{file.name}, from line {lines + 1} on: {error}") from None
         rows = 0 if table is None else table.num_rows

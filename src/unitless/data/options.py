@@ -69,12 +69,12 @@ class ReadOptions:
                 raise OptionError(f"encoding is {self.encoding!r}, which is not known; try 'latin-1'") from None
 
 
-def matching(patterns: Iterable[str], names: list[str], option: str) -> set[str]:
-    """The names that the patterns mean. One that means none is an error with a hint."""
+def matching(patterns: Iterable[str], names: list[str], option: str, strict: bool = True) -> set[str]:
+    """The names that the patterns mean. If `strict`, one that means none is an error with a hint."""
     found: set[str] = set()
     for pattern in patterns:
         hits = [pattern] if pattern in names else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
-        if not hits:
+        if not hits and strict:
             raise OptionError(no_column(pattern, names, option))
         found.update(hits)
     return found

@@ -189,7 +189,8 @@ class Reader:
             if isinstance(self.source, JsonLines):
                 self.source.remember(piece.content)
             needed = self._needed and self._target is None
-            return decide(piece.content, self.options, piece.place.file or "the data", needed)
+            later = isinstance(self.source, JsonLines)
+            return decide(piece.content, self.options, piece.place.file or "the data", needed, later)
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError("say which key of the mappings is to be predicted with target")

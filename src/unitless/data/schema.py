@@ -92,8 +92,8 @@ def check_names(names: list[str], file: str) -> None:
         seen.add(name)
 
 
-def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool) -> Schema:
-    """The schema of a table, from its first rows."""
+def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, later: bool = False) -> Schema:
+    """The schema of a table, from its first rows. `later`: columns to be ignored may come later."""
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
     for option, name in (("target", options.target), ("weight", options.weight)):
@@ -102,7 +102,7 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool) -> 
     if target_needed and options.target is None:
         raise OptionError(f"{file}: say which column to predict (target='NAME'); there are {_listed(names)}")
     used = matching(options.only, names, "only") if options.only else set(names)
-    used -= matching(options.ignore, names, "ignore")
+    used -= matching(options.ignore, names, "ignore", strict=not later)
     text = matching(options.text, names, "text")
     columns: list[tuple[str, Kind]] = []
     for name in names:
