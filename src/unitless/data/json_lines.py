@@ -80,11 +80,13 @@ class JsonLines(FileSource):
         if self.schema is None:
             return pa.schema([(name, pa.string()) for name in self.options.text if "*" not in name])
         types = {"number": pa.float64(), "flag": pa.float64(), "text": pa.string()}
-        known: dict[str | None, Any] = {**self.schema.kinds, self.schema.target: self.schema.target_kind}
+        known: dict[str, Any] = dict(self.schema.kinds)
+        if self.schema.target is not None:
+            known[self.schema.target] = self.schema.target_kind
         fields = [
             (name, pa.bool_() if name in self._booleans else types[kind])
             for name, kind in known.items()
-            if name is not None and kind in types
+            if kind in types
         ]
         if self.schema.weight is not None:
             fields.append((self.schema.weight, pa.float64()))
