@@ -32,9 +32,6 @@ unitless train more.csv --resume prices.unitless --model prices.unitless
 def command(
     data: options.Data,
     target: options.Target = None,
-    model: Annotated[
-        str | None, typer.Option("--model", "-m", help="Where to save the model.", rich_help_panel=options.OUTPUT)
-    ] = None,
     task: options.Task = None,
     positive: options.Positive = None,
     loss: options.Loss = None,
@@ -70,6 +67,9 @@ def command(
     no_header: options.NoHeader = False,
     encoding: options.Encoding = None,
     zero_based: options.ZeroBased = False,
+    model: Annotated[
+        str | None, typer.Option("--model", "-m", help="Where to save the model.", rich_help_panel=options.OUTPUT)
+    ] = None,
     metrics: Annotated[
         list[str] | None,
         typer.Option("--metrics", help="Which metrics to show; all if not given.", rich_help_panel=options.OUTPUT),

@@ -119,23 +119,26 @@ class Target:
     task: Task
     classes: list[str] = field(default_factory=list)
     number: bool = True  # the labels were numbers
+    rest: bool = False  # the negative class is everything that is not the positive one
 
     def plain(self) -> dict[str, Any]:
         """For a model file."""
-        return {"task": self.task, "classes": self.classes, "number": self.number}
+        return {"task": self.task, "classes": self.classes, "number": self.number, "rest": self.rest}
 
     @classmethod
     def read(cls, plain: Any) -> Target:
         """From a model file, which is trusted in nothing."""
         try:
-            task, classes, number = plain["task"], plain["classes"], plain["number"]
-            good = task in TASKS and type(number) is bool and all(isinstance(name, str) for name in classes)
+            task, classes, number, rest = (plain[name] for name in ("task", "classes", "number", "rest"))
+            good = (
+                task in TASKS and type(number) is type(rest) is bool and all(isinstance(name, str) for name in classes)
+            )
             good = good and (task != "binary" or len(classes) == 2)
         except (KeyError, TypeError):
             good = False
         if not good:
             raise ModelFileError("the file is no valid model: a task that is none")
-        return cls(task, list(classes), number)
+        return cls(task, list(classes), number, rest)
 
     def __str__(self) -> str:
         if self.task == "binary":
@@ -153,6 +156,10 @@ class Target:
                 row = int(np.flatnonzero(infinite)[0])
                 raise InputError(f"{place(row)}: the target is {raw.values[row]}; labels must be finite")
             return raw.values
+        if self.rest:
+            distinct, _, places = raw.distinct()
+            hits = np.array([label == self.classes[1] for label in distinct], dtype=np.float64)
+            return hits[places] if len(raw) else np.zeros(0)
         if isinstance(raw, Numbers) and self.number:  # as it nearly always is
             negative, positive = map(float, self.classes)
             hit: NDArray[np.bool_] = raw.values == positive
@@ -173,7 +180,7 @@ class Target:
         """Which rows have a label that cannot be read so."""
         if self.task == "regression":
             return np.isinf(raw.values) if isinstance(raw, Numbers) else np.ones(len(raw), bool)
-        if self.task == "classes" or not len(raw):
+        if self.task == "classes" or self.rest or not len(raw):
             return np.isinf(raw.values) if isinstance(raw, Numbers) else np.zeros(len(raw), bool)
         distinct, _, places = raw.distinct()
         return np.array([label not in self.classes for label in distinct])[places]
@@ -196,6 +203,10 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
             raise InputError("the target is text; regression predicts numbers")
         return Target("regression")
     values = present.distinct()[0]
+    if task in ("binary", None) and positive is not None and len(values) != 2:
+        if positive not in values and len(values) > 1:
+            raise OptionError(f"positive is {positive!r}, but the target is {', '.join(map(repr, values[:10]))}")
+        return Target("binary", [f"not {positive}", positive], False, rest=True)
     if task == "binary" or (task is None and len(values) == 2):
         return Target("binary", pair(values, positive), number)
     whole = isinstance(present, Numbers) and bool((present.values == np.round(present.values)).all())
@@ -203,7 +214,7 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
         return Target("binary", ["-1" if values == ["-1"] else "0", "1"], number)
     if task == "classes" or not number or (whole and len(values) <= FEW and len(values) > 2):
         if positive is not None:
-            raise OptionError("positive is for two classes; there are more")
+            raise OptionError("positive is for two classes; leave out task='classes' to find one among many")
         return Target("classes", [], number)
     return Target("regression")
 
@@ -212,7 +223,10 @@ def pair(values: list[str], positive: str | None) -> list[str]:
     """The negative and the positive one of two labels."""
     if len(values) > 2:
         shown = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
-        raise InputError(f"the target has more than two values: {shown}; say task='classes' for those")
+        raise InputError(
+            f"the target has more than two values: {shown}; say task='classes' for those, or which one is to be found "
+            f"(positive={values[0]!r})"
+        )
     if len(values) == 1:
         both = next((list(known) for known in _PAIRS if values[0].lower() in known), None)
         if both is None or values[0].lower() != values[0]:
