@@ -6,10 +6,12 @@ import doctest
 import importlib
 import pathlib
 import re
+import shlex
 
 import pytest
 
 from unitless import demo
+from unitless.cli import main
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -60,3 +62,27 @@ def test_the_readme_shows_what_the_demo_prints(capsys: pytest.CaptureFixture[str
     assert printed[0] in readme
     assert printed[1] in readme
     assert (tmp_path / "demo.png").stat().st_size > 10_000
+
+
+CONSOLE = re.compile(r"```console\n(.*?)```", re.DOTALL)
+
+
+def test_commands_in_the_documentation_print_what_it_says(
+    capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["demo", "--data", "shuttle.csv"]) == 0
+    assert main(["train", "shuttle.csv", "-t", "label", "--positive", "1", "-m", "one.unitless", "-q"]) == 0
+    capsys.readouterr()
+    text = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    ran = 0
+    for block in CONSOLE.findall(text):
+        for command, expected in re.findall(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", block, re.MULTILINE):
+            words, _, head = command.partition(" | head -")
+            assert main(shlex.split(words)[1:]) == 0, command
+            printed = capsys.readouterr().out
+            printed = "".join(printed.splitlines(keepends=True)[: int(head)]) if head else printed
+            flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+            assert doctest.OutputChecker().check_output(expected, printed, flags), f"{command}\n{printed}"
+            ran += 1
+    assert ran > 10
