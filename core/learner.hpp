@@ -207,6 +207,8 @@ class Learner {
     void widen(const MentionedTable& input, std::size_t first, std::size_t rows);
     void add_row(MentionedRows& input, std::size_t row, std::size_t at, Looking looking, double weight);
     void add_row(MentionedTable& input, std::size_t row, std::size_t at, Looking looking, double weight);
+    bool spreads(const SparseInput& input) const;
+    void learn_spread(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
     void learn_prepared(const Labels& labels, double* predictions, std::size_t row);
     void predict_prepared(bool extrapolate, double* predictions);
     template <class Action>

@@ -78,25 +78,37 @@ void Learner::widen(const MentionedRows&, std::size_t, std::size_t) {}
 void Learner::add_row(MentionedRows& input, std::size_t row, std::size_t, Looking looking, double weight) {
     const NamedRows& from = input.from;
     const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = notes();
-    const bool centring = setup_.centre;
-    for (std::size_t k = row ? from.row_ends[row - 1] : 0; k < from.row_ends[row]; ++k) {
+    const std::size_t begin = row ? from.row_ends[row - 1] : 0, count = from.row_ends[row] - begin;
+    const auto [slots, values] = rows_.extend(count);
+    std::size_t written = 0;
+    std::uint32_t last = 0;
+    bool rising = true;
+    for (std::size_t k = begin; k < begin + count; ++k) {
         const std::uint32_t id = from.ids[k];
         std::uint32_t feature = input.features[id];
-        if (feature - 1 >= not_known - 1) {
+        if (feature - 1 >= not_known - 1) [[unlikely]] {
             feature = mentioned(input.features[id], from.name(id), grow, learning);
             if (!feature) continue;
         }
         if (noting) note(feature, from.name(id));
-        rows_.add(feature, centring ? centred(feature, from.values[k], looking, weight) : from.values[k]);
+        const double x = setup_.centre ? centred(feature, from.values[k], looking, weight) : from.values[k];
+        slots[written] = feature;
+        values[written] = x;
+        const bool there = x != 0;
+        rising = rising && (!there || feature > last);
+        last = there ? feature : last;
+        written += there;
     }
+    rows_.commit(count, written);
+    if (!rising) rows_.order_unknown();
 }
 
 void Learner::check_rows(const NamedRows& rows) {
     for (std::size_t i = 0; i < rows.names(); ++i)
         if (rows.name(i) == "(bias)")
             throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
-    double largest = 0;
-    for (const double x : rows.values) largest = std::max(largest, std::fabs(x));
+    const double largest =
+        largest_of<double>(reinterpret_cast<const char*>(rows.values.data()), sizeof(double), rows.values.size());
     check_products(largest);
     if (largest < 0x1p960) return;
     for (std::size_t r = 0, begin = 0; r < rows.rows(); begin = rows.row_ends[r++])
