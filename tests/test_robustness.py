@@ -276,7 +276,7 @@ def test_a_file_that_vanishes_or_shrinks_is_an_error(tmp_path: Path, monkeypatch
 def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", CSV)
     os.chmod(path, 0)
-    with pytest.raises(ul.InputError, match="cannot read .*Permission denied"):
+    with pytest.raises(ul.InputError, match=r"cannot read .*Permission denied"):
         ul.train(path, "y")
 
 

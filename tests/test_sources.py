@@ -723,3 +723,17 @@ def test_the_command_line_reads_a_pipe(tmp_path: Path) -> None:
     assert run.returncode == 0
     assert json.loads(run.stdout)["rows"] == 400
     assert "say which format" in refused(cli("train", "-", "--target", "y", stdin=CSV.encode()), 2)
+
+
+def test_long_rows_do_not_change_what_columns_are(tmp_path: Path) -> None:
+    rng, rows = np.random.default_rng(0), 900
+    late = np.arange(rows) >= 700  # beyond the first piece of CSV, within the first thousand rows
+    frame = pd.DataFrame(
+        {
+            "x": np.where(late, rng.integers(5, 9, rows), rng.integers(0, 2, rows)),
+            "text": [f"{'w' * 8000}{k % 3}" for k in range(rows)],
+            "y": rng.normal(size=rows),
+        }
+    )
+    path = write(tmp_path / "a.csv", frame.to_csv(index=False))
+    assert ul.train(path, "y").metrics == ul.train(frame, "y").metrics
