@@ -777,11 +777,11 @@ NB_MODULE(_core, m) {
 
     define_text(m);
     m.def(
-        "last_row_end",
-        [](const nb::bytes& data, char delimiter) {
-            return unlocked_get([&] { return last_row_end(data.c_str(), data.size(), delimiter); });
+        "row_end",
+        [](const nb::bytes& data, char delimiter, bool first) {
+            return unlocked_get([&] { return row_end(data.c_str(), data.size(), delimiter, first); });
         },
-        "data"_a, "delimiter"_a, "Where the last whole row of CSV ends, or 0.");
+        "data"_a, "delimiter"_a, "first"_a, "Where the last whole row of CSV ends, or the first; or 0.");
 
     nb::class_<PyLearner>(m, "Learner")
         .def(

@@ -126,8 +126,6 @@ bool CsvReader::take(CsvTable& table, std::size_t j, const char* begin, const ch
         case CsvKind::apart:
             return number(begin, end, table.apart[at].emplace_back());
         case CsvKind::boolean: {
-            while (begin != end && is_blank(*begin)) ++begin;
-            while (begin != end && is_blank(end[-1])) --end;
             const std::string_view word(begin, static_cast<std::size_t>(end - begin));
             const bool no = word == "false" || word == "False" || word == "FALSE" || word == "0";
             const bool yes = word == "true" || word == "True" || word == "TRUE" || word == "1";

@@ -29,8 +29,8 @@ WORDS = ["a,b", 'say "hi"', "ünï=1", "x\ny", "tab\there", "plain", "NA", "😀
 def set_chunk(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Read text in pieces of so many bytes."""
     for name in ("CHUNK", "TEXT_CHUNK"):
-        if hasattr(files, name):
-            monkeypatch.setattr(files, name, size)
+        monkeypatch.setattr(files, name, size)
+    monkeypatch.setattr(files, "FIRST_LINES", 1)
     peek = files.Text.peek  # which looks at the beginning of CSV, and would make one piece of small files
     monkeypatch.setattr(files.Text, "peek", lambda text, most: peek(text, min(most, max(size, 80))))
 

@@ -97,5 +97,6 @@ def test_rows_end_where_they_end_whatever_the_quotes(rows: list[list[str]], data
         ends.append(len(out.getvalue().encode()))
     text = out.getvalue().encode()
     cut = data.draw(st.integers(0, len(text)))
-    assert _core.last_row_end(text[:cut], ",") == max(end for end in ends if end <= cut)
-    assert _core.last_row_end(text, ",") == len(text)
+    assert _core.row_end(text[:cut], ",", False) == max(end for end in ends if end <= cut)
+    assert _core.row_end(text, ",", False) == len(text)
+    assert _core.row_end(text, ",", True) == ends[1]

@@ -36,8 +36,8 @@ class Snapshot(TypedDict):
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
 
-def last_row_end(data: bytes, delimiter: str) -> int:
-    """Where the last whole row of CSV ends, or 0."""
+def row_end(data: bytes, delimiter: str, first: bool) -> int:
+    """Where the last whole row of CSV ends, or the first; or 0."""
 
 class Learner:
     """A learner in the core."""

@@ -9,4 +9,5 @@ from .data import Batch
 
 def placed(message: str, batch: Batch) -> str:
     """The message with its rows' true places."""
+    message = re.sub(r"^row (\d+): ", lambda match: f"{batch.place(int(match[1]))}: ", message)
     return re.sub(r"\bat row (\d+)", lambda match: f"at {batch.place(int(match[1]))}", message)

@@ -25,7 +25,7 @@ from .one_vs_all import OneVsAll
 from .options import Rule
 from .side_by_side import Contender, SideBySide, reading_and_learning
 from .sweep import Sweep
-from .training import Ask, Plan, Run, class_numbers
+from .training import Ask, Plan, Run, class_numbers, fed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -186,7 +186,7 @@ class SweepRun(Run):
         rows = np.arange(len(numbers)) if weight is None else np.flatnonzero(weight)
         if self._blind == 0.0 and len(rows) and self.sweep.options.target:
             self._blind = 1.0 if weight is None else float(weight[rows[0]])
-        self.sweep._feed(batch.data, numbers, weight)
+        fed(self.sweep, batch, numbers, weight)
         self.progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
 
     def scored(self, losses: Float64) -> Float64:
@@ -206,7 +206,7 @@ class SweepRun(Run):
         assert batch.labels is not None
         assert sweep._classes is not None
         try:
-            numbers, _ = class_numbers(sweep._classes, batch.labels, weight)
+            numbers, _ = class_numbers(sweep._classes, batch, weight)
         except InputError as error:
             raise InputError(str(error).split("; OneVsAll")[0]) from None
         return np.maximum(numbers, 0.0)  # what has no class has no weight either

@@ -24,10 +24,13 @@ from .classes import Classes
 from .data import Bad, Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from .data import labels as task_labels
 from .data.labels import Numbers, RawLabels
+from .data.schema import first_rows
+from .data.source import FileSource
 from .errors import Error, InputError, MergeError, ModelFileError, OptionError
 from .evaluate import Evaluation
 from .inputs import Float64
 from .learner import Learner
+from .model import Model
 from .one_vs_all import OneVsAll
 from .options import Auto, Loss, Rule, check_names
 from .placing import placed
@@ -296,6 +299,10 @@ class Run:
         self.source: Source = open_source(source, options)
         if beside and self.source.total_bytes is not None:
             raise OptionError("for files, target and weight are names of columns")
+        if plan.path is not None and isinstance(self.source, FileSource):
+            real = os.path.realpath(plan.path)
+            if any(os.path.realpath(file.path) == real for file in self.source.files):
+                raise OptionError(f"the model would be written over the data, {plan.path!r}; give it another name")
         if plan.passes > 1 and not self.source.repeatable:
             raise OptionError(f"{self.source.name} can be read only once; passes must be 1")
         self.progress = Progress()
@@ -452,12 +459,7 @@ class Run:
             weight = np.ones(batch.rows) if weight is None else weight.copy()
             weight[unlabelled if held is None else unlabelled | held] = 0.0
         progress.unlabelled += int(unlabelled.sum())
-        try:
-            self._feed(batch, weight, unlabelled, held)
-        except InputError as error:
-            raise InputError(placed(str(error), batch)) from None
-        except Error as error:
-            raise type(error)(placed(str(error), batch)) from None
+        self._feed(batch, weight, unlabelled, held)
 
     def _usable(self, batch: Batch, held: NDArray[np.bool_] | None) -> tuple[Batch, NDArray[np.bool_] | None]:
         """Without rows that cannot be learned from; or an error that names the first."""
@@ -468,7 +470,7 @@ class Run:
                 if self.source.family == "table":
                     raise InputError(f"{batch.place(0)}: the target has no value, nor have the rows after it")
                 return batch.select(np.zeros(batch.rows, bool)), held
-            self.target = self._ask.target(batch.labels)
+            self.target = self._ask.target(self._first(batch.labels))
             centred = self.source.family != "named"
             self.model = self._ask.model(self.target, centred)
             self.evaluation, self.holdout = Evaluation(self.model), self._fresh_holdout()
@@ -486,6 +488,12 @@ class Run:
             bad |= new
         self.progress.skipped += int(bad.sum())
         return batch.select(~bad), None if held is None else held[~bad]
+
+    def _first(self, labels: RawLabels) -> RawLabels:
+        """Those that decide the task: the same number of rows, whatever the format."""
+        assert self.reader.schema is not None
+        columns = len(self.reader.schema.columns) + 1
+        return labels.take(np.arange(min(len(labels), first_rows(columns))))
 
     def _problems(self, batch: Batch) -> list[tuple[NDArray[np.bool_], Callable[[int], str]]]:
         """Which rows have what wrong with them."""
@@ -505,6 +513,12 @@ class Run:
         if batch.weight is not None:
             h = batch.weight
             found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"))
+        if isinstance(batch.data, inputs.Dense):
+            wrong = ~np.isfinite(batch.data.array).all(axis=1)
+            found.append((wrong, lambda row: "a value is no finite number"))
+        if isinstance(batch.data, inputs.NamedRows):
+            wrong = np.array([any(not _finite(x) for x in one.values()) for one in batch.data.mappings])
+            found.append((wrong, lambda row: "a value is no finite number"))
         if isinstance(batch.data, inputs.Frame):
             for name, column in zip(batch.data.names, batch.data.columns, strict=True):
                 if (infinite := inputs.infinite(column)) is not None:
@@ -521,9 +535,9 @@ class Run:
         assert self.target is not None
         assert self.evaluation is not None
         if isinstance(model, OneVsAll):
-            numbers, new = class_numbers(model._classes, labels, weight)
+            numbers, new = class_numbers(model._classes, batch, weight)
             with model._lock, model._classes.joining(new):
-                flat = model._feed(batch.data, numbers, weight, len(new))
+                flat = fed(model, batch, numbers, weight, len(new))
             scores = flat.reshape(batch.rows, len(model.classes))
             if new:  # before a class was met it had no score, however many rows are learned at once
                 met = np.maximum.accumulate(np.where(weight == 0, -1, numbers) if weight is not None else numbers)
@@ -537,7 +551,7 @@ class Run:
         else:
             y = self.target.numbers(labels, batch.place) if not unlabelled.any() else self._with_gaps(batch, unlabelled)
             blind = model.options.target is not None and model.examples == 0
-            p = model._feed(batch.data, y, weight)
+            p = fed(model, batch, y, weight)
             # Before the first label nothing is known of its unit: up to it there is no prediction to be scored.
             at = (0 if weight is None else int(np.argmax(weight > 0))) + 1 if blind else 0
 
@@ -576,11 +590,21 @@ class Run:
         return TrainResult(self)
 
 
-def class_numbers(classes: Classes, labels: RawLabels, weight: Float64 | None) -> tuple[Float64, list[Any]]:
+def fed(model: Model, batch: Batch, labels: Float64, weight: Float64 | None, new_classes: int = 0) -> Float64:
+    """Learn a batch; what the core says of its rows is said of the file's."""
+    try:
+        return model._feed(batch.data, labels, weight, new_classes)
+    except Error as error:
+        raise type(error)(placed(str(error), batch)) from None
+
+
+def class_numbers(classes: Classes, batch: Batch, weight: Float64 | None) -> tuple[Float64, list[Any]]:
     """Each row's class as they are numbered, and the new ones; without weight a class that is not known is -1."""
+    labels = batch.labels
+    assert labels is not None
     if isinstance(labels, Numbers) and np.isinf(labels.values).any():
         row = int(np.flatnonzero(np.isinf(labels.values))[0])
-        raise InputError(f"the class at row {row} is {labels.values[row]}")
+        raise InputError(f"{batch.place(row)}: the target is {labels.values[row]}; labels must be finite")
     counted = labels.present() if weight is None else labels.present() & (weight > 0)
     rows = np.flatnonzero(counted)
     numbers = np.full(len(labels), -1.0)
@@ -600,6 +624,13 @@ def class_numbers(classes: Classes, labels: RawLabels, weight: Float64 | None) -
     if weight is None and not counted.all():
         raise InputError("a row has no class")
     return numbers, new
+
+
+def _finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(value))
+    except TypeError:
+        return False
 
 
 def _infinite(column: str, row: int) -> str:

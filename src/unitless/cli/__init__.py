@@ -6,6 +6,7 @@ answers at once.
 
 from __future__ import annotations
 
+import os
 import sys
 
 
@@ -18,6 +19,10 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         print("unitless: the command line needs more: pip install 'unitless[cli]'", file=sys.stderr)
         return 2
+    if sys.stdout is None:  # closed by whoever started it
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     return run(arguments)
 
 

@@ -8,14 +8,15 @@ from typing import Any
 from ..errors import InputError
 from .arrow import pyarrow
 from .files import STDIN, Bytes, File
+from .options import ReadOptions
 from .pieces import Piece, Place, Position
-from .schema import check
+from .schema import check, first_rows
 from .source import FileSource
 
 
 def batch_rows(columns: int) -> int:
-    """How many rows to take at a time: some megabytes of them."""
-    return max(1024, min(65_536, (2 << 20) // max(1, columns)))
+    """How many rows to take at a time: some megabytes of them, and enough to decide what the columns are."""
+    return max(first_rows(columns), min(65_536, (2 << 20) // max(1, columns)))
 
 
 class _Columnar(FileSource):
@@ -41,6 +42,10 @@ class _Columnar(FileSource):
 
     _rows = 0
 
+    def __init__(self, files: list[File], options: ReadOptions) -> None:
+        super().__init__(files, options)
+        self._held: dict[str, bytes] = {}  # what cannot be read twice
+
     def _consumed(self, file: File, rows: int) -> int:
         return int((file.size or 0) * rows / self._rows) if self._rows else 0
 
@@ -51,7 +56,9 @@ class _Columnar(FileSource):
         """Something that pyarrow can seek in."""
         pa = pyarrow()
         if file.path == STDIN or file.size is None or file.path.lower().endswith((".gz", ".bz2", ".zst", ".xz")):
-            return pa.BufferReader(Bytes(file).read())
+            if file.path not in self._held:
+                self._held[file.path] = Bytes(file).read()
+            return pa.BufferReader(self._held[file.path])
         return pa.memory_map(file.path)
 
     def _columns(self) -> list[str] | None:
@@ -104,6 +111,7 @@ class ArrowFiles(_Columnar):
             batches = iter(ipc.open_stream(opened))
         for whole in batches:
             batch = whole if wanted is None else whole.select([name for name in wanted if name in whole.schema.names])
+            batch.validate(full=True)  # its memory is used as it is
             drop = min(skip, batch.num_rows)
             skip -= drop
             size = batch_rows(batch.num_columns)

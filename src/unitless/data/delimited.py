@@ -15,11 +15,12 @@ from .files import File, Text
 from .options import ReadOptions
 from .parsed import Parser
 from .pieces import Bad, Piece, Place, Position
-from .schema import Schema, check_names
+from .schema import DATES, Schema, check_names, first_rows, kind_of
 from .source import FileSource
 
 MOST_COLUMNS = 100_000
 _BOM = b"\xef\xbb\xbf"
+_WORDS = {"boolean": "true or false", "date": "date", "moment": "date with a time", "time": "time"}
 
 
 class Delimited(FileSource):
@@ -36,14 +37,20 @@ class Delimited(FileSource):
         super().hold(schema)
         pa = pyarrow()
         text = pa.dictionary(pa.int32(), pa.string())
-        known = {**schema.kinds, schema.target: schema.target_kind} if schema.target else schema.kinds
+        known: dict[str, Any] = dict(schema.kinds)
+        if schema.target is not None:
+            known[schema.target] = schema.target_kind
+        read, self._types = self._types, {}
+        types = {"text": text, "boolean": pa.bool_(), "date": pa.date32(), "moment": pa.timestamp("us")}
         for name, kind in known.items():
-            if name is not None and (kind != "date"):
-                before = self._types.get(name)
-                whole = before is not None and pyarrow("types").is_integer(before)
-                boolean = before is not None and pyarrow("types").is_boolean(before)
-                number = pa.int64() if whole else pa.float64()
-                self._types[name] = number if kind in ("number", "flag") else pa.bool_() if boolean else text
+            before = read.get(name)
+            whole = before is not None and pyarrow("types").is_integer(before)
+            if kind in ("number", "flag"):
+                self._types[name] = pa.int64() if whole else pa.float64()
+            elif kind in types:
+                self._types[name] = types[kind]
+            else:
+                self._types[name] = pa.time64("us")
         if schema.weight is not None:
             self._types[schema.weight] = pa.float64()
 
@@ -58,7 +65,7 @@ class Delimited(FileSource):
                 text = Text(file, self.options.encoding, start.offset)
                 text.quoted(delimiter)
             rows = start.count
-            for data in text.pieces(small=not self.keep):
+            for data in text.pieces(small=not self.keep, first_lines=first_rows(len(names))):
                 piece = self._piece(data, names, delimiter, file, rows)
                 rows += piece.rows + piece.bad_count
                 piece.position = Position(start.file, text.position, rows)
@@ -78,12 +85,13 @@ class Delimited(FileSource):
             raise InputError(f"{file.name} has zero bytes in it: it is no text, or text of another encoding")
         delimiter = self._delimiter or sniff(sample.removeprefix(_BOM))
         text.quoted(delimiter)
-        position = text.position
         line = b""
         while not line.strip(_BOM + b" \t\r\n"):
             line = text.line()
             if not line:
                 raise InputError(f"{file.name} is empty")
+        if b"\r" in line.rstrip(b"\r\n") and b'"' not in line:
+            raise InputError(f"{file.name} has lines that end in carriage returns alone; end them with newlines")
         try:
             cells = next(csv.reader(io.StringIO(line.removeprefix(_BOM).decode(), newline=""), delimiter=delimiter))
         except UnicodeDecodeError:
@@ -96,9 +104,7 @@ class Delimited(FileSource):
                 "Give such data as VW text or libsvm, where only what is not zero is written"
             )
         if not self.options.header:
-            text.close()
-            again = Text(file, self.options.encoding, position)
-            text.__dict__.update(again.__dict__)  # from the beginning, the first row being one of data
+            text.put_back(line)
             return [str(k + 1) for k in range(len(cells))], delimiter
         if all(_is_number(cell) for cell in cells):
             raise InputError(
@@ -115,7 +121,7 @@ class Delimited(FileSource):
         data = data.removeprefix(_BOM) if rows == 0 else data
         if b"\0" in data:
             raise InputError(f"{file.name}, after row {rows}: zero bytes; it is no text, or text of another encoding")
-        parser = self._parser(names, delimiter)
+        parser = self._parser(names, delimiter, file)
         if parser is not None and (read := parser.read(data)) is not None:
             return Piece(read, read.rows, place, Position())
         table = self._parsed(data, names, delimiter, ragged, place)
@@ -124,18 +130,16 @@ class Delimited(FileSource):
             return Piece(table, table.num_rows, place, Position())
         return self._careful(data, names, delimiter, file, rows)
 
-    def _parser(self, names: list[str], delimiter: str) -> Parser | None:
+    def _parser(self, names: list[str], delimiter: str, file: File) -> Parser | None:
         """The core's reader, for all but the first piece, if the columns are of kinds that it knows."""
         schema = self.schema
-        if schema is None or self.keep or "date" in schema.kinds.values() or not delimiter.isascii():
-            return None
-        missing = [name for name, _ in schema.columns if name not in names]
+        missing = [name for name, _ in schema.columns if name not in names] if schema is not None else []
         if missing:
-            raise InputError(f"there is no column {missing[0]!r}, which the data had before")
+            raise InputError(f"{file.name}: there is no column {missing[0]!r}, which the first rows of the data had")
+        if schema is None or self.keep or any(kind in DATES for kind in schema.kinds.values()):
+            return None
         if (*names, delimiter) not in self._parsers:
-            types = pyarrow("types")
-            booleans = {name for name, type in self._types.items() if types.is_boolean(type)}
-            self._parsers[(*names, delimiter)] = Parser(names, schema, booleans, delimiter)
+            self._parsers[(*names, delimiter)] = Parser(names, schema, delimiter)
         return self._parsers[(*names, delimiter)]
 
     def _remember(self, table: Any) -> None:
@@ -146,7 +150,7 @@ class Delimited(FileSource):
     def _needed(self, names: list[str]) -> list[str]:
         if self.schema is None or self.keep:
             return names
-        return [name for name in names if name in self._types or self.schema.kinds.get(name) == "date"]
+        return [name for name in names if name in self._types]
 
     def _parsed(self, data: bytes, names: list[str], delimiter: str, ragged: list[Any], place: Place) -> Any:
         """The piece as a table, or None if a value is not of its column's type."""
@@ -156,11 +160,17 @@ class Delimited(FileSource):
             ragged.append(row)
             return "skip"
 
+        if not data.isascii():
+            try:
+                data.decode()
+            except UnicodeDecodeError:
+                raise InputError(
+                    f"{place.file}, after row {place.first - 1}: not all UTF-8; name its encoding, for example latin-1"
+                ) from None
         types = {name: type for name, type in self._types.items() if name in names} if self.schema else {}
         types.update({name: pa.string() for name in self.options.text if name in names and name not in types})
         if self.keep and self.schema is not None:  # other columns as they are written
-            dates = {name for name, kind in self.schema.columns if kind == "date"}
-            types.update({name: pa.string() for name in names if name not in types and name not in dates})
+            types.update({name: pa.string() for name in names if name not in types})
         while True:
             try:
                 return arrow_csv.read_csv(
@@ -169,12 +179,7 @@ class Delimited(FileSource):
                     arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid),
                     arrow_csv.ConvertOptions(column_types=types, include_columns=self._needed(names)),
                 )
-            except pa.ArrowInvalid as error:
-                if "UTF8" in str(error):
-                    raise InputError(
-                        f"{place.file}, after row {place.first - 1}: not all UTF-8; name its encoding, "
-                        "for example latin-1"
-                    ) from None
+            except pa.ArrowInvalid:
                 whole = [name for name, type in types.items() if pyarrow("types").is_integer(type)]
                 if not whole:
                     return None
@@ -212,13 +217,15 @@ class Delimited(FileSource):
             if self.schema is None or pyarrow("types").is_dictionary(type) or pyarrow("types").is_string(type):
                 columns.append(column if self.schema is None else column.dictionary_encode())
                 continue
-            column = compute.utf8_trim_whitespace(column)
+            boolean = pyarrow("types").is_boolean(type)
+            column = column if boolean else compute.utf8_trim_whitespace(column)
             column = compute.if_else(compute.is_in(column, nulls), pa.scalar(None, pa.string()), column)
-            if pyarrow("types").is_boolean(type):
-                column = compute.utf8_lower(column)
+            if boolean:  # in the words that pyarrow knows, and no others
+                known = compute.is_in(column, pa.array(["true", "True", "TRUE", "1", "false", "False", "FALSE", "0"]))
+                column = compute.if_else(known, compute.utf8_lower(column), column)
             converted, failed = convert(column, type)
             for row in failed:
-                what = "number" if not pyarrow("types").is_boolean(type) else "true or false"
+                what = _WORDS.get(kind_of(type) or "", "number")
                 bad.setdefault(int(numbers[row]), f"column {name!r} is {column[row].as_py()!r}, which is no {what}")
             columns.append(converted)
         good = pa.Table.from_arrays(columns, names=needed)

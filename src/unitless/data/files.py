@@ -42,6 +42,7 @@ _COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".xz")
 CHUNK = 4 << 20
 TEXT_CHUNK = 1 << 20  # for readers in the core: what they make stays in the processor's cache
 LONGEST_LINE = 512 << 20
+FIRST_LINES = 4096  # that a file's first piece has at least
 
 
 @dataclass(frozen=True)
@@ -85,7 +86,7 @@ def find(named: str | os.PathLike[str]) -> list[File]:
     if os.path.isdir(path):
         inside = sorted(
             os.path.join(folder, name)
-            for folder, _, names in os.walk(path)
+            for folder, names in _folders(path)
             for name in names
             if not name.startswith((".", "_")) and suffix_format(name)
         )
@@ -107,6 +108,13 @@ def find(named: str | os.PathLike[str]) -> list[File]:
     return [File(path)]
 
 
+def _folders(path: str) -> Iterator[tuple[str, list[str]]]:
+    """A folder and those in it, but for hidden ones, with the names of their files."""
+    for folder, inside, names in os.walk(path):
+        inside[:] = [name for name in inside if not name.startswith((".", "_"))]
+        yield folder, names
+
+
 class Bytes:
     """A file's content, decompressed if need be, read forward."""
 
@@ -120,7 +128,11 @@ class Bytes:
         except OSError as error:
             raise InputError(f"cannot read {file.name}: {error.strerror or error}") from None
         self.compression = next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
-        self._stream: Any = self._opened()
+        try:
+            self._stream: Any = self._opened()
+        except BaseException:
+            self.close()
+            raise
 
     def _opened(self) -> Any:
         if self.compression == "gzip":
@@ -174,6 +186,8 @@ class Bytes:
 
 def _stdin() -> IO[bytes]:
     """Without the interpreter's buffer, whose lock a thread that waits for input would hold at the program's end."""
+    if sys.stdin is None:
+        raise InputError("the standard input is closed")
     try:
         return io.FileIO(sys.stdin.fileno(), closefd=False)
     except (OSError, ValueError, AttributeError):  # a stand-in, not a file
@@ -228,9 +242,17 @@ class Text:
         self.bytes = Bytes(file)
         self.file = file
         self._quoted = ""  # the delimiter between fields that may be quoted
-        self._decoder, self._rest, self._ended = None, b"", False
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._rest, self._ended = b"", False
         self.position = 0  # in the decoded text
         self._at_beginning = start == 0
+        try:
+            self._open(encoding, start)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, encoding: str | None, start: int) -> None:
         head = self.bytes.read(4)
         if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
@@ -271,21 +293,23 @@ class Text:
         """From here on, newlines within quoted fields are no ends of lines."""
         self._quoted = delimiter
 
+    def put_back(self, line: bytes) -> None:
+        """What was read is to be read again."""
+        self._rest = line + self._rest
+        self.position -= len(line)
+
     def line(self) -> bytes:
         """The next line alone, whatever its length."""
-        while (end := self._end_of_line()) < 0 and not self._ended:
-            self._rest += self._next(64 << 10 if len(self._rest) < 1 << 20 else CHUNK)
+        while not (end := self._end_of_line()) and not self._ended:
+            self._rest += self._next(max(64 << 10, len(self._rest)))
             self._limit(len(self._rest))
-        end = end if end >= 0 else len(self._rest)
+        end = end or len(self._rest)
         line, self._rest = self._rest[:end], self._rest[end:]
         self.position += len(line)
         return line
 
     def _end_of_line(self) -> int:
-        end = self._rest.find(b"\n") + 1
-        while self._quoted and end and not _core.last_row_end(self._rest[:end], self._quoted):
-            end = self._rest.find(b"\n", end) + 1
-        return end or -1
+        return _core.row_end(self._rest, self._quoted, True) if self._quoted else self._rest.find(b"\n") + 1
 
     def peek(self, size: int) -> bytes:
         """The beginning of what comes next."""
@@ -293,15 +317,16 @@ class Text:
             self._rest += self._next(size - len(self._rest))
         return self._rest[:size]
 
-    def pieces(self, small: bool = False) -> Iterator[bytes]:
+    def pieces(self, small: bool = False, first_lines: int | None = None) -> Iterator[bytes]:
         """All the rest, in pieces of whole lines; the last one may lack its newline.
 
         With `small` they are of a size for readers in the core; at a file's beginning the first one is large all the
-        same, because it decides what the columns are.
+        same, and has at least so many lines, because it decides what the columns are.
         """
         usual = min(CHUNK, TEXT_CHUNK) if small else CHUNK
-        size = CHUNK if self._at_beginning else usual
-        self._at_beginning = False
+        first_lines = FIRST_LINES if first_lines is None else min(first_lines, FIRST_LINES)
+        deciding, self._at_beginning = self._at_beginning, False
+        size = CHUNK if deciding else usual
         parts, length = [self._rest], len(self._rest)
         self._rest = b""
         while True:
@@ -311,6 +336,10 @@ class Text:
                 length += len(part)
                 continue
             data = parts[0] if len(parts) == 1 else b"".join(parts)
+            if deciding and not self._ended and length < LONGEST_LINE and data.count(b"\n") < first_lines:
+                parts, size = [data], 2 * size
+                continue
+            deciding = False
             end = len(data) if self._ended else self._last_line(data)
             if end:
                 self.position += end
@@ -324,7 +353,9 @@ class Text:
 
     def _last_line(self, data: bytes) -> int:
         """Where the last whole line ends; with quotes, the last that ends outside of them."""
-        return _core.last_row_end(data, self._quoted) if self._quoted and b'"' in data else data.rfind(b"\n") + 1
+        if self._quoted and b'"' in data:
+            return _core.row_end(data, self._quoted, False)
+        return data.rfind(b"\n") + 1
 
     def _limit(self, length: int) -> None:
         if length > LONGEST_LINE:

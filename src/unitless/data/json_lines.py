@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import fnmatch
 import io
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from ..errors import InputError
 from .arrow import pyarrow
+from .delimited import MOST_COLUMNS
 from .files import File, Text
 from .options import ReadOptions
 from .pieces import Bad, Piece, Place, Position
+from .schema import DATES, HELD, Kind
 from .source import FileSource
 
 
@@ -23,7 +26,7 @@ class JsonLines(FileSource):
     def __init__(self, files: list[File], options: ReadOptions) -> None:
         super().__init__(files, options)
         self._keys: set[str] = set()
-        self._booleans: set[str] = set()
+        self._as_written: set[str] = set()  # columns of text that hold numbers
 
     def read(self, file: File, start: Position) -> Iterator[Piece]:
         """One file."""
@@ -50,8 +53,14 @@ class JsonLines(FileSource):
             raise InputError(f"{file.name} is one JSON array; write one object per line instead (JSON lines)")
         if not data.strip():
             return Piece(None, 0, place, Position())
+        if lines == 0 and data.partition(b"\n")[0].count(b":") > MOST_COLUMNS:
+            raise InputError(f"{file.name} has rows of more than {MOST_COLUMNS:,} keys, too many for a table")
         try:
+            if _deep(data) or not _is_text(data):
+                return self._careful(data, file, lines)
             table = self._parsed(data)
+            if table.num_columns > MOST_COLUMNS:
+                raise InputError(f"{file.name} has more than {MOST_COLUMNS:,} keys, too many for a table")
             self._check_keys(table, data, file, lines)
             if table.num_rows == data.count(b"\n") + (not data.endswith(b"\n")):
                 return Piece(table, table.num_rows, place, Position())
@@ -68,42 +77,43 @@ class JsonLines(FileSource):
                     arrow_json.ReadOptions(block_size=len(data) + 16),
                     arrow_json.ParseOptions(explicit_schema=self._explicit(), unexpected_field_behavior="infer"),
                 )
-            except pa.ArrowInvalid as error:
-                name = re.search(r"Column\(/(.*)\) changed from string to boolean", str(error))
-                if name is None or name[1] in self._booleans:
+            except pa.ArrowInvalid as error:  # numbers that are to be taken as text stay numbers until then
+                column = re.search(r"Column\(/(.*)\) changed from string to (number|boolean)", str(error))
+                if column is None or column[1] in self._as_written or column[1] not in self.options.text:
                     raise
-                self._booleans.add(name[1])
+                self._as_written.add(column[1])
 
     def _explicit(self) -> Any:
         """Numbers stay numbers, text stays text (and is no date), whatever a piece looks like."""
         pa = pyarrow()
         if self.schema is None:
-            return pa.schema([(name, pa.string()) for name in self.options.text if "*" not in name])
-        types = {"number": pa.float64(), "flag": pa.float64(), "text": pa.string()}
+            texts = [name for name in self.options.text if "*" not in name and name not in self._as_written]
+            return pa.schema([(name, pa.string()) for name in texts])
+        types = {
+            "number": pa.float64(),
+            "flag": pa.float64(),
+            "text": pa.string(),
+            "boolean": pa.bool_(),
+            "date": pa.timestamp("us"),
+            "moment": pa.timestamp("us"),
+        }
         known: dict[str, Any] = dict(self.schema.kinds)
         if self.schema.target is not None:
             known[self.schema.target] = self.schema.target_kind
-        fields = [
-            (name, pa.bool_() if name in self._booleans else types[kind])
-            for name, kind in known.items()
-            if kind in types
-        ]
+        fields = [(name, types[kind]) for name, kind in known.items() if kind in types]
         if self.schema.weight is not None:
             fields.append((self.schema.weight, pa.float64()))
         return pa.schema(fields)
 
     def remember(self, table: Any) -> None:
         """The keys of the first rows are the keys of all."""
-        types = pyarrow("types")
         self._keys = set(table.column_names)
-        named = zip(table.column_names, table.schema.types, strict=True)
-        self._booleans = {name for name, type in named if types.is_boolean(type)}
 
     def _check_keys(self, table: Any, data: bytes, file: File, lines: int) -> None:
         """A key that the first rows did not have contradicts them."""
         new = [name for name in table.column_names if name not in self._keys] if self._keys else []
-        new = [name for name in new if not any(fnmatch.fnmatchcase(name, ignored) for ignored in self.options.ignore)]
-        if not new or self.options.only:
+        new = [name for name in new if self.options.uses(name)]
+        if not new:
             return
         written = json.dumps(new[0]).encode()
         line = next((k for k, text in enumerate(data.splitlines()) if written in text), 0)
@@ -119,13 +129,13 @@ class JsonLines(FileSource):
         bad: list[Bad] = []
         wrong: list[int] = []
         place = Place(file.name, "line", lines + 1)
-        kinds = self.schema.kinds if self.schema else {}
+        kinds = self._known_kinds()
         for number, line in enumerate(data.splitlines()):
             if not line.strip():
                 continue
-            problem = self._problem(line, kinds)
+            problem, kept = self._problem(line, kinds)
             if problem is None:
-                good.append(line)
+                good.append(kept)
                 numbers.append(number)
                 continue
             if self.options.on_error == "fail":
@@ -148,20 +158,74 @@ class JsonLines(FileSource):
             piece.original = table.take(pyarrow().array([known.get(n) for n in sorted(numbers + wrong)]))
         return piece
 
-    def _problem(self, line: bytes, kinds: dict[str, Any]) -> str | None:
+    def _known_kinds(self) -> dict[str, Kind]:
+        """What each key holds, as far as it is settled; the first value of a key settles it."""
+        if self.schema is None:
+            return {}
+        kinds = dict(self.schema.kinds)
+        if self.schema.target is not None and self.schema.target_kind is not None:
+            kinds[self.schema.target] = self.schema.target_kind
+        return kinds
+
+    def _problem(self, line: bytes, kinds: dict[str, Kind]) -> tuple[str | None, bytes]:
+        """What is wrong with a line, or the line without what is ignored."""
+        row, problem = self._row(line)
+        used = {name: value for name, value in row.items() if self._uses(name)}
+        for name, value in used.items() if problem is None else ():
+            if value is None or name in self.options.text or (self.schema is not None and name not in kinds):
+                continue
+            if isinstance(value, dict | list):
+                problem = f"{name!r} holds a list or an object; only numbers, text and booleans can be features"
+                break
+            kind: Kind = "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+            known = kinds.setdefault(name, kind)
+            if kind != ("number" if known == "flag" else "text" if known in DATES else known):
+                problem = f"{name!r} is {str(value)[:60]!r}, but it held {HELD[known]} before"
+                break
+        return problem, line if len(used) == len(row) else json.dumps(used).encode()
+
+    def _uses(self, name: str) -> bool:
+        return self.options.uses(name) or name in (self.options.target, self.options.weight)
+
+    def _row(self, line: bytes) -> tuple[dict[str, Any], str | None]:
+        """The object on a line, or what is wrong with it."""
+        twice: list[str] = []
+
+        def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+            row = dict(items)
+            if len(row) < len(items):
+                names = [name for name, _ in items]
+                twice.append(next(name for name in names if names.count(name) > 1))
+            return row
+
         try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            return f"it is no JSON: {error}"
+            row = json.loads(line, object_pairs_hook=pairs)
+        except RecursionError:
+            return {}, "it is no row of a table: objects within objects without end"
+        except UnicodeDecodeError:
+            return {}, "it is not all UTF-8; name its encoding, for example latin-1"
+        except ValueError as error:
+            return {}, f"it is no JSON: {error}"
         if not isinstance(row, dict):
-            return "it is no JSON object"
-        for name, value in row.items():
-            kind = kinds.get(name)
-            if isinstance(value, dict | list) and (kind or not kinds):
-                return f"{name!r} holds a list or an object; only numbers, text and booleans can be features"
-            number = isinstance(value, int | float) and not isinstance(value, bool)
-            if kind in ("number", "flag") and value is not None and not number:
-                return f"{name!r} is {value!r}, but it held numbers before"
-            if kind == "text" and number:
-                return f"{name!r} is {value!r}, but it held text before"
-        return None
+            return {}, "it is no JSON object"
+        return row, f"it has the key {twice[0]!r} twice" if twice else None
+
+
+def _is_text(data: bytes) -> bool:
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _deep(data: bytes) -> bool:
+    """Could objects or lists be nested so deeply that a parser falls? Quotes are not looked at: rather too often."""
+    if data.count(b"[") + data.count(b"{") <= data.count(b"\n") + 500:
+        return False
+    letters = np.frombuffer(data, np.uint8)
+    steps = np.isin(letters, (ord("["), ord("{"))).astype(np.int8) - np.isin(letters, (ord("]"), ord("}")))
+    depth = np.cumsum(steps, dtype=np.int64)
+    return bool(depth.max(initial=0) - min(0, depth.min(initial=0)) > 500)

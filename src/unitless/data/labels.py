@@ -103,6 +103,8 @@ RawLabels: TypeAlias = Numbers | Texts
 
 def number_text(value: float) -> str:
     """A number as people write it: 1, not 1.0."""
+    if not np.isfinite(value):
+        return str(value)
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
@@ -142,7 +144,8 @@ class Target:
 
     def __str__(self) -> str:
         if self.task == "binary":
-            return f"binary: is it {self.classes[1]!r} (positive) or {self.classes[0]!r} (negative)?"
+            negative, positive = (repr(name) if name else "something else" for name in self.classes)
+            return f"binary: is it {positive} (positive) or {negative} (negative)?"
         return "regression: a number" if self.task == "regression" else "classes: one against all others"
 
     def numbers(self, raw: RawLabels, place: Place) -> Float64:
@@ -160,38 +163,60 @@ class Target:
             distinct, _, places = raw.distinct()
             hits = np.array([label == self.classes[1] for label in distinct], dtype=np.float64)
             return hits[places] if len(raw) else np.zeros(0)
-        if isinstance(raw, Numbers) and self.number:  # as it nearly always is
+        if isinstance(raw, Numbers) and self.number and "" not in self.classes:  # as it nearly always is
             negative, positive = map(float, self.classes)
             hit: NDArray[np.bool_] = raw.values == positive
             if (hit | (raw.values == negative)).all():
                 return hit.astype(np.float64)
         distinct, first, places = raw.distinct()
+        self.complete(distinct)
         codes = np.zeros(max(1, len(distinct)))
         for k, label in enumerate(distinct):
             if label not in self.classes:
                 raise InputError(
-                    f"{place(int(first[k]))}: the target is {label!r}, but so far it was {self.classes[0]!r} or "
-                    f"{self.classes[1]!r}; for more than two classes say task='classes' from the beginning"
+                    f"{place(int(first[k]))}: the target is {label!r}, but so far it was "
+                    f"{' or '.join(repr(name) for name in self.classes if name)}; "
+                    "for more than two classes say task='classes' from the beginning"
                 )
             codes[k] = self.classes.index(label)
         return codes[places] if len(raw) else np.zeros(0)
 
     def unknown(self, raw: RawLabels) -> NDArray[np.bool_]:
-        """Which rows have a label that cannot be read so."""
+        """Which rows have a label that cannot be read so. Rows without one are not among them."""
+        infinite = np.isinf(raw.values) if isinstance(raw, Numbers) else np.zeros(len(raw), bool)
         if self.task == "regression":
-            return np.isinf(raw.values) if isinstance(raw, Numbers) else np.ones(len(raw), bool)
-        if self.task == "classes" or self.rest or not len(raw):
-            return np.isinf(raw.values) if isinstance(raw, Numbers) else np.zeros(len(raw), bool)
-        distinct, _, places = raw.distinct()
-        return np.array([label not in self.classes for label in distinct])[places]
+            return infinite if isinstance(raw, Numbers) else raw.present()
+        there = raw.present() & ~infinite
+        if self.task == "classes" or self.rest or not there.any():
+            return infinite
+        distinct, _, places = raw.take(there).distinct()
+        self.complete(distinct)
+        unknown = infinite
+        unknown[there] = np.array([label not in self.classes for label in distinct])[places]
+        return unknown
+
+    def complete(self, labels: list[str]) -> None:
+        """The other of two labels, if so far only one was met and this can be it."""
+        if self.task != "binary" or self.rest or "" not in self.classes:
+            return
+        known = next(name for name in self.classes if name)
+        for label in labels:
+            for negative, positive in _PAIRS:
+                if {label.lower(), known.lower()} == {negative, positive}:
+                    self.classes[self.classes.index("")] = label
+                    return
 
 
 def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | None) -> Target:
     """The task, from what was asked for and from the first labels."""
     present = raw.take(raw.present())
+    if isinstance(present, Numbers):
+        present = present.take(np.isfinite(present.values))
     if not len(present):
-        raise InputError("no row at the beginning of the data has a label")
+        raise InputError("no row at the beginning of the data has a label that can be learned")
     number = isinstance(raw, Numbers)
+    if isinstance(raw, Texts) and raw.values == ["false", "true"] and task in (None, "binary") and positive is None:
+        return Target("binary", ["false", "true"], False)  # both are known, whichever has been met
     if task is None and loss is not None:
         task = {"squared": "regression", "quantile": "regression", "poisson": "regression"}.get(loss)
         if loss in ("logistic", "hinge") and not number:
@@ -210,13 +235,21 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
     if task == "binary" or (task is None and len(values) == 2):
         return Target("binary", pair(values, positive), number)
     whole = isinstance(present, Numbers) and bool((present.values == np.round(present.values)).all())
-    if task is None and number and values in (["0"], ["1"], ["-1"]):  # sorted by label: the other is still to come
-        return Target("binary", ["-1" if values == ["-1"] else "0", "1"], number)
+    if task is None and len(values) == 1 and (half := half_of_pair(values[0])):  # sorted by label
+        return Target("binary", half, number)
     if task == "classes" or not number or (whole and len(values) <= FEW and len(values) > 2):
         if positive is not None:
             raise OptionError("positive is for two classes; leave out task='classes' to find one among many")
         return Target("classes", [], number)
     return Target("regression")
+
+
+def half_of_pair(value: str) -> list[str] | None:
+    """[negative, positive] with the other one left open, if the value is one of a well-known pair."""
+    for negative, positive in _PAIRS:
+        if value.lower() in (negative, positive):
+            return [value, ""] if value.lower() == negative else ["", value]
+    return None
 
 
 def pair(values: list[str], positive: str | None) -> list[str]:
@@ -228,10 +261,13 @@ def pair(values: list[str], positive: str | None) -> list[str]:
             f"(positive={values[0]!r})"
         )
     if len(values) == 1:
-        both = next((list(known) for known in _PAIRS if values[0].lower() in known), None)
-        if both is None or values[0].lower() != values[0]:
-            raise InputError(f"the target is {values[0]!r} in all rows at the beginning; what is the other value?")
-        values = both
+        half = half_of_pair(values[0])
+        if half is None:
+            raise InputError(
+                f"the target is {values[0]!r} in all rows at the beginning; say which label is to be found "
+                f"(positive={values[0]!r}), all others then being the rest"
+            )
+        return half
     if positive is not None:
         if positive not in values:
             raise OptionError(f"positive is {positive!r}, but the target is {values[0]!r} or {values[1]!r}")

@@ -72,8 +72,11 @@ class Frames(Source):
 
 def is_frame(source: Any) -> bool:
     """Something with named columns."""
+    if hasattr(source, "collect_schema") and not hasattr(source, "shape"):
+        raise InputError("the frame is lazy; collect() it, or name the file itself")
     return (
         (hasattr(source, "columns") and hasattr(source, "dtypes"))
+        or (hasattr(source, "schema") and hasattr(source, "num_rows"))
         or (hasattr(source, "schema") and hasattr(source, "to_batches"))
         or hasattr(source, "read_next_batch")
     )

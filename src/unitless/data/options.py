@@ -60,13 +60,21 @@ class ReadOptions:
         for name in ("ignore", "only", "text"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
-        if self.delimiter is not None and len(self.delimiter) != 1:
-            raise OptionError(f"delimiter is {self.delimiter!r}; it must be one character")
+        if self.delimiter is not None:
+            plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
+            if not plain:
+                raise OptionError(f"delimiter is {self.delimiter!r}; it must be one character, such as ; or a tab")
         if self.encoding is not None:
             try:
-                "".encode(self.encoding)
-            except LookupError:
+                "a".encode(self.encoding)
+            except (LookupError, UnicodeError):
                 raise OptionError(f"encoding is {self.encoding!r}, which is not known; try 'latin-1'") from None
+
+    def uses(self, name: str) -> bool:
+        """Is a column to be used, as far as its name says?"""
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.ignore):
+            return False
+        return not self.only or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.only)
 
 
 def matching(patterns: Iterable[str], names: list[str], option: str, strict: bool = True) -> set[str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import TextColumn
-from .schema import Schema
+from .schema import TEXTS, Schema
 
 _IGNORED, _NUMBER, _TEXT, _BOOLEAN, _APART = range(5)
 
@@ -36,7 +36,7 @@ class Parsed:
 class Parser:
     """Reads pieces of CSV whose schema is settled; what is not plain it leaves to others."""
 
-    def __init__(self, names: list[str], schema: Schema, booleans: set[str], delimiter: str) -> None:
+    def __init__(self, names: list[str], schema: Schema, delimiter: str) -> None:
         kinds = []
         self._numbers: list[str] = []
         self._apart: list[str] = []
@@ -49,8 +49,8 @@ class Parser:
             elif known in ("number", "flag"):
                 kinds.append(_NUMBER)
                 self._numbers.append(name)
-            elif known == "text":
-                kinds.append(_BOOLEAN if name in booleans else _TEXT)
+            elif known in TEXTS:
+                kinds.append(_BOOLEAN if known == "boolean" else _TEXT)
                 self._texts.append(name)
             else:
                 kinds.append(_IGNORED)

@@ -18,6 +18,7 @@ from .. import inputs
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from . import tables
+from .arrow import pyarrow
 from .columnar import ArrowFiles, Parquet
 from .delimited import Delimited
 from .files import File, Text, find
@@ -174,6 +175,12 @@ class Reader:
 
     def batches(self, start: Position | None = None, stopped: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
         """From a position on; the next piece is read while the present one is in use. It ends early once `stopped`."""
+        if isinstance(self.source, Mappings):  # they may come from anything, which may not like another thread
+            for batch in self._batches(start or Position()):
+                yield batch
+                if stopped():
+                    return
+            return
         yield from prefetched(lambda: self._batches(start or Position()), stopped)
 
     def _batches(self, start: Position) -> Iterator[Batch]:
@@ -230,10 +237,7 @@ class Reader:
         elif isinstance(self.source, Mappings):
             self._mappings(piece, batch)
         else:
-            columns = tables.features(piece.content, self.schema, piece.place, self.options.missing == "absent")
-            batch.data, batch.missing = columns.frame, columns.missing
-            batch.labels = tables.labels(piece.content, self.schema)
-            batch.weight = tables.weights(piece.content, self.schema)
+            self._table(piece, batch)
         first = piece.position.offset - piece.rows
         if self._target is not None:
             batch.labels = labels_of(self._target[first : first + piece.rows])
@@ -242,6 +246,20 @@ class Reader:
         if self._weight is not None:
             batch.weight = one_array(self._weight[first : first + piece.rows], piece.rows, "weight").astype(np.float64)
         return batch
+
+    def _table(self, piece: Piece, batch: Batch) -> None:
+        assert self.schema is not None
+        try:
+            columns = tables.features(piece.content, self.schema, piece.place, self.options.missing == "absent")
+            batch.data, batch.missing = columns.frame, columns.missing
+            batch.labels = tables.labels(piece.content, self.schema)
+            batch.weight = tables.weights(piece.content, self.schema) if self._needed else None
+        except InputError as error:
+            where = piece.place.file
+            raise InputError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+        except (pyarrow().ArrowException, UnicodeError) as error:
+            reason = str(error).partition("\n")[0][:200]
+            raise InputError(f"{piece.place(0)} or after: the data is damaged: {reason}") from None
 
     def _mappings(self, piece: Piece, batch: Batch) -> None:
         assert self.schema is not None
@@ -269,11 +287,7 @@ def named(
     plain: dict[str, float] = {}
     absent: list[str] = []
     for name, value in row.items():
-        if (
-            name in (schema.target, schema.weight)
-            or name in options.ignore
-            or (options.only and name not in options.only)
-        ):
+        if name in (schema.target, schema.weight) or not options.uses(name):
             continue
         if isinstance(value, bool | np.bool_):
             plain[f"{name}={'true' if value else 'false'}"] = 1.0
@@ -282,7 +296,7 @@ def named(
                 absent.append(name)
             else:
                 plain[f"{name}={value}"] = 1.0
-        elif value is None or (isinstance(value, float) and math.isnan(value)):
+        elif value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
             absent.append(name)
         else:
             plain[name] = value

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import InputError, ModelFileError, OptionError
 from .arrow import pyarrow
 from .options import ReadOptions, matching, no_column
 
-Kind: TypeAlias = Literal["number", "flag", "text", "date"]
-FIRST_ROWS = 1000  # which say whether a column is one of zeros and ones
+Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+DATES = ("date", "moment", "time")  # days; days with a time; times of day
+TEXTS = ("text", "boolean")
+
+
+def first_rows(columns: int) -> int:
+    """How many rows decide what the columns and the task are: the same for every format, so that all decide alike."""
+    return max(256, min(4096, (16 << 20) // max(1, columns)))
 
 
 @dataclass(frozen=True)
@@ -49,12 +56,11 @@ class Schema:
                 plain["target_kind"],
                 plain["weight"],
             )
-            kinds = ("number", "flag", "text", "date")
-            good = schema.family in ("table", "named", "columns") and all(kind in kinds for _, kind in schema.columns)
+            good = schema.family in ("table", "named", "columns") and all(kind in KINDS for _, kind in schema.columns)
             texts = all(isinstance(name, str | None) for name in (schema.target, schema.weight))
         except (KeyError, TypeError, ValueError):
             good = texts = False
-        if not (good and texts and schema.target_kind in (None, *kinds)):
+        if not (good and texts and schema.target_kind in (None, *KINDS)):
             raise ModelFileError("the file is no valid model: a table that is none")
         return schema
 
@@ -69,18 +75,18 @@ def kind_of(type: Any) -> Kind | None:
     types = pyarrow("types")
     if types.is_dictionary(type):
         return "text" if kind_of(type.value_type) in ("text", "number") else None
-    if types.is_boolean(type) or any(
-        check(type) for check in (types.is_string, types.is_large_string, types.is_string_view)
-    ):
+    if types.is_boolean(type):
+        return "boolean"
+    if any(check(type) for check in (types.is_string, types.is_large_string, types.is_string_view)):
         return "text"
     if any(
         check(type)
         for check in (types.is_integer, types.is_floating, types.is_decimal, types.is_null, types.is_duration)
     ):
         return "number"
-    if any(check(type) for check in (types.is_date, types.is_timestamp, types.is_time)):
+    if types.is_date(type):
         return "date"
-    return None
+    return "moment" if types.is_timestamp(type) else "time" if types.is_time(type) else None
 
 
 def check_names(names: list[str], file: str) -> None:
@@ -112,18 +118,19 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
         kind = "text" if name in text else kind_of(type)
         if kind is None:
             raise InputError(f"{file}: column {name!r} holds {type}, which is no number and no text; ignore it")
-        if kind == "date" and options.dates == "error":
+        if kind in DATES and options.dates == "error":
             raise InputError(
                 f"{file}: column {name!r} holds dates or times ({type}), whose meaning for the model is yours to say: "
                 f'ignore it, take its parts as features (dates="parts"), or treat it as text'
             )
-        columns.append((name, "flag" if kind == "number" and _is_flag(arrow.column(name), type) else kind))
+        first = arrow.column(name).slice(0, first_rows(len(names)))
+        columns.append((name, "flag" if kind == "number" and _is_flag(first, type) else kind))
     if not columns:
         raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
     target_kind: Kind | None = None
     if options.target is not None:
         target_kind = "text" if options.target in text else kind_of(arrow.schema.field(options.target).type)
-        if target_kind not in ("number", "text"):
+        if target_kind not in ("number", *TEXTS):
             raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
     return Schema("table", tuple(columns), options.target, target_kind, options.weight)
 
@@ -133,7 +140,7 @@ def _is_flag(column: Any, type: Any) -> bool:
     types, compute = pyarrow("types"), pyarrow("compute")
     if types.is_null(type) or types.is_duration(type) or types.is_decimal(type):
         return False
-    first = column.slice(0, FIRST_ROWS).drop_null()
+    first = column.drop_null()
     other = compute.and_(compute.not_equal(first, 0), compute.not_equal(first, 1))
     return len(first) > 0 and not compute.any(other).as_py()
 
@@ -146,21 +153,33 @@ def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -
             if name != schema.target:
                 raise InputError(f"{file}: there is no column {name!r}, which the first rows of the data had")
             continue
-        found = kind_of(types[name])
-        null = pyarrow("types").is_null(types[name])
-        if (
-            found != ("number" if kind == "flag" else kind)
-            and not null
-            and not (kind == "text" and found in ("number", "date"))
-        ):
+        if not _fits(types[name], kind):
             raise InputError(
                 f"{file}, from row {first_row} on: column {name!r} holds {types[name]}, but the first rows held "
-                f"{_HELD[str(kind)]}; "
-                "treat it as text from the beginning if it is to be both"
+                f"{HELD[str(kind)]}; treat it as text from the beginning if it is to be both"
             )
 
 
-_HELD = {"number": "numbers", "flag": "numbers", "text": "text", "date": "dates"}
+def _fits(type: Any, kind: Kind | None) -> bool:
+    """Can a column of this type be read as what the first rows were?"""
+    found = kind_of(type)
+    if pyarrow("types").is_null(type):
+        return True
+    if kind == "text":
+        return found is not None
+    alike = {"flag": ("number",), "date": ("date", "moment"), "moment": ("date", "moment")}
+    return found in alike.get(str(kind), (kind,))
+
+
+HELD = {
+    "number": "numbers",
+    "flag": "numbers",
+    "text": "text",
+    "boolean": "true and false",
+    "date": "dates",
+    "moment": "dates with times",
+    "time": "times",
+}
 
 
 def _listed(names: list[str]) -> str:

@@ -16,7 +16,7 @@ from .arrow import pyarrow
 from .labels import Numbers, RawLabels, Texts
 from .parsed import Parsed
 from .pieces import Place
-from .schema import Schema
+from .schema import DATES, TEXTS, Schema
 
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -50,7 +50,7 @@ def features(arrow: Any, schema: Schema, place: Place, missing_allowed: bool) ->
 def _read(table: Any, name: str, kind: str) -> list[tuple[str, Any, int]]:
     """A column's features: name, values, how many are missing."""
     if isinstance(table, Parsed):
-        if kind == "text":
+        if kind in TEXTS:
             return [(name, *table.text(name))]
         numbers, absent = table.number(name)
         return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)]
@@ -58,8 +58,8 @@ def _read(table: Any, name: str, kind: str) -> list[tuple[str, Any, int]]:
     if kind == "flag":
         values, absent = number(column)
         return [(name, FlagColumn(values), absent)]
-    parts = date_parts(name, column) if kind == "date" else [(name, kind, column)]
-    return [(part, *(text(values) if kind == "text" else number(values))) for part, kind, values in parts]
+    parts = date_parts(name, column, kind) if kind in DATES else [(name, kind, column)]
+    return [(part, *(text(values) if of in TEXTS else number(values))) for part, of, values in parts]
 
 
 def number(column: Any) -> tuple[NDArray[Any], int]:
@@ -108,6 +108,8 @@ def text(column: Any) -> tuple[TextColumn, int]:
 def _as_text(column: Any) -> Any:
     """Numbers and the like in the words that a text file would have."""
     pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
+    if types.is_floating(column.type):
+        column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
     if types.is_floating(column.type) or types.is_decimal(column.type):
         # 1.0 is the same value as 1
         column = compute.replace_substring_regex(column.cast(pa.string()), pattern=r"\.0+$", replacement="")
@@ -116,10 +118,10 @@ def _as_text(column: Any) -> Any:
     return column
 
 
-def date_parts(name: str, column: Any) -> list[tuple[str, str, Any]]:
+def date_parts(name: str, column: Any, kind: str) -> list[tuple[str, str, Any]]:
     """A date as features: the time as a number, and what recurs (month, weekday, hour) as names."""
-    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
-    if types.is_time(column.type):
+    pa, compute = pyarrow(), pyarrow("compute")
+    if kind == "time":
         micro = column.cast(pa.time64("us"))
         return [
             (f"{name}.time", "number", compute.divide(micro.cast(pa.int64()).cast(pa.float64()), 1e6)),
@@ -133,7 +135,7 @@ def date_parts(name: str, column: Any) -> list[tuple[str, str, Any]]:
         (f"{name}.month", "text", compute.month(moment).cast(pa.string())),
         (f"{name}.weekday", "text", words),
     ]
-    if types.is_timestamp(column.type):
+    if kind == "moment":
         parts.append((f"{name}.hour", "text", compute.hour(moment).cast(pa.string())))
     return parts
 
@@ -146,11 +148,11 @@ def labels(arrow: Any, schema: Schema) -> RawLabels | None:
         if schema.target not in arrow.columns:
             return None
         column = arrow.columns[schema.target]
-        return _texts(*column) if schema.target_kind == "text" else Numbers(column)
+        return _texts(*column) if schema.target_kind in TEXTS else Numbers(column)
     if schema.target not in arrow.column_names:
         return None
     column = _whole(arrow.column(schema.target))
-    return raw_labels(column, as_text=schema.target_kind == "text")
+    return raw_labels(column, as_text=schema.target_kind in TEXTS)
 
 
 def raw_labels(column: Any, as_text: bool) -> RawLabels:
@@ -170,8 +172,12 @@ def weights(arrow: Any, schema: Schema) -> Float64 | None:
     if schema.weight is None:
         return None
     if isinstance(arrow, Parsed):
+        if schema.weight not in arrow.columns:
+            raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
         weights: Float64 = arrow.columns[schema.weight]
         return weights
+    if schema.weight not in arrow.column_names:
+        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
     column = _whole(arrow.column(schema.weight))
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
