@@ -433,7 +433,9 @@ def test_a_row_is_read_the_same_in_the_first_piece_and_in_later_ones(
     whole, small, smaller = outcome(1 << 20), outcome(700), outcome(150)
     assert small == smaller
     if isinstance(whole, dict) and isinstance(small, dict) and whole["skipped"] == small["skipped"]:
-        assert whole == small  # otherwise the first piece showed other types
+        true = [{name for name, _ in one["top_features"]} & {"f=true", "f=True"} for one in (whole, small)]
+        if true[0] == true[1]:  # otherwise the first piece showed a column of text
+            assert whole == small
 
 
 # ------------------------------------------------------------------------------------------------ columns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -17,6 +16,7 @@ from .data.arrow import pyarrow
 from .data.labels import number_text
 from .data.pieces import Place, Position
 from .data.reader import named
+from .data.schema import TEXTS
 from .data.tables import features as table_features
 from .errors import InputError, OptionError
 from .inputs import Float64
@@ -166,14 +166,14 @@ def _table(model: Learner | OneVsAll, schema: Schema, row: Mapping[str, Any]) ->
         value = row.get(name)
         if isinstance(value, dict | list):
             raise InputError(f"{name!r} holds a list or an object; it must be a number or text")
-        if kind == "number":
+        if kind in ("number", "flag"):
             if isinstance(value, bool | str):
                 raise InputError(f"{name!r} is {value!r}; the model knows it as a number")
             columns[name] = pa.array([None if value is None else float(value)], pa.float64())
-        elif kind == "text":
+        elif kind in TEXTS:
             columns[name] = pa.array([None if value is None else _word(value)], pa.string())
         else:
-            columns[name] = _moment(model, name, value)
+            columns[name] = _moment(name, value, kind)
     return pa.table(columns)
 
 
@@ -183,21 +183,14 @@ def _word(value: Any) -> str:
     return value if isinstance(value, str) else number_text(float(value))
 
 
-def _moment(model: Learner | OneVsAll, name: str, value: Any) -> Any:
+def _moment(name: str, value: Any, kind: str) -> Any:
     pa = pyarrow()
-    text = None if value is None else str(value)
-    hours = any(known.startswith(f"{name}.hour=") for known in model._snapshot()["names"] or ())
-    if text is not None and re.fullmatch(r"\d\d:\d\d(:\d\d(\.\d+)?)?", text):
-        type = pa.time64("us")
-    else:
-        type = pa.timestamp("us") if hours else pa.date32()
+    text = pa.array([None if value is None else str(value)], pa.string())
     try:
-        moment = pa.array([text]).cast(pa.timestamp("us")) if type != pa.time64("us") else pa.array([text])
-        return moment.cast(type, safe=False)
+        return text.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
     except pa.ArrowInvalid:
-        raise InputError(
-            f"{name!r} is {value!r}, which is no date; write it as 2024-12-31 or 2024-12-31 23:59"
-        ) from None
+        written = "23:59" if kind == "time" else "2024-12-31 or 2024-12-31 23:59"
+        raise InputError(f"{name!r} is {value!r}, which is no date or time; write it as {written}") from None
 
 
 def entries(data: inputs.Input) -> list[tuple[Feature, float]]:

@@ -85,6 +85,8 @@ def check_writable(path: str) -> None:
     reason = None
     if os.path.isdir(path) or path.endswith(os.sep):
         reason = "it is a directory"
+    elif os.path.exists(path) and not os.path.isfile(path):
+        reason = "it is no file but a device or a pipe"
     elif not os.path.isdir(folder):
         reason = f"there is no directory {folder!r}"
     elif not os.access(folder, os.W_OK | os.X_OK):

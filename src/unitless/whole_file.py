@@ -24,7 +24,9 @@ def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     if os.path.isdir(target) or str(os.fspath(path)).endswith(os.sep):
         raise IsADirectoryError(errno.EISDIR, "it is a directory")
     if os.path.exists(target) and not os.path.isfile(target):  # a device or a pipe, which nothing may take the place of
-        with open(target, "wb") as device:
+        handle = os.open(target, os.O_WRONLY | os.O_NONBLOCK)  # a pipe that nobody reads is an error, not a wait
+        os.set_blocking(handle, True)
+        with os.fdopen(handle, "wb") as device:
             yield device
         return
     handle, temporary = tempfile.mkstemp(prefix=".unitless-", dir=folder)

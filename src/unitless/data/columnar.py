@@ -29,13 +29,16 @@ class _Columnar(FileSource):
                 rows += batch.num_rows
                 first = start.offset + rows - batch.num_rows
                 table = pa.Table.from_batches([batch])
+                _ = table.column_names  # which fail if they are no text
                 if self.schema is not None:
                     types = dict(zip(table.column_names, table.schema.types, strict=True))
                     check(self.schema, types, file.name, first + 1)
                 place = Place(file.name, "row", first + 1)
                 position = Position(start.file, start.offset + rows, start.offset + rows)
                 yield Piece(table, batch.num_rows, place, position, consumed=self._consumed(file, position.offset))
-        except (pa.ArrowException, OSError) as error:
+        except InputError:
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:  # a damaged file has many ways to say so
             raise InputError(f"cannot read {file.name}: {_first_line(error)}") from None
         if not start.offset and not rows:
             raise InputError(f"{file.name} has no rows")

@@ -220,10 +220,7 @@ class Delimited(FileSource):
             boolean = pyarrow("types").is_boolean(type)
             column = column if boolean else compute.utf8_trim_whitespace(column)
             column = compute.if_else(compute.is_in(column, nulls), pa.scalar(None, pa.string()), column)
-            if boolean:  # in the words that pyarrow knows, and no others
-                known = compute.is_in(column, pa.array(["true", "True", "TRUE", "1", "false", "False", "FALSE", "0"]))
-                column = compute.if_else(known, compute.utf8_lower(column), column)
-            converted, failed = convert(column, type)
+            converted, failed = _booleans(column) if boolean else convert(column, type)
             for row in failed:
                 what = _WORDS.get(kind_of(type) or "", "number")
                 bad.setdefault(int(numbers[row]), f"column {name!r} is {column[row].as_py()!r}, which is no {what}")
@@ -259,6 +256,18 @@ class Delimited(FileSource):
             bad_numbers=sorted(bad),
             original=original,
         )
+
+
+def _booleans(column: Any) -> tuple[Any, list[int]]:
+    """In the words that pyarrow takes for booleans when it reads CSV, and no others."""
+    pa, compute = pyarrow(), pyarrow("compute")
+    yes = compute.is_in(column, pa.array(["true", "True", "TRUE", "1"]))
+    no = compute.is_in(column, pa.array(["false", "False", "FALSE", "0"]))
+    known = compute.or_(yes, no).to_numpy(zero_copy_only=False)
+    there = column.is_valid().to_numpy(zero_copy_only=False)
+    return compute.if_else(compute.or_(yes, no), yes, pa.scalar(None, pa.bool_())), np.flatnonzero(
+        there & ~known
+    ).tolist()
 
 
 def convert(column: Any, type: Any) -> tuple[Any, list[int]]:
