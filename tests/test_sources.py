@@ -428,7 +428,7 @@ def test_a_row_is_read_the_same_in_the_first_piece_and_in_later_ones(
                 result = ul.train(path, "y", on_error="skip" if skip else "fail", centre=False)
             except ul.InputError:
                 return "refused"
-        return {**facts(result), "bad": sorted(result.bad)}  # what cannot be read is noted before what cannot be learned
+        return {**facts(result), "bad": sorted(result.bad)}  # noted in the order of finding
 
     whole, small, smaller = outcome(1 << 20), outcome(700), outcome(150)
     assert small == smaller
