@@ -84,23 +84,19 @@ void CsvReader::find_ends(std::size_t size) {
             places &= ~std::uint64_t{0} >> (64 - (size - at));
             newlines &= places;
         }
-        for (; newlines; newlines &= newlines - 1)
-            row_ends_.push_back(static_cast<std::uint32_t>(
-                count + static_cast<unsigned>(std::popcount(places & (newlines ^ (newlines - 1))))));
-        const std::size_t found = static_cast<unsigned>(std::popcount(places));
         std::uint32_t* to = ends_.data() + count;
-        for (std::size_t k = 0; k < found; ++k, places &= places - 1)
-            to[k] = static_cast<std::uint32_t>(at + static_cast<unsigned>(std::countr_zero(places)));
-        count += found;
+        const std::uint32_t* const first = to;
+        for (; places; places &= places - 1) {
+            const auto bit = static_cast<unsigned>(std::countr_zero(places));
+            *to++ = static_cast<std::uint32_t>(at) + bit;
+            if (newlines >> bit & 1) row_ends_.push_back(static_cast<std::uint32_t>(count + (to - first)));
+        }
+        count += static_cast<std::size_t>(to - first);
     }
 }
 
 // A field of numbers; false if it is not one.
 bool CsvReader::number(const char* begin, const char* end, double& out) {
-    if (end - begin == 1 && static_cast<unsigned char>(*begin - '0') < 10) [[likely]] {
-        out = *begin - '0';
-        return true;
-    }
     if (begin != end && *begin != '+' && parse_number(begin, end, out)) [[likely]]
         return true;
     while (begin != end && is_blank(*begin)) ++begin;
@@ -192,12 +188,20 @@ bool CsvReader::read_plain(std::size_t size, CsvTable& table) {
         for (const Run& run : runs_) {
             if (run.numbers) {
                 double* to = table.numbers.get() + table.rows * numbers_ + places_[run.first];
+                const std::uint32_t* const ends = ends_.data() + k;
                 for (std::size_t i = 0; i < run.count; ++i) {
-                    const char* const end = text + ends_[k++];
-                    if (!number(begin, end, to[i])) return false;
-                    if (to[i] != to[i]) ++table.absent[places_[run.first] + i];
+                    const char* const end = text + ends[i];
+                    const auto length = static_cast<std::size_t>(end - begin);
+                    std::uint64_t whole;
+                    if (length - 1 < 8 && decimal::up_to_eight(begin, length, whole)) [[likely]] {
+                        to[i] = static_cast<double>(static_cast<std::int64_t>(whole));
+                    } else {
+                        if (!number(begin, end, to[i])) return false;
+                        table.absent[places_[run.first] + i] += to[i] != to[i];
+                    }
                     begin = end + 1;
                 }
+                k += run.count;
             } else {
                 const char* const end = text + ends_[k++];
                 if (!take(table, run.first, begin, end)) return false;

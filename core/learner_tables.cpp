@@ -15,6 +15,19 @@ namespace {
 
 constexpr std::uint32_t not_met = 0, not_known = ~std::uint32_t{0};
 
+// A table's columns, if they are numbers that lie side by side in rows.
+std::optional<DenseInput> rows_of_numbers(const Table& table) {
+    if (table.columns.empty()) return std::nullopt;
+    const Column& first = table.columns[0].numbers;
+    for (std::size_t j = 0; j < table.columns.size(); ++j) {
+        const Column& column = table.columns[j].numbers;
+        if (table.columns[j].is_text() || column.type != Type::f64 || column.stride != first.stride ||
+            column.data != first.data + j * sizeof(double))
+            return std::nullopt;
+    }
+    return DenseInput{first.data, first.stride, Type::f64, nullptr, table.columns.size(), table.rows};
+}
+
 // Columns that are slots 1, 2, 3, ... and lie side by side in rows are as good as an array. `settled`: which of them
 // are centred is known already.
 DenseInput as_input(const std::vector<Column>& columns, std::size_t rows, bool settled) {
@@ -215,6 +228,14 @@ bool Learner::check_table(const Table& table) {
     }
     if (!one_by_one && !table.missing) return false;  // the rest is looked at on the way
     double largest = 0;
+    if (const auto input = rows_of_numbers(table)) {  // in one go, as they lie
+        largest = largest_of(*input);
+        if (!std::isnan(largest)) {
+            check_products(largest);
+            return false;
+        }
+        largest = 0;
+    }
     for (std::size_t j = 0; j < table.columns.size(); ++j) {
         const TableColumn& column = table.columns[j];
         if (column.is_text()) continue;

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+import numpy as np
+
 from ..errors import InputError, ModelFileError, OptionError
-from .arrow import pyarrow
+from .arrow import as_numpy, is_native, pyarrow
 from .options import ReadOptions, matching, no_column
 
 Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time"]
@@ -137,12 +139,12 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
 
 def _is_flag(column: Any, type: Any) -> bool:
     """Nothing but 0 and 1 in the first rows."""
-    types, compute = pyarrow("types"), pyarrow("compute")
-    if types.is_null(type) or types.is_duration(type) or types.is_decimal(type):
+    one = column.combine_chunks() if hasattr(column, "chunks") else column
+    if not is_native(one):
         return False
-    first = column.drop_null()
-    other = compute.and_(compute.not_equal(first, 0), compute.not_equal(first, 1))
-    return len(first) > 0 and not compute.any(other).as_py()
+    values = as_numpy(one)
+    values = values[~np.isnan(values)]
+    return len(values) > 0 and bool(((values == 0) | (values == 1)).all())
 
 
 def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -> None:

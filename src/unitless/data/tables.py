@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..inputs import FlagColumn, Float64, Frame, TextColumn
-from .arrow import pyarrow
+from .arrow import as_numpy, booleans, is_native, pyarrow
 from .labels import Numbers, RawLabels, Texts
 from .parsed import Parsed
 from .pieces import Place
@@ -64,13 +64,11 @@ def _read(table: Any, name: str, kind: str) -> list[tuple[str, Any, int]]:
 
 def number(column: Any) -> tuple[NDArray[Any], int]:
     """A column of numbers as an array, not-a-number where there is none; how many of those."""
-    pa, types = pyarrow(), pyarrow("types")
-    if types.is_duration(column.type):
-        column = column.cast(pa.int64())
-    native = types.is_integer(column.type) or types.is_float32(column.type) or types.is_float64(column.type)
-    if column.null_count or not native:
-        column = pyarrow("compute").cast(column, pa.float64(), safe=False)
-    array = np.asarray(column.to_numpy(zero_copy_only=False))
+    if not is_native(column):
+        pa = pyarrow()
+        column = column.cast(pa.int64()) if pyarrow("types").is_duration(column.type) else column
+        column = column.cast(pa.float64(), safe=False)
+    array = as_numpy(column)
     if array.dtype.kind != "f":
         return array, 0
     with np.errstate(all="ignore"):
@@ -80,42 +78,44 @@ def number(column: Any) -> tuple[NDArray[Any], int]:
 
 def text(column: Any) -> tuple[TextColumn, int]:
     """A column of text as codes and values; how many rows have none. An empty text is none."""
-    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
+    pa, types = pyarrow(), pyarrow("types")
     if types.is_boolean(column.type):
-        codes = np.asarray(column.cast(pa.int8()).fill_null(-1).to_numpy(zero_copy_only=False)).astype(np.int32)
+        codes = booleans(column)
         bytes_ = np.frombuffer(b"falsetrue", np.uint8)
         return TextColumn(codes, np.array([0, 5, 9], np.int64), bytes_), int(column.null_count)
     if not types.is_dictionary(column.type):
         column = _as_text(column).dictionary_encode()
     values = _as_text(column.dictionary)
-    indices = column.indices
-    if indices.null_count:
-        indices = indices.cast(pa.int32()).fill_null(-1)
-    codes = np.ascontiguousarray(indices.to_numpy(zero_copy_only=False), dtype=np.int32)
+    places = as_numpy(column.indices)
+    if column.indices.null_count:
+        places = np.where(np.isnan(places), -1, places)
+    codes = np.ascontiguousarray(places, dtype=np.int32)
     values = values.cast(pa.large_string())
     values.validate(full=True)
-    none = compute.or_kleene(compute.is_null(values), compute.equal(values, ""))
-    empty = np.flatnonzero(none.fill_null(True).to_numpy(zero_copy_only=False))
+    _, offsets, data = values.buffers()
+    ends = np.zeros(1, np.int64)
+    if len(values):
+        ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    empty = np.flatnonzero(np.diff(ends) == 0)  # a null among the values is as long as nothing
     if len(empty):
         codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
     absent = int((codes < 0).sum()) if len(empty) or column.null_count else 0
-    _, offsets, data = values.buffers()
-    ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
     letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
     return TextColumn(codes, ends, letters), absent
 
 
 def _as_text(column: Any) -> Any:
     """Numbers and the like in the words that a text file would have."""
-    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
+    pa, types = pyarrow(), pyarrow("types")
+    if types.is_string(column.type):
+        return column
+    compute = pyarrow("compute")
     if types.is_floating(column.type):
         column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
     if types.is_floating(column.type) or types.is_decimal(column.type):
         # 1.0 is the same value as 1
         column = compute.replace_substring_regex(column.cast(pa.string()), pattern=r"\.0+$", replacement="")
-    if types.is_boolean(column.type) or not types.is_string(column.type):
-        column = column.cast(pa.string())
-    return column
+    return column.cast(pa.string())
 
 
 def date_parts(name: str, column: Any, kind: str) -> list[tuple[str, str, Any]]:
