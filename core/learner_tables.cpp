@@ -93,9 +93,8 @@ void Learner::add_row(MentionedRows& input, std::size_t row, std::size_t, Lookin
     const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = notes();
     const std::size_t begin = row ? from.row_ends[row - 1] : 0, count = from.row_ends[row] - begin;
     const auto [slots, values] = rows_.extend(count);
-    std::size_t written = 0;
-    std::uint32_t last = 0;
-    bool rising = true;
+    std::size_t written = 0, moves = 0;
+    bool ordered = true;
     for (std::size_t k = begin; k < begin + count; ++k) {
         const std::uint32_t id = from.ids[k];
         std::uint32_t feature = input.features[id];
@@ -105,15 +104,21 @@ void Learner::add_row(MentionedRows& input, std::size_t row, std::size_t, Lookin
         }
         if (noting) note(feature, from.name(id));
         const double x = setup_.centre ? centred(feature, from.values[k], looking, weight) : from.values[k];
-        slots[written] = feature;
-        values[written] = x;
-        const bool there = x != 0;
-        rising = rising && (!there || feature > last);
-        last = there ? feature : last;
-        written += there;
+        if (x == 0) continue;
+        // Rows are nearly in order: what is not is moved to its place at once, unless that becomes too much.
+        std::size_t at = written++;
+        if (ordered && at > 0 && slots[at - 1] >= feature) {
+            for (; at > 0 && slots[at - 1] > feature; --at, ++moves) {
+                slots[at] = slots[at - 1];
+                values[at] = values[at - 1];
+            }
+            ordered = (at == 0 || slots[at - 1] < feature) && moves <= 8 * count + 64;
+        }
+        slots[at] = feature;
+        values[at] = x;
     }
     rows_.commit(count, written);
-    if (!rising) rows_.order_unknown();
+    if (!ordered) rows_.order_unknown();
 }
 
 void Learner::check_rows(const NamedRows& rows) {

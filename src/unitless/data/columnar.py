@@ -15,10 +15,8 @@ from .source import FileSource
 
 
 def batch_rows(columns: int) -> int:
-    """How many rows to take at a time: so many that they stay in the processor's cache, and enough to decide what the
-    columns are.
-    """
-    return max(first_rows(columns), min(65_536, (1 << 19) // max(1, columns)))
+    """How many rows to take at a time: some megabytes of them, and enough to decide what the columns are."""
+    return max(first_rows(columns), min(65_536, (2 << 20) // max(1, columns)))
 
 
 class _Columnar(FileSource):
@@ -93,7 +91,7 @@ class Parquet(_Columnar):
         with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=False) as reader:
             groups = list(range(group, len(sizes)))
             for batch in (
-                reader.iter_batches(batch_rows(len(columns)), groups, columns, use_threads=False) if groups else ()
+                reader.iter_batches(batch_rows(len(columns)), groups, columns, use_threads=True) if groups else ()
             ):
                 drop = min(skip, batch.num_rows)
                 skip -= drop
