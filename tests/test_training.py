@@ -445,3 +445,37 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
         run = subprocess.run([sys.executable, "-c", script, path], capture_output=True, timeout=60, check=True)
         peaks.append(int(run.stdout))
     assert peaks[1] - peaks[0] < 16_000  # kilobytes, of 40 MB more
+
+
+# ------------------------------------------------------------------------------------------------ what people try
+
+
+def test_columns_of_frames_may_be_called_by_numbers() -> None:
+    frame = pd.DataFrame({0: np.arange(60.0), 1: np.arange(60) % 7, 2: np.arange(60) * 0.5 + 1})
+    assert ul.train(frame, target=2).learned == 60
+
+
+def test_rows_of_a_table_are_predicted_as_mappings_too() -> None:
+    frame = pd.DataFrame({"a": np.arange(90.0), "b": ["u", "v", "w"] * 30, "y": [True, False, True] * 30})
+    result = ul.train(frame, "y")
+    assert result.predict(frame.drop(columns="y").to_dict("records")) == result.predict(frame)
+    assert set(result.predict(frame)) <= {True, False}
+    with pytest.raises(ul.OptionError, match="trained on tables"):
+        result.predict(np.zeros((2, 2)))
+
+
+def test_rows_that_are_held_out_or_missing_are_counted_once_whatever_the_passes() -> None:
+    frame = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0] * 50, "y": np.arange(200) % 2})
+    once, thrice = (ul.train(frame, "y", holdout=0.3, passes=passes) for passes in (1, 3))
+    assert thrice.held == once.held
+    assert thrice.missing == once.missing == {"a": 50}
+    assert thrice.learned == 3 * once.learned
+
+
+def test_a_column_that_begins_with_zeros_and_ones_can_be_called_a_number() -> None:
+    frame = pd.DataFrame({"n": [0.0, 1.0] * 100, "y": np.arange(200) * 0.5})
+    flag, number = ul.train(frame, "y"), ul.train(frame, "y", numbers="n")
+    assert flag.metrics != number.metrics
+    assert ul.merge([number.model, ul.train(frame.assign(n=frame["n"] + 5), "y").model]).examples == 400
+    with pytest.raises(ul.MergeError, match="centred in some"):
+        ul.merge([flag.model, number.model])

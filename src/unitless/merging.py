@@ -347,7 +347,10 @@ class _Layout:
             numbering = self.feature_numbers(state)
             for feature, kind in zip(state["centre_features"], state["centre_kinds"], strict=True):
                 if kinds.setdefault(int(numbering[feature]), int(kind)) != kind:
-                    raise MergeError("a column is centred in some models and not in others")
+                    raise MergeError(
+                        "a column is centred in some models and not in others; "
+                        "train them with the same centre= and numbers="
+                    )
         settled = sorted(kinds)
         return {
             "t": part.t,

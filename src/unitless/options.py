@@ -127,6 +127,7 @@ def check_names(options: Iterable[str]) -> None:
     for name in options:
         if name not in Options.__dataclass_fields__:
             near = difflib.get_close_matches(name, Options.__dataclass_fields__, 1, 0.5)
+            near = ["learning_rate"] if name in ("rate", "lr", "eta") else near
             raise OptionError(f"there is no option {name!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
 
 

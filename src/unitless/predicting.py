@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from . import inputs
 from .data import Batch, Reader, ReadOptions, Schema, Target, open_source
 from .data.labels import number_text
+from .data.memory import Frames, Mappings
+from .data.source import other_kind
 from .errors import Error, InputError, OptionError
 from .inputs import Float64
 from .learner import Learner
@@ -111,8 +113,10 @@ class Predictor:
         settled = {name: self._reading[name] for name in ("dates", "missing") if name in self._reading}
         options = ReadOptions(**{**settled, **reading})
         opened = open_source(source, options)
+        if isinstance(opened, Mappings) and self.schema.family == "table":  # rows of the table, by name
+            opened = Frames(opened.as_table())
         if opened.family != self.schema.family:
-            raise OptionError(f"the model was trained on data of another kind than {opened.name}")
+            raise OptionError(other_kind(self.schema.family, opened))
         if keep and opened.family != "table":
             raise OptionError(f"{opened.name} is no table: it has no columns to keep")
         yield from Reader(opened, options, self.schema, target_needed=False, keep=keep).batches()

@@ -105,7 +105,10 @@ class TrainResult:
 
     def predict(self, source: Any, **reading: Any) -> list[Any]:
         """Labels or numbers for any data of the same kind, in memory; see `Predictor` for data that does not fit."""
-        return [value for part in Predictor(self.model).batches(source, **reading) for value in part.values]
+        values = [value for part in Predictor(self.model).batches(source, **reading) for value in part.values]
+        if self.target.classes == ["false", "true"] and not self.target.number:
+            return [None if value is None else value == "true" for value in values]
+        return values
 
     def predict_proba(self, source: Any, **reading: Any) -> np.ndarray[Any, Any]:
         """Probabilities, one column per class of `classes`."""

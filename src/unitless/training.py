@@ -25,7 +25,7 @@ from .data import Bad, Batch, Position, Reader, ReadOptions, Schema, Source, Tar
 from .data import labels as task_labels
 from .data.labels import Numbers, RawLabels
 from .data.schema import first_rows
-from .data.source import FileSource
+from .data.source import FileSource, other_kind
 from .errors import Error, InputError, MergeError, ModelFileError, OptionError
 from .evaluate import Evaluation
 from .inputs import Float64
@@ -119,6 +119,7 @@ def train(
     ignore: Any = (),
     only: Any = (),
     text: Any = (),
+    numbers: Any = (),
     dates: str = "error",
     missing: str = "absent",
     on_error: str = "fail",
@@ -158,6 +159,7 @@ def train(
         ignore: columns to leave out; `*` stands for any letters.
         only: columns to use.
         text: columns whose values are names although they look like numbers (a zip code).
+        numbers: columns to be centred although they begin with nothing but zeros and ones (see the guide).
         dates: "error", or "parts" to take columns of dates as time, month, weekday and hour.
         missing: "absent": a missing value is a feature that is not there; or "error".
         on_error: "fail", or "skip" rows that cannot be read and count them.
@@ -186,6 +188,7 @@ def train(
         "ignore": ignore,
         "only": only,
         "text": text,
+        "numbers": numbers,
         "dates": dates,
         "missing": missing,
         "on_error": on_error,
@@ -293,6 +296,7 @@ class Run:
     ) -> None:
         self.plan, self._ask = plan, ask
         given = {name: value for name, value in (("target", target), ("weight", weight)) if value is not None}
+        given = {name: str(value) if isinstance(value, int) else value for name, value in given.items()}
         columns: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
         options = ReadOptions(**columns, **reading)
@@ -334,7 +338,7 @@ class Run:
                     f"{name} is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}"
                 )
         if schema.family != self.source.family:
-            raise OptionError(f"the model was trained on data of another kind than {self.source.name}")
+            raise OptionError(other_kind(schema.family, self.source))
         self.model = model
         before = Progress.read(training.get("progress"))
         if before.done:
@@ -439,6 +443,8 @@ class Run:
         progress.passes += 1
         if progress.passes < self.plan.passes:
             progress.rows, progress.position, progress.consumed = 0, Position(), 0
+            progress.held = progress.skipped = progress.unlabelled = 0  # the same rows again
+            progress.missing, progress.bad = Counter(), []
             self.holdout = self._fresh_holdout()
 
     def _checkpoint(self) -> None:
@@ -503,8 +509,9 @@ class Run:
         found: list[tuple[NDArray[np.bool_], Callable[[int], str]]] = []
         if not isinstance(batch.data, inputs.TextRows):  # in VW text rows without label are meant so
             absent = ~labels.present()
+            advice = "; skip such rows (on_error='skip')" if self.reader.options.on_error == "fail" else ""
             if absent.any():
-                found.append((absent, lambda row: "the target has no value"))
+                found.append((absent, lambda row: "the target has no value" + advice))
         if self.reader.options.on_error == "fail":
             return found  # the rest is found on the way
         target = self.target
@@ -725,8 +732,13 @@ def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target
     if schema.weight != other_schema.weight:
         raise MergeError(f"{both}the weights are {schema.weight!r} in one, {other_schema.weight!r} in the other")
     for name in dict.fromkeys([*schema.kinds, *other_schema.kinds]):
-        one_kind, other_kind = schema.kinds.get(name), other_schema.kinds.get(name)
-        if one_kind is None or other_kind is None:
+        one_kind, another = schema.kinds.get(name), other_schema.kinds.get(name)
+        if one_kind is None or another is None:
             raise MergeError(f"{both}only one of them knows the column {name!r}")
-        if one_kind != other_kind:
-            raise MergeError(f"{both}column {name!r} holds {one_kind}s in one, {other_kind}s in the other")
+        if {one_kind, another} == {"flag", "number"}:
+            raise MergeError(
+                f"{both}column {name!r} began with nothing but zeros and ones in one of them, and so is not centred "
+                f"there; train them with numbers={name!r}, or both without centring"
+            )
+        if one_kind != another:
+            raise MergeError(f"{both}column {name!r} holds {one_kind}s in one, {another}s in the other")

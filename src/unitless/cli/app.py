@@ -61,8 +61,8 @@ def _top(
 # Options that the library's messages call by their Python names.
 _OPTIONS = (
     *("target", "weight", "task", "positive", "loss", "rule", "learning_rate", "centre", "interactions", "bits"),
-    *("passes", "holdout", "seed", "model", "resume", "checkpoint", "ignore", "only", "text", "dates", "missing"),
-    *("on_error", "format", "delimiter", "encoding"),
+    *("passes", "holdout", "seed", "model", "resume", "checkpoint", "ignore", "only", "text", "numbers", "dates"),
+    *("missing", "on_error", "format", "delimiter", "encoding"),
 )
 
 
@@ -81,13 +81,22 @@ def as_options(message: str) -> str:
     message = re.sub(r"\b(target|weight|ignore|only|text): there is no column", r"--\1: there is no column", message)
     names = "|".join([*_OPTIONS, "header", "zero_based"])
     message = re.sub(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)", flag, message)
-    return re.sub(r"^(\w+) is ", lambda m: f"--{m[1].replace('_', '-')} is " if m[1] in _OPTIONS else m[0], message)
+    message = message.replace("checkpoint needs to know where to save the model", "--checkpoint needs --model")
+
+    def named(match: re.Match[str]) -> str:
+        name = match[1]
+        return (
+            f"--{'rate' if name == 'learning_rate' else name.replace('_', '-')} is " if name in _OPTIONS else match[0]
+        )
+
+    return re.sub(r"^(\w+) is ", named, message)
 
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command; gives its exit code."""
     try:
         code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
     except OptionError as error:
         return _failed(str(error), 2)
     except Error as error:
@@ -108,6 +117,8 @@ def run(arguments: list[str] | None = None) -> int:
         usage = getattr(error, "format_message", None)  # of a command that was not understood
         if usage is None:
             raise
+        if not usage():  # the help was asked for, by saying nothing
+            return 2
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
         return _failed(f"{usage()}{hint}", 2)

@@ -54,6 +54,10 @@ Text = Annotated[
     list[str] | None,
     typer.Option("--text", help="Columns of names that look like numbers (zip codes).", rich_help_panel=READING),
 ]
+Numbers = Annotated[
+    list[str] | None,
+    typer.Option("--numbers", help="Columns to centre though they begin with 0s and 1s.", rich_help_panel=READING),
+]
 Dates = Annotated[
     str,
     typer.Option("--dates", help="Columns of dates: error, or parts (time, month, ...).", rich_help_panel=READING),

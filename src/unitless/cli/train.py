@@ -59,6 +59,7 @@ def command(
     ignore: options.Ignore = None,
     only: options.Only = None,
     text: options.Text = None,
+    numbers: options.Numbers = None,
     dates: options.Dates = "error",
     missing: options.Missing = "absent",
     on_error: options.OnError = "fail",
@@ -113,6 +114,7 @@ def command(
             ignore=options.listed(ignore),
             only=options.listed(only),
             text=options.listed(text),
+            numbers=options.listed(numbers),
             dates=dates,
             missing=missing,
             on_error=on_error,
@@ -154,7 +156,7 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     metrics = dict(result.metrics)
     low, high = result.interval
     lines: list[tuple[str, str]] = [("task", result.task)]
-    rows = [display.count(result.learned if result.passes <= 1 else result.rows, "row") + " learned"]
+    rows = [display.count(result.learned // max(1, result.passes), "row") + " learned"]
     rows += [f"{result.held:,} held out"] if result.held else []
     rows += [f"{result.unlabelled:,} without label"] if result.unlabelled else []
     rows += [f"{result.skipped:,} skipped"] if result.skipped else []

@@ -135,7 +135,7 @@ class Delimited(FileSource):
         schema = self.schema
         missing = [name for name, _ in schema.columns if name not in names] if schema is not None else []
         if missing:
-            raise InputError(f"{file.name}: there is no column {missing[0]!r}, which the first rows of the data had")
+            raise InputError(f"{file.name}: there is no column {missing[0]!r}, which the model needs")
         if schema is None or self.keep or any(kind in DATES for kind in schema.kinds.values()):
             return None
         if (*names, delimiter) not in self._parsers:

@@ -109,6 +109,14 @@ class Mappings(Source):
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self._rows = rows
 
+    def as_table(self) -> Any:
+        """The same as an Arrow table, whole."""
+        pa = pyarrow()
+        try:
+            return pa.Table.from_pylist([dict(row) for row in self._rows])
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(f"the mappings do not make a table: {str(error)[:200]}") from None
+
     @property
     def repeatable(self) -> bool:
         """An iterator comes only once."""

@@ -23,6 +23,7 @@ class ReadOptions:
         ignore: columns to leave out; `*` and `?` stand for any letters.
         only: columns to use, all others being left out.
         text: columns whose values are names although they look like numbers or dates (a zip code).
+        numbers: columns that are numbers to be centred although they begin with nothing but zeros and ones.
         dates: what to do with columns of dates and times: "error", or "parts" (time, month, weekday, hour).
         missing: what a missing value is: "absent" (the feature is not there), or an "error".
         on_error: what to do with rows that cannot be read: "fail", or "skip" and count them.
@@ -38,6 +39,7 @@ class ReadOptions:
     ignore: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
     dates: Literal["error", "parts"] = "error"
     missing: Literal["absent", "error"] = "absent"
     on_error: Literal["fail", "skip"] = "fail"
@@ -57,7 +59,7 @@ class ReadOptions:
             if getattr(self, name) not in allowed:
                 choices = ", ".join(map(repr, allowed))
                 raise OptionError(f"{name} is {getattr(self, name)!r}; it must be one of {choices}")
-        for name in ("ignore", "only", "text"):
+        for name in ("ignore", "only", "text", "numbers"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
         if self.delimiter is not None:

@@ -112,6 +112,7 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
     used = matching(options.only, names, "only") if options.only else set(names)
     used -= matching(options.ignore, names, "ignore", strict=not later)
     text = matching(options.text, names, "text")
+    numbers = matching(options.numbers, names, "numbers")
     columns: list[tuple[str, Kind]] = []
     for name in names:
         if name not in used or name in (options.target, options.weight):
@@ -126,7 +127,8 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
                 f'ignore it, take its parts as features (dates="parts"), or treat it as text'
             )
         first = arrow.column(name).slice(0, first_rows(len(names)))
-        columns.append((name, "flag" if kind == "number" and _is_flag(first, type) else kind))
+        flag = kind == "number" and name not in numbers and _is_flag(first, type)
+        columns.append((name, "flag" if flag else kind))
     if not columns:
         raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
     target_kind: Kind | None = None
@@ -153,7 +155,7 @@ def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -
     for name, kind in known.items():
         if name not in types:
             if name != schema.target:
-                raise InputError(f"{file}: there is no column {name!r}, which the first rows of the data had")
+                raise InputError(f"{file}: there is no column {name!r}, which the model needs")
             continue
         if not _fits(types[name], kind):
             raise InputError(

@@ -88,3 +88,15 @@ class FileSource(Source):
     @abc.abstractmethod
     def read(self, file: File, start: Position) -> Iterator[Piece]:
         """One file, from a position in it on."""
+
+
+_FAMILIES = {
+    "table": "tables (CSV, Parquet, Arrow, JSON lines, frames)",
+    "named": "rows of named features (VW text, libsvm, mappings)",
+    "columns": "arrays",
+}
+
+
+def other_kind(family: str, source: Source) -> str:
+    """What to say when data does not fit a model's."""
+    return f"the model was trained on {_FAMILIES[family]}; {source.name} is one of {_FAMILIES[source.family]}"
