@@ -66,6 +66,7 @@ sanitize:
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/throughput.py
 	$(BIN)/python benchmarks/lanes.py
+	$(BIN)/python benchmarks/files.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
 
 clean:
