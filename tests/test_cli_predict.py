@@ -176,3 +176,15 @@ def test_extrapolation_goes_on_beyond_what_was_seen(folder: pathlib.Path, capsys
     beyond = float(said(capsys, "line.unitless", "far.csv", "--extrapolate")[0][1])
     assert within <= 98
     assert beyond == pytest.approx(2000, rel=0.05)
+
+
+def test_predictions_are_not_written_over_the_data_nor_under_a_name_that_says_nothing(
+    folder: pathlib.Path, capsys: Capture
+) -> None:
+    before = (folder / "people.csv").read_bytes()
+    _, err = said(capsys, "people.unitless", "people.csv", "--output", "people.csv", code=2)
+    assert "over the data" in err
+    assert (folder / "people.csv").read_bytes() == before
+    _, err = said(capsys, "people.unitless", "people.csv", "--output", "people.xlsx", code=2)
+    assert "--format-out" in err
+    assert not (folder / "people.xlsx").exists()

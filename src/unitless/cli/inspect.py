@@ -287,7 +287,9 @@ def _explained(
         except ValueError as error:
             raise InputError(f"--explain: this is no JSON: {error}; write it as '{{\"age\": 31}}'") from None
         return explain(model, parsed, label)
-    if row is None or row < 1:
+    if row is not None and row < 1:
+        raise OptionError(f"--row is {row}; rows count from 1")
+    if row is None:
         raise OptionError("--data needs --row, the number of the row to explain, counted from 1")
     return explain_batch(model, row_of(model, data, row, **reading), label)
 

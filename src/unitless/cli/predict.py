@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -76,10 +77,17 @@ def command(
     The target's column is not needed; if it is there, it is not looked at.
     """
     from ..data.writing import opened, writer  # noqa: PLC0415
+    from ..errors import OptionError  # noqa: PLC0415
     from ..model_file import load  # noqa: PLC0415
     from ..predicting import Predictor  # noqa: PLC0415
 
     kind = _format(output, format_out)
+    if (
+        output is not None
+        and os.path.exists(output)
+        and any(os.path.exists(d) and os.path.samefile(output, d) for d in data)
+    ):
+        raise OptionError(f"the predictions would be written over the data, {output!r}; give them another name")
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
     reading: dict[str, Any] = {
@@ -115,6 +123,8 @@ def _format(output: str | None, asked: str | None) -> str:
     from ..errors import OptionError  # noqa: PLC0415
 
     named = None if output in (None, STDOUT) else suffix_format(str(output))
+    if asked is None and named is None and output not in (None, STDOUT) and "." in os.path.basename(str(output)):
+        raise OptionError(f"{output}: this name does not say which format it is to have; say it with --format-out")
     kind = asked or named or "csv"
     if kind not in WRITERS:
         where = f"--format-out is {asked!r}" if asked else f"--output is {output!r}"
