@@ -30,6 +30,7 @@ MODULES = [
     "unitless.merging",
     "unitless.plots",
     "unitless.reference",
+    "unitless.training",
 ]
 
 

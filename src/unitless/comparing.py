@@ -17,8 +17,8 @@ from .learner import Learner
 from .one_vs_all import OneVsAll
 from .options import Auto, Rule
 from .result import TrainResult
+from .run import Ask, Plan, Run
 from .side_by_side import Contender, SideBySide, reading_and_learning
-from .training import Ask, Plan, Run
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

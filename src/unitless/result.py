@@ -19,7 +19,7 @@ from .predicting import Predictor
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from .training import Run
+    from .run import Run
 
 
 class TrainResult:

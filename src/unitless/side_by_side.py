@@ -10,8 +10,10 @@ from typing import Any, Generic, TypeVar, get_args
 
 from .data import Batch, ReadOptions
 from .errors import DivergedError, OptionError
+from .interruption import interruptible
 from .options import Rule
-from .training import Progress, Run, _interruptible
+from .progress import Progress
+from .run import Run
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
@@ -68,7 +70,7 @@ class SideBySide(Generic[AnyRun]):
         """To the end of the data, until interrupted, or until all have diverged."""
         start = time.perf_counter()
         plan = self.contenders[0].run.plan
-        with _interruptible() as interrupted:
+        with interruptible() as interrupted:
             while self.progress.passes < plan.passes and self.going:
                 self.progress.rows = self.progress.consumed = 0
                 for batch in self._reader.batches(None, interrupted):

@@ -23,9 +23,9 @@ from .inputs import Float64
 from .learner import Learner
 from .one_vs_all import OneVsAll
 from .options import Rule
+from .run import Ask, Plan, Run, class_numbers, fed
 from .side_by_side import Contender, SideBySide, reading_and_learning
 from .sweep import Sweep
-from .training import Ask, Plan, Run, class_numbers, fed
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

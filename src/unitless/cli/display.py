@@ -95,6 +95,16 @@ def rates(rate: Any) -> str:
     return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
 
 
+def learned(outcome: Any) -> str:
+    """How many rows a pass had, and what became of them."""
+    rows = [count(outcome.learned // max(1, outcome.passes), "row") + " learned"]
+    rows += [f"{outcome.held:,} held out"] if outcome.held else []
+    rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []
+    rows += [f"{outcome.skipped:,} skipped"] if outcome.skipped else []
+    rows += [f"{outcome.passes} passes"] if outcome.passes > 1 else []
+    return ", ".join(rows)
+
+
 class Watch:
     """Progress of a run on the standard error: a table at powers of two, and on a terminal a bar below it."""
 

@@ -44,6 +44,7 @@ def command(
     ignore: options.Ignore = None,
     only: options.Only = None,
     text: options.Text = None,
+    numbers: options.Numbers = None,
     dates: options.Dates = "error",
     missing: options.Missing = "absent",
     on_error: options.OnError = "fail",
@@ -61,6 +62,7 @@ def command(
     Every row is predicted before it is learned, so all numbers are out of sample. A learner whose numbers run away is
     left out from there.
     """
+    shared = options.shared(locals())
     from ..comparing import RULES, compare  # noqa: PLC0415
     from ..errors import DivergedError  # noqa: PLC0415
 
@@ -74,28 +76,7 @@ def command(
             target,
             options.listed(rules) or RULES,
             options.rate(rate) or "auto",
-            weight=weight,
-            task=task,
-            positive=positive,
-            loss=loss,
-            centre=False if no_centre else None,
-            interactions=options.interactions(interactions),
-            bits=bits,
-            quantile=quantile,
-            passes=passes,
-            holdout=holdout,
-            seed=seed,
-            ignore=options.listed(ignore),
-            only=options.listed(only),
-            text=options.listed(text),
-            dates=dates,
-            missing=missing,
-            on_error=on_error,
-            format=format,
-            delimiter=options.tab(delimiter),
-            header=not no_header,
-            encoding=encoding,
-            zero_based=zero_based,
+            **shared,
             opened=lambda runs: board.start(runs.source.total_bytes),
             progress=board.show,
         )
@@ -115,16 +96,11 @@ def command(
 def summary(comparison: Comparison) -> None:
     """What came of it."""
     whole, numbers = comparison.whole, comparison.judged_by != "zero_one"
-    rows = [display.count(whole.learned if whole.passes <= 1 else whole.rows, "row") + " learned"]
-    rows += [f"{whole.held:,} held out"] if whole.held else []
-    rows += [f"{whole.unlabelled:,} without label"] if whole.unlabelled else []
-    rows += [f"{whole.skipped:,} skipped"] if whole.skipped else []
-    rows += [f"{whole.passes} passes"] if whole.passes > 1 else []
     display.facts(
         [
             ("task", comparison.task),
             ("loss", whole.model.options.loss),
-            ("rows", ", ".join(rows)),
+            ("rows", display.learned(whole)),
             ("features", f"{whole.features:,}"),
             ("time", f"{comparison.seconds:.2f} s"),
         ]

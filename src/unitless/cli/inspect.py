@@ -186,7 +186,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     from ..model import BIAS  # noqa: PLC0415
     from ..one_vs_all import OneVsAll  # noqa: PLC0415
     from ..options import Options  # noqa: PLC0415
-    from ..training import Progress  # noqa: PLC0415
+    from ..progress import Progress  # noqa: PLC0415
 
     training = model._training
     target = Target.read(training.get("target")) if training else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
@@ -142,6 +143,19 @@ def reading(
         "header": not no_header,
         "encoding": encoding,
         "zero_based": zero_based,
+    }
+
+
+def shared(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What train, evaluate and sweep have in common, as the library takes it, from a command's own arguments."""
+    plain = ("weight", "task", "positive", "loss", "bits", "quantile", "passes", "holdout", "seed")
+    names = ("format", "delimiter", "no_header", "encoding", "zero_based")
+    return {
+        **{name: given[name] for name in (*plain, "dates", "missing", "on_error") if name in given},
+        **{name: listed(given[name]) for name in ("ignore", "only", "text", "numbers")},
+        **reading(**{name: given[name] for name in names}),
+        "centre": False if given["no_centre"] else None,
+        "interactions": interactions(given["interactions"]),
     }
 
 

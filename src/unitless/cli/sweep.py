@@ -59,6 +59,7 @@ def command(
     ignore: options.Ignore = None,
     only: options.Only = None,
     text: options.Text = None,
+    numbers: options.Numbers = None,
     dates: options.Dates = "error",
     missing: options.Missing = "absent",
     on_error: options.OnError = "fail",
@@ -78,6 +79,7 @@ def command(
 
     Every row is predicted before it is learned, so all losses are out of sample.
     """
+    shared = options.shared(locals())
     from ..errors import DivergedError  # noqa: PLC0415
     from ..sweeping import RULES, sweep_rates  # noqa: PLC0415
 
@@ -92,25 +94,7 @@ def command(
             options.listed(rules) or RULES,
             _numbers(options.listed(rates)),
             classes=options.listed(classes) or None,
-            weight=weight,
-            task=task,
-            positive=positive,
-            loss=loss,
-            centre=False if no_centre else None,
-            interactions=options.interactions(interactions),
-            bits=bits,
-            quantile=quantile,
-            ignore=options.listed(ignore),
-            only=options.listed(only),
-            text=options.listed(text),
-            dates=dates,
-            missing=missing,
-            on_error=on_error,
-            format=format,
-            delimiter=options.tab(delimiter),
-            header=not no_header,
-            encoding=encoding,
-            zero_based=zero_based,
+            **shared,
             opened=lambda runs: counter.start(runs.source.total_bytes),
             progress=counter.show,
         )

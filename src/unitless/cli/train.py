@@ -83,6 +83,7 @@ def command(
 
     Every row is predicted before it is learned, so the loss that is shown is out of sample.
     """
+    shared = options.shared(locals())
     from ..training import train  # noqa: PLC0415
 
     if plot is not None:
@@ -91,41 +92,18 @@ def command(
         check_path(plot)
     wanted = options.listed(metrics)
     _check_metrics(wanted)
-    further = {} if quantile is None else {"quantile": quantile}
     with display.Watch(quiet or as_json) as watch:
         result = train(
             options.sources(data),
             target,
-            weight=weight,
-            task=task,
-            positive=positive,
-            loss=loss,  # type: ignore[arg-type]  # the library checks it
-            rule=rule,  # type: ignore[arg-type]
+            rule=rule,  # type: ignore[arg-type]  # the library checks it
             learning_rate=options.rate(rate),
-            centre=False if no_centre else None,
-            interactions=options.interactions(interactions),
-            bits=bits,
-            passes=passes,
-            holdout=holdout,
-            seed=seed,
             model=model,
             resume=resume,
             checkpoint=checkpoint,
-            ignore=options.listed(ignore),
-            only=options.listed(only),
-            text=options.listed(text),
-            numbers=options.listed(numbers),
-            dates=dates,
-            missing=missing,
-            on_error=on_error,
-            format=format,
-            delimiter=options.tab(delimiter),
-            header=not no_header,
-            encoding=encoding,
-            zero_based=zero_based,
+            **shared,
             opened=lambda run: watch.start(run.source.total_bytes),
             progress=watch.show,
-            **further,
         )
     if plot is not None:
         result.plot(plot)
@@ -156,12 +134,7 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     metrics = dict(result.metrics)
     low, high = result.interval
     lines: list[tuple[str, str]] = [("task", result.task)]
-    rows = [display.count(result.learned // max(1, result.passes), "row") + " learned"]
-    rows += [f"{result.held:,} held out"] if result.held else []
-    rows += [f"{result.unlabelled:,} without label"] if result.unlabelled else []
-    rows += [f"{result.skipped:,} skipped"] if result.skipped else []
-    rows += [f"{result.passes} passes"] if result.passes > 1 else []
-    lines.append(("rows", ", ".join(rows)))
+    lines.append(("rows", display.learned(result)))
     lines.append(("features", f"{result.features:,}"))
     lines += [("missing", _missing(result.missing))] if result.missing else []
     error = metrics.get("zero_one")
