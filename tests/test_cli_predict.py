@@ -188,3 +188,13 @@ def test_predictions_are_not_written_over_the_data_nor_under_a_name_that_says_no
     _, err = said(capsys, "people.unitless", "people.csv", "--output", "people.xlsx", code=2)
     assert "--format-out" in err
     assert not (folder / "people.xlsx").exists()
+
+
+def test_rows_of_another_table_are_refused_in_every_format(folder: pathlib.Path, capsys: Capture) -> None:
+    (folder / "other.jsonl").write_text('{"colour": "red"}\n{"colour": "blue"}\n')
+    (folder / "other.csv").write_text("colour\nred\nblue\n")
+    for name in ("other.jsonl", "other.csv"):
+        lines, err = said(capsys, "people.unitless", name, code=1)
+        assert lines == []
+        assert name in err
+        assert "that the model needs" in err or "which the model needs" in err

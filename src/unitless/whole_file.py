@@ -29,6 +29,8 @@ def opened(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         with os.fdopen(handle, "wb") as device:
             yield device
         return
+    if not os.path.isdir(folder):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
     handle, temporary = tempfile.mkstemp(prefix=".unitless-", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -78,7 +78,9 @@ def as_options(message: str) -> str:
         return f"--{'rate' if name == 'learning_rate' else name.replace('_', '-')} {value}"
 
     message = message.replace(" (--no-header)", "")
-    message = re.sub(r"\b(target|weight|ignore|only|text): there is no column", r"--\1: there is no column", message)
+    message = re.sub(
+        r"\b(target|weight|ignore|only|text|numbers): there is no column", r"--\1: there is no column", message
+    )
     names = "|".join([*_OPTIONS, "header", "zero_based"])
     message = re.sub(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)", flag, message)
     message = message.replace("checkpoint needs to know where to save the model", "--checkpoint needs --model")

@@ -62,6 +62,7 @@ class JsonLines(FileSource):
             if table.num_columns > MOST_COLUMNS:
                 raise InputError(f"{file.name} has more than {MOST_COLUMNS:,} keys, too many for a table")
             self._check_keys(table, data, file, lines)
+            self._check_known(table, file, lines)
             if table.num_rows == data.count(b"\n") + (not data.endswith(b"\n")):
                 return Piece(table, table.num_rows, place, Position())
         except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError, UnicodeDecodeError):
@@ -121,6 +122,14 @@ class JsonLines(FileSource):
             f"{file.name}, line {lines + 1 + line}: the key {new[0]!r} was not in the first rows, which decide what "
             f"the columns are; ignore it (ignore={new[0]!r}), or let one of the first rows have it, even as null"
         )
+
+    def _check_known(self, table: Any, file: File, lines: int) -> None:
+        """A file whose first rows have none of the columns is another file, not one of missing values."""
+        if self.schema is None or lines or not self.schema.columns:
+            return
+        if all(table.column(name).null_count == table.num_rows for name in self.schema.kinds):
+            first = next(iter(self.schema.kinds))
+            raise InputError(f"{file.name}: its rows have none of the columns that the model needs: {first!r}, ...")
 
     def _careful(self, data: bytes, file: File, lines: int) -> Piece:
         """Line by line, where something is wrong."""

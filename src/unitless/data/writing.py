@@ -39,7 +39,8 @@ def opened(path: str | os.PathLike[str] | None) -> Iterator[IO[bytes]]:
         with whole_file.opened(name) as file, _compressed(file, name) as compressed:
             yield compressed
     except OSError as error:
-        ours = error.filename is None or os.path.basename(str(error.filename)).startswith(".unitless-")
+        temporary = os.path.basename(str(error.filename)).startswith(".unitless-")
+        ours = error.filename in (None, name) or temporary
         if not ours or isinstance(error, BrokenPipeError):
             raise
         raise OSError(error.errno, f"cannot write it: {error.strerror or error}", name) from None
