@@ -123,5 +123,5 @@ def _check_range(table: Any, dataset: Dataset) -> None:
     found = scales(table, dataset.features)
     ends = [(found.max(), high)] if dataset.key == "ctslice" else [(found.min(), low), (found.max(), high)]
     for value, printed in ends:
-        if abs(value - printed) >= (1 if low > 1 else 0.001):
+        if abs(value - printed) >= dataset.printed_unit:
             raise DatasetError(f"a feature's scale is {value:g}, where the paper's Table 1 has {printed:g}")

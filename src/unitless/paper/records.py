@@ -54,6 +54,11 @@ class Dataset:
         return self.archive.rpartition("/")[2]
 
     @property
+    def printed_unit(self) -> float:
+        """The last digit to which Table 1 prints the scales."""
+        return 1 if self.printed_scale[0] >= 1 else 0.001
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns of a table of it: the label first."""
         return ("label", *self.features)

@@ -54,8 +54,8 @@ def row(loaded: Loaded) -> Row:
     agreements = (
         loaded.rows + _header_lines(loaded) == dataset.printed_rows,
         len(scales) == dataset.printed_features,
-        _prints_as(low, printed_low),
-        _prints_as(high, printed_high),
+        abs(low - printed_low) < dataset.printed_unit,  # cut or rounded, both print as that
+        abs(high - printed_high) < dataset.printed_unit,
     )
     return Row(
         dataset=dataset.title,
@@ -86,17 +86,11 @@ def _header_lines(loaded: Loaded) -> int:
     return int(loaded.dataset.key == "bank")
 
 
-def _prints_as(value: float, printed: float) -> bool:
-    """Whether the value, cut or rounded to the digits of the printed one, is that."""
-    return abs(value - printed) < (1 if printed == int(printed) else 0.001)
-
-
 def _note(loaded: Loaded) -> str:
     notes = [f"a sample: {loaded.sample_note}"] if loaded.is_sample else []
     if loaded.dataset.key == "bank":
         notes.append(f"the printed size is {loaded.rows:,} rows and the header line")
     if loaded.dataset.key == "ctslice":
-        notes.append(
-            f"columns with a value other than 0 and {_OUTSIDE:g} (outside of the image), of {len(loaded.dataset.features)}"
-        )
+        columns = len(loaded.dataset.features)
+        notes.append(f"columns with a value other than 0 and {_OUTSIDE:g} (outside of the image), of {columns}")
     return "; ".join(notes)
