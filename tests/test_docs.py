@@ -24,6 +24,7 @@ MODULES = [
     "unitless.coefficients",
     "unitless.evaluate",
     "unitless.explaining",
+    "unitless.paper.datasets",
     "unitless.intervals",
     "unitless.rates",
     "unitless.model_file",

@@ -85,7 +85,6 @@ def test_the_whole_datasets_come_out_of_their_text_formats_and_archives(
     table = pyarrow.parquet.read_table(data_directory / dataset.file)
     server.files["/" + dataset.archive] = uci.archive(dataset, uci.original_text(dataset, table))
     loaded = load(key, download=True, cache=tmp_path)
-    assert content.digest(loaded.table) == dataset.digest
     for name in table.column_names:
         plain = pa.string() if name in dataset.text_features else pa.float64()
         assert loaded.table.column(name).cast(plain).equals(table.column(name).cast(plain)), name

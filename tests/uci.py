@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.csv
 
 from unitless.paper.records import Dataset
 
@@ -54,8 +55,15 @@ def _quoted(column: Any) -> Any:
 
 
 def _csv(columns: dict[str, Any], delimiter: str) -> bytes:
-    lines = pc.binary_join_element_wise(*map(_plain, columns.values()), delimiter)
-    return ("\n".join(lines.to_pylist()) + "\n").encode()
+    table = pa.table(columns)
+    if any(
+        pa.types.is_string(type_) for type_ in table.schema.types
+    ):  # which the writer would put in quotes, or refuse
+        lines = pc.binary_join_element_wise(*map(_plain, table.columns), delimiter)
+        return ("\n".join(lines.to_pylist()) + "\n").encode()
+    out = io.BytesIO()
+    pyarrow.csv.write_csv(table, out, pyarrow.csv.WriteOptions(include_header=False, delimiter=delimiter))
+    return out.getvalue()
 
 
 def zipped_files(files: dict[str, bytes]) -> bytes:
@@ -83,15 +91,15 @@ def archive(dataset: Dataset, text: bytes) -> bytes:
         inner = zipped_files({"bank.csv": b"a part\n", dataset.original: text})
         return zipped_files({"bank-additional.zip": zipped_files(other), "bank.zip": inner})
     if dataset.key == "census":
-        packed = gzip.compress(text, 1)
+        packed = gzip.compress(text, 0)
         return zipped_files({**other, "census.tar.gz": tarred_files({"deep/er/census-income.data.gz": packed})})
     if dataset.key == "covertype":
-        return zipped_files({**other, "covtype.data.gz": gzip.compress(text, 1)})
+        return zipped_files({**other, "covtype.data.gz": gzip.compress(text, 0)})
     return zipped_files({**other, dataset.original: text})
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """Serves `files` by path. Each request first uses up one of `troubles`: a status, or after how many bytes to stop."""
+    """Serves `files` by path. Each request uses up one of `troubles`: a status, or after how many bytes to stop."""
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)

@@ -74,10 +74,12 @@ def _is_text(type_: Any) -> bool:
 
 def _text(column: Any) -> tuple[list[str], NDArray[np.int64]]:
     """The distinct values in order, and the place of each row's value among them."""
-    pa, compute = pyarrow(), pyarrow("compute")
-    column = column.cast(pa.string())
-    values = sorted(compute.unique(column).to_pylist())
-    return values, compute.index_in(column, pa.array(values, pa.string())).to_numpy()
+    encoded = column if pyarrow("types").is_dictionary(column.type) else column.dictionary_encode()
+    whole = encoded.unify_dictionaries().combine_chunks()
+    texts, codes = whole.dictionary.to_pylist(), whole.indices.to_numpy()
+    values = sorted({texts[code] for code in np.unique(codes)})  # a dictionary may have more than occur
+    places = {text: place for place, text in enumerate(values)}
+    return values, np.array([places.get(text, -1) for text in texts], np.int64)[codes]
 
 
 def _check_columns(table: Any, dataset: Dataset) -> None:
