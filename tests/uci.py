@@ -56,9 +56,7 @@ def _quoted(column: Any) -> Any:
 
 def _csv(columns: dict[str, Any], delimiter: str) -> bytes:
     table = pa.table(columns)
-    if any(
-        pa.types.is_string(type_) for type_ in table.schema.types
-    ):  # which the writer would put in quotes, or refuse
+    if any(pa.types.is_string(type_) for type_ in table.schema.types):  # which the writer would quote or refuse
         lines = pc.binary_join_element_wise(*map(_plain, table.columns), delimiter)
         return ("\n".join(lines.to_pylist()) + "\n").encode()
     out = io.BytesIO()
