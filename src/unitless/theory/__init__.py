@@ -1,6 +1,7 @@
 """The analysis of the paper (sections 4 and 5) as things that run: conditioners, projections, bounds, adversaries.
 
-Everything is NumPy in float64, made to be read beside the paper, and needs SciPy. For work use `unitless.Learner`.
+Everything is NumPy in float64, made to be read beside the paper; the best predictor for hinge and quantile losses needs
+SciPy. For work use `unitless.Learner`.
 
     >>> import numpy as np
     >>> from unitless import theory
@@ -13,6 +14,7 @@ Everything is NumPy in float64, made to be read beside the paper, and needs SciP
     True
 """
 
+from .adversary import BoundedInputs, Regrets, UnitSecondMoment, attack, regrets
 from .ball import Ball
 from .bounds import (
     adaptive_gradient_bound,
@@ -48,13 +50,17 @@ from .scales import Ellipsoid, ellipsoid, largest, running_largest
 
 __all__ = [
     "Ball",
+    "BoundedInputs",
     "Comparator",
     "Conditioner",
     "Ellipsoid",
     "Linear",
+    "Regrets",
     "Run",
+    "UnitSecondMoment",
     "adaptive_gradient",
     "adaptive_gradient_bound",
+    "attack",
     "best_predictor",
     "corollary_1",
     "descend",
@@ -73,6 +79,7 @@ __all__ = [
     "project_l2",
     "project_slab",
     "regret",
+    "regrets",
     "running_largest",
     "scale_ratio_bound",
     "sharper_hindsight",
