@@ -154,8 +154,8 @@ def corollary_1(run: Run, C: float, delta: float, nu: float, eta: float = SQRT2,
     `largest_regret`), after which the scales are those of the first τ. Infinite if a feature is zero until τ.
 
     Misprint: the paper charges ⌊log(d/δ)/ν⌋ examples (`printed`), mostly τ − 1. But the weights of round τ were
-    projected with S^(τ−1), so round τ has to be charged as well. No sequence was found that exceeds the printed
-    version, only its proof has the gap. Approached (0.97 was constructed) by scales that grow in every round.
+    projected with S^(τ−1), so round τ has to be charged as well. The gap is in the proof: none of the 1,000 sequences
+    of the tests exceeds the printed version. Approached by scales that grow in every round (0.97 was constructed).
     """
     rounds = math.log(run.x.shape[1] / delta) / nu
     charged = math.floor(rounds) if printed else math.ceil(rounds)

@@ -26,8 +26,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, hstack, identity, vstack
 
 from ..errors import OptionError
 from ..inputs import Float64
@@ -137,6 +135,11 @@ def _piecewise_linear(Z: Float64, y: Float64, loss: Hinge | Quantile, ball: Ball
 
     Its multipliers λ_tk give α_t = Σ_k λ_tk a_tk, and the lower bound Σ λ_tk b_tk − C‖Σ α_t z_t‖_p.
     """
+    try:
+        from scipy.optimize import linprog  # noqa: PLC0415  (an optional dependency)
+        from scipy.sparse import csr_matrix, hstack, identity, vstack  # noqa: PLC0415
+    except ImportError:
+        raise OptionError("hinge and quantile losses need scipy here: pip install 'unitless[paper]'") from None
     T, d = Z.shape
     if isinstance(loss, Hinge):
         a, b = np.stack([np.zeros(T), -y]), np.stack([np.zeros(T), np.ones(T)])

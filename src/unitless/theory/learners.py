@@ -36,6 +36,7 @@ do and the bounds hold as they stand. For others the realised gradients differ f
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -50,14 +51,13 @@ SQRT2 = math.sqrt(2)
 
 def gradient_descent(X: Float64, y: Float64, loss: Loss, w_star: Float64, squares: Float64) -> Run:
     """Gradient descent with the best fixed rate in hindsight (section 1.1): 1/A_ii = ‖w*‖₂/√(Σ_t ‖g_t‖₂²)."""
-    norm = float(np.linalg.norm(w_star))
-    rate = norm / math.sqrt(float(squares.sum()))
-    return descend(X, y, loss, _fixed(np.full(X.shape[1], _inverse(rate))))
+    total = np.full(X.shape[1], squares.sum())
+    return descend(X, y, loss, _fixed(_for_weights_of_size(np.linalg.norm(w_star), total)))
 
 
 def adaptive_gradient(X: Float64, y: Float64, loss: Loss, w_star: Float64, squares: Float64) -> Run:
     """AG's conditioner in hindsight (section 1.1): A_ii = √G_i/‖w*‖₂, blind to how ‖w*‖₂ spreads over features."""
-    return descend(X, y, loss, _fixed(np.sqrt(squares) * _inverse(float(np.linalg.norm(w_star)))))
+    return descend(X, y, loss, _fixed(_for_weights_of_size(np.linalg.norm(w_star), squares)))
 
 
 def hindsight(
@@ -67,9 +67,7 @@ def hindsight(
 
     A weight with w*_i = 0 stays 0.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):
-        A = np.where(w_star != 0, np.sqrt(squares) / np.abs(w_star), np.inf)
-    return descend(X, y, loss, _fixed(A), truncate=truncate)
+    return descend(X, y, loss, _fixed(_for_weights_of_size(np.abs(w_star), squares)), truncate=truncate)
 
 
 def worst_case_hindsight(
@@ -187,5 +185,6 @@ def _isotropic(squares: Float64, ball: Ball) -> Float64:
     return np.asarray(ball.scale**2 * np.linalg.norm(np.sqrt(squares[used]) / ball.scale[used]))
 
 
-def _inverse(value: float) -> float:
-    return 1 / value if value > 0 else math.inf
+def _for_weights_of_size(size: Float64 | np.floating[Any], squares: Float64) -> Float64:
+    """√G_i/size; infinite where the size is 0, so that the weight stays there."""
+    return np.asarray(np.where(size > 0, np.sqrt(squares) / np.where(size > 0, size, 1.0), np.inf))
