@@ -31,6 +31,14 @@ MODULES = [
     "unitless.merging",
     "unitless.plots",
     "unitless.reference",
+    "unitless.theory",
+    "unitless.theory.adversary",
+    "unitless.theory.ball",
+    "unitless.theory.comparator",
+    "unitless.theory.descent",
+    "unitless.theory.learners",
+    "unitless.theory.projections",
+    "unitless.theory.scales",
     "unitless.training",
 ]
 

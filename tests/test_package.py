@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import subprocess
+import sys
 
 import unitless as ul
 from unitless import _core
@@ -25,6 +27,12 @@ def test_the_package_is_typed_and_versioned() -> None:
     assert (SOURCE / "py.typed").exists()
     assert ul.__version__.count(".") == 2
     assert all(hasattr(ul, name) for name in ul.__all__)
+
+
+def test_scipy_is_imported_only_when_used() -> None:
+    script = "import sys, unitless.theory, unitless.reference, unitless.learner; print('scipy' in sys.modules)"
+    printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert printed == "False\n"
 
 
 def test_one_root_for_all_errors() -> None:
