@@ -32,6 +32,7 @@ MODULES = [
     "unitless.rates",
     "unitless.model_file",
     "unitless.merging",
+    "unitless.paper.comparison",
     "unitless.plots",
     "unitless.reference",
     "unitless.training",
