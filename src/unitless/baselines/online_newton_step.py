@@ -30,14 +30,16 @@ class OnlineNewtonStep(Baseline):
 
     **Unit-free?** No; but ε alone carries a unit. Without ε, x → Mx for any invertible M turns A into M A Mᵀ and w
     into M⁻ᵀw, and w·x stays: the step itself knows neither units nor rotations. But A then has no inverse before d
-    independent rows have come, and what stands in for it, ε I (or a pseudo-inverse, which is the limit ε → 0), is a
-    statement about units: directions of small values count as unknown for longer. *Normalized Online Learning* says
-    that ONS "has a regret bound independent of units". The bound as published, 5(1/α + GD) d log T, is not: G and D
-    are Euclidean lengths of gradients and of weights, and their product is unchanged only when all features change
-    by the same factor. Its proof needs GD just as a bound of |g·(w − w*)|, which has no unit, and of ε‖w*‖² besides:
-    so the claim holds for the leading term and an initial matrix in the features' own units. That is what
-    `scaled=True` builds: A begins with ε·x_i², x_i being the feature's first non-zero value. Then predictions are the
-    same under every change of units, though not under rotations.
+    independent rows have come, and what stands in for it, ε I (or a pseudo-inverse, the limit ε → 0), is a statement
+    about units: directions of small values count as unknown for longer. Rotations alone leave ε I as it is.
+
+    *Normalized Online Learning* says that ONS "has a regret bound independent of units". The bound as published,
+    5(1/α + GD) d log T, is not: G and D are Euclidean lengths of gradients and of weights, and their product is
+    unchanged only when all features change by the same factor. But its proof needs GD just as a bound of
+    |g·(w − w*)|, which no unit changes; what is left is ε‖w*‖² and the ε in log det(A_T/ε). So the claim holds for an
+    initial matrix in the features' own units. That is what `scaled=True` builds: A begins with ε·x_i², x_i being the
+    feature's first non-zero value. Then predictions are the same under every change of units, though not under
+    rotations.
 
     Args:
         loss: "squared" or "logistic".
