@@ -18,8 +18,12 @@ from unitless.baselines import (
     DiagonalSecondOrderPerceptron,
     OnlineNewtonStep,
     SecondOrderPerceptron,
+    arow,
+    online_newton_step,
+    second_order_perceptron,
 )
 from unitless.baselines import losses as baseline_losses
+from unitless.baselines.inverse_factor import LargeInverseFactor
 from unitless.errors import InputError, OptionError
 
 Make = Callable[..., Baseline]
@@ -303,12 +307,26 @@ def test_a_lane_is_a_learner_alone(name: str) -> None:
             np.testing.assert_allclose(p[:, place, label], alone, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("columns", [99, 120])
-def test_large_matrices_are_no_different(columns: int) -> None:
-    X, y = signs(rows=150, features=columns)
+@pytest.mark.parametrize("name", FULL)
+@pytest.mark.parametrize("scaled", [False, True])
+def test_large_matrices_are_no_different(name: str, scaled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The factor for many features defers its changes; it must not show, also where lanes learn at different rows."""
+    X, _ = signs(rows=400, features=12)
+    y = np.random.default_rng(1).integers(3, size=len(X))
+    expected = SECOND_ORDER[name](scaled=scaled, classes=3).run(X, y)
+    for home in (arow, online_newton_step, second_order_perceptron):
+        monkeypatch.setattr(home, "inverse_factor", LargeInverseFactor)
+    m = SECOND_ORDER[name](scaled=scaled, classes=3)
+    np.testing.assert_allclose(m.run(X, y), expected, rtol=1e-8, atol=1e-8)
+    assert isinstance(m._inverse, LargeInverseFactor)  # type: ignore[attr-defined]
+
+
+def test_many_features_take_the_factor_for_large_matrices() -> None:
+    X, y = signs(rows=150, features=120)
     expected = literal_ons(X, y, reference.Logistic(), 0.3, 4.0, start(X, 0.7, False))
-    p = OnlineNewtonStep("logistic", 0.3, [0.7, 0.1], limit=4.0).run(X, y)
-    np.testing.assert_allclose(p[:, 0], expected, rtol=1e-8, atol=1e-8)
+    m = OnlineNewtonStep("logistic", 0.3, [0.7, 0.1], limit=4.0)
+    np.testing.assert_allclose(m.run(X, y)[:, 0], expected, rtol=1e-8, atol=1e-8)
+    assert isinstance(m._inverse, LargeInverseFactor)
 
 
 @pytest.mark.parametrize("name", ALL)

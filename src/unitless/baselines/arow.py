@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..inputs import Float64
-from .inverse_factor import InverseFactor
+from .inverse_factor import inverse_factor
 from .lanes import Baseline, hyperparameter
 from .precisions import Precisions
 
@@ -55,7 +55,7 @@ class AROW(Baseline):
         super().__init__(classes, r=hyperparameter(r, "r"))
 
     def _begin(self, columns: int) -> None:
-        self._inverse = InverseFactor(np.ones(self._lanes), columns, self.unit_free)
+        self._inverse = inverse_factor(np.ones(self._lanes), columns, self.unit_free)
         self._w = np.zeros((self._lanes, columns))
 
     def _predict(self, x: Float64) -> Float64:
@@ -67,7 +67,7 @@ class AROW(Baseline):
         lacking = 1 - y * p
         short = np.flatnonzero(lacking > 0)
         if len(short):
-            r, f = self._lane_values["r"][short], self._inverse.coordinates(x, short)
+            r, f = self._lane_values["r"][short], self._inverse.coordinates(short, x)
             Sx = self._inverse.directions(short, f)
             alpha = lacking[short] / (np.einsum("ij,ij->i", f, f) + r)
             self._w[short] += (alpha * y[short])[:, None] * Sx

@@ -33,44 +33,75 @@ class InverseFactor:
     """
 
     def __init__(self, precision: Float64, columns: int, scaled: bool) -> None:
-        self.S = np.zeros((len(precision), columns, columns))
+        self._S = np.zeros((len(precision), columns, columns))
         self._unseen = np.full(columns, scaled)
         self._deviation = 1 / np.sqrt(precision)
-        # Large matrices are changed one by one, because to gather several costs more than Python's loop over them.
-        self._large = columns > 100
-        self._change = np.empty((columns, columns)) if self._large else np.empty(0)
         if not scaled:
-            self.S[:, range(columns), range(columns)] = self._deviation[:, None]
+            self._S[:, range(columns), range(columns)] = self._deviation[:, None]
 
     def meet(self, x: Float64) -> None:
         """Note the scale of features that are there for the first time."""
         new = np.flatnonzero(self._unseen & (x != 0))
-        self.S[:, new, new] = self._deviation[:, None] / np.abs(x[new])
+        self._S[:, new, new] = self._deviation[:, None] / np.abs(x[new])
         self._unseen[new] = False
 
-    def coordinates(self, x: Float64, lanes: Lanes | None = None) -> Float64:
-        """f = Sᵀx of some lanes or all, of new features as well; its squared length is xᵀPx."""
+    def coordinates(self, lanes: Lanes, x: Float64) -> Float64:
+        """f = Sᵀx of some lanes, of new features as well; its squared length is xᵀPx."""
         present = np.flatnonzero(x)
-        S = self.S[:, present] if lanes is None else self.S[lanes[:, None], present]
-        f = np.asarray(x[present] @ S)
+        f = np.asarray(x[present] @ self._S[lanes[:, None], present])
         new = present[self._unseen[present]]
-        if len(new):
-            deviation = self._deviation if lanes is None else self._deviation[lanes]
-            f[:, new] = deviation[:, None] * np.sign(x[new])
+        f[:, new] = self._deviation[lanes, None] * np.sign(x[new])
         return f
 
     def directions(self, lanes: Lanes, f: Float64) -> Float64:
         """Px = S f of some lanes."""
-        if self._large:
-            return np.array([self.S[lane] @ its_f for lane, its_f in zip(lanes, f, strict=True)])
-        return np.asarray((self.S[lanes] @ f[:, :, None])[:, :, 0])
+        return np.asarray((self._S[lanes] @ f[:, :, None])[:, :, 0])
 
     def grow(self, lanes: Lanes, f: Float64, Px: Float64, c: Float64) -> None:
         """A ← A + c·x xᵀ in some lanes."""
-        grown = 1 + c * np.einsum("ij,ij->i", f, f)
-        step = (c / (grown + np.sqrt(grown)))[:, None] * Px
-        if self._large:
-            for lane, its_step, its_f in zip(lanes, step, f, strict=True):
-                self.S[lane] -= np.multiply.outer(its_step, its_f, out=self._change)
-        else:
-            self.S[lanes] -= step[:, :, None] * f[:, None, :]
+        self._S[lanes] -= _step(f, Px, c)[:, :, None] * f[:, None, :]
+
+
+class LargeInverseFactor(InverseFactor):
+    """The same for many features, where to change the whole of S would be most of the work.
+
+    The last changes are kept apart, S = S_0 − Σ_k u_k f_kᵀ, and S_0 is changed by all of them at once, which is a
+    product of matrices and much faster than so many outer products.
+    """
+
+    PENDING = 32
+
+    def __init__(self, precision: Float64, columns: int, scaled: bool) -> None:
+        super().__init__(precision, columns, scaled)
+        self._u = np.zeros((len(precision), self.PENDING, columns))
+        self._f = np.zeros((len(precision), self.PENDING, columns))
+        self._pending = np.zeros(len(precision), np.intp)
+
+    def coordinates(self, lanes: Lanes, x: Float64) -> Float64:
+        f = super().coordinates(lanes, x)
+        for place, lane in enumerate(lanes):
+            f[place] -= (self._u[lane] @ x) @ self._f[lane]
+        return f
+
+    def directions(self, lanes: Lanes, f: Float64) -> Float64:
+        pairs = zip(lanes, f, strict=True)
+        return np.array([self._S[lane] @ its_f - (self._f[lane] @ its_f) @ self._u[lane] for lane, its_f in pairs])
+
+    def grow(self, lanes: Lanes, f: Float64, Px: Float64, c: Float64) -> None:
+        self._u[lanes, self._pending[lanes]] = _step(f, Px, c)
+        self._f[lanes, self._pending[lanes]] = f
+        self._pending[lanes] += 1
+        for lane in lanes[self._pending[lanes] == self.PENDING]:
+            self._S[lane] -= self._u[lane].T @ self._f[lane]
+            self._u[lane] = self._f[lane] = self._pending[lane] = 0
+
+
+def inverse_factor(precision: Float64, columns: int, scaled: bool) -> InverseFactor:
+    """The faster of the two for so many features."""
+    return (LargeInverseFactor if columns > 100 else InverseFactor)(precision, columns, scaled)
+
+
+def _step(f: Float64, Px: Float64, c: Float64) -> Float64:
+    """u = γ·Px."""
+    grown = 1 + c * np.einsum("ij,ij->i", f, f)
+    return np.asarray((c / (grown + np.sqrt(grown)))[:, None] * Px)

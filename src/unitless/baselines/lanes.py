@@ -59,6 +59,7 @@ class Baseline(abc.ABC):
         """How many features there are; None before the first row."""
         self._lane_values = {name: np.repeat(np.ravel(value), classes or 1) for name, value in values.items()}
         self._lanes = int(np.prod(self.shape))
+        self._all = np.arange(self._lanes)
 
     def learn(self, x: Any, y: Any) -> Any:
         """Learn from one row; gives the predictions made before."""

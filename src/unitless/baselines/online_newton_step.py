@@ -8,7 +8,7 @@ import numpy as np
 
 from ..inputs import Float64
 from . import losses
-from .inverse_factor import InverseFactor
+from .inverse_factor import inverse_factor
 from .lanes import Baseline, hyperparameter
 
 
@@ -87,9 +87,8 @@ class OnlineNewtonStep(Baseline):
         )
 
     def _begin(self, columns: int) -> None:
-        self._inverse = InverseFactor(self._lane_values["epsilon"], columns, self.unit_free)
+        self._inverse = inverse_factor(self._lane_values["epsilon"], columns, self.unit_free)
         self._w = np.zeros((self._lanes, columns))
-        self._all = np.arange(self._lanes)
 
     def _predict(self, x: Float64) -> Float64:
         limit = self._lane_values["limit"]
@@ -99,7 +98,7 @@ class OnlineNewtonStep(Baseline):
         self._inverse.meet(x)
         unprojected, p = self._w @ x, self._predict(x)
         slope, rate = self._loss.slope(p, y), self._lane_values["rate"]
-        f = self._inverse.coordinates(x)
+        f = self._inverse.coordinates(self._all, x)
         Px = self._inverse.directions(self._all, f)
         xPx = np.einsum("ij,ij->i", f, f)
         projection = np.divide(p - unprojected, xPx, out=np.zeros_like(p), where=xPx > 0)

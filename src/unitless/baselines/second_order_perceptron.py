@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..inputs import Float64
-from .inverse_factor import InverseFactor
+from .inverse_factor import inverse_factor
 from .lanes import Baseline, hyperparameter
 from .precisions import Precisions
 
@@ -55,16 +55,16 @@ class SecondOrderPerceptron(Baseline):
         super().__init__(classes, a=hyperparameter(a, "a"))
 
     def _begin(self, columns: int) -> None:
-        self._inverse = InverseFactor(self._lane_values["a"], columns, self.unit_free)
+        self._inverse = inverse_factor(self._lane_values["a"], columns, self.unit_free)
         self._w = np.zeros((self._lanes, columns))
 
     def _predict(self, x: Float64) -> Float64:
-        f = self._inverse.coordinates(x)
+        f = self._inverse.coordinates(self._all, x)
         return np.asarray((self._w @ x) / (1 + np.einsum("ij,ij->i", f, f)))
 
     def _learn(self, x: Float64, y: Float64) -> Float64:
         self._inverse.meet(x)
-        f = self._inverse.coordinates(x)
+        f = self._inverse.coordinates(self._all, x)
         wx, q = self._w @ x, np.einsum("ij,ij->i", f, f)
         p = wx / (1 + q)
         mistaken = np.flatnonzero(y * p <= 0)

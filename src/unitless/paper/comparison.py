@@ -34,7 +34,7 @@ from ..errors import InputError, OptionError
 from ..inputs import Float64
 from .contenders import Contender, Rows, Task, contenders
 
-MATRIX_WORK = 1e9
+MATRIX_WORK = 4e9
 """Rows × columns² × classes, beyond which rows are left out so that the learners with a whole matrix come to an end."""
 
 LARGEST_FACTOR = 1000.0
