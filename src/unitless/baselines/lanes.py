@@ -13,7 +13,7 @@ from ..errors import InputError, OptionError
 from ..inputs import Float64
 
 
-def hyperparameter(value: Any, name: str, *, zero: bool = False) -> Float64:
+def hyperparameter(value: Any, name: str) -> Float64:
     """A positive number, or a list of them: one learner for each."""
     try:
         numbers = np.asarray(value, dtype=np.float64)
@@ -21,8 +21,8 @@ def hyperparameter(value: Any, name: str, *, zero: bool = False) -> Float64:
         raise OptionError(f"{name} is {value!r}; it must be a number or a list of numbers") from None
     if numbers.ndim > 1 or numbers.size == 0:
         raise OptionError(f"{name} has the shape {numbers.shape}; it must be a number or a list of numbers")
-    if not np.all(np.isfinite(numbers) & ((numbers >= 0) if zero else (numbers > 0))):
-        raise OptionError(f"{name} is {value!r}; it must be {'at least' if zero else 'above'} 0 and finite")
+    if not np.all(np.isfinite(numbers) & (numbers > 0)):
+        raise OptionError(f"{name} is {value!r}; it must be above 0 and finite")
     return numbers
 
 

@@ -59,15 +59,7 @@ def _panel(panel: Axes, results: Sequence[Result], rules: Sequence[str]) -> None
     high = [min(edge, max(group)) for group in zip(raw, retuned, unnoticed, strict=True)]
     panel.hlines(places, low, high, color="0.8", linewidth=2, zorder=1)
     panel.plot(unnoticed, places, "x", color=_UNNOTICED, markersize=6, label="other units, tuned before")
-    panel.plot(
-        retuned,
-        places,
-        "o",
-        color=_RETUNED,
-        markersize=9,
-        fillstyle="none",
-        label="other units, hyperparameter tuned anew",
-    )
+    panel.plot(retuned, places, "o", color=_RETUNED, markersize=9, fillstyle="none", label="other units, tuned anew")
     panel.plot(raw, places, "o", color=_RAW, markersize=4.5, label="the data's own units, tuned")
     for result in results:
         if result.skipped:
