@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from .. import inputs
 from ..errors import InputError, OptionError
 from ..inputs import Float64
-from .contenders import Contender, Rows, Task, contenders
+from .contenders import Contender, Rows, Setting, Task, contenders
 
 MATRIX_WORK = 4e9
 """Rows × columns² × classes, beyond which rows are left out so that the learners with a whole matrix come to an end."""
@@ -68,11 +68,11 @@ class Result:
     """What was tuned; None if nothing."""
     raw_loss: float | None = None
     """Progressive 0-1 loss, or for numbers the squared loss over the squared range of labels."""
-    raw_best: float | None = None
+    raw_best: Setting | None = None
     """The hyperparameter of that loss, the best of the grid."""
     rescaled_loss: float | None = None
     """With columns rescaled, and the hyperparameter chosen anew."""
-    rescaled_best: float | None = None
+    rescaled_best: Setting | None = None
     rescaled_loss_at_raw_best: float | None = None
     """With columns rescaled, and the hyperparameter that was best before: units changed, and nobody noticed."""
     seconds: float = 0.0

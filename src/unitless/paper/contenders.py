@@ -26,17 +26,25 @@ from ..options import Rule
 from ..sweep import Sweep
 
 Task: TypeAlias = Literal["binary", "classes", "number"]
+Setting: TypeAlias = float | tuple[float, float]
+"""A value of one hyperparameter, or of two."""
 
 RATES = tuple(10.0 ** (k / 2) for k in range(-32, 5))
 """Learning rates, from 10⁻¹⁶, which values of 10⁸ ask of gradient descent, to 100."""
 
 IN_UNITS = tuple(10.0**k for k in range(-4, 10, 2))
-"""Values of ε, a and r where they have the unit of x²."""
+"""Values of a and r where they have the unit of x²."""
 
 WITHOUT_UNITS = tuple(10.0**k for k in range(-6, 4, 2))
-"""Values of ε, a and r where they have none."""
+"""Values of a and r where they have none."""
 
-OVERESTIMATES = (1.0, 10.0, 100.0, 1000.0)
+NEWTON_IN_UNITS = tuple((10.0**k, limit) for limit in (2.0, 8.0) for k in range(-4, 6, 2))
+"""Values of ε and of the limit: no one limit serves all data, and without any, all is often lost at the start."""
+
+NEWTON_WITHOUT_UNITS = tuple((10.0**k, limit) for limit in (2.0, 8.0) for k in range(-4, 2, 2))
+"""The same where ε has no unit."""
+
+OVERESTIMATES = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
 """vSGD's C."""
 
 
@@ -79,15 +87,12 @@ class Contender:
     rule: str
     unit_free: bool
     hyperparameter: str | None
-    grid: tuple[float, ...]
+    grid: tuple[Setting, ...]
     losses: Callable[[Rows], Float64]
     """The loss of each value of the grid; one if there is no grid."""
     numbers: bool = True
     """Whether it can learn numbers."""
 
-
-STARTS = (("", False, IN_UNITS), (", scaled", True, WITHOUT_UNITS))
-"""How the second-order learners begin: as their authors have it, and in the features' own units."""
 
 CLASSIFIERS = (
     ("sop", "a", SecondOrderPerceptron),
@@ -104,10 +109,10 @@ def contenders() -> list[Contender]:
     found = [Contender("nag, auto rate", True, None, (), _automatic)]
     for rule in rules:
         found.append(Contender(rule, rule not in ("ag", "gd"), "learning_rate", RATES, partial(_swept, rule)))
-    for ending, scaled, grid in STARTS:
-        found.append(Contender(f"ons{ending}", scaled, "epsilon", grid, partial(_newton, grid, scaled)))
+    for ending, scaled, pairs in (("", False, NEWTON_IN_UNITS), (", scaled", True, NEWTON_WITHOUT_UNITS)):
+        found.append(Contender(f"ons{ending}", scaled, "epsilon, limit", pairs, partial(_newton, pairs, scaled)))
     for name, hyperparameter, classifier in CLASSIFIERS:
-        for ending, scaled, grid in STARTS:
+        for ending, scaled, grid in (("", False, IN_UNITS), (", scaled", True, WITHOUT_UNITS)):
             losses = partial(_classified, classifier, grid, scaled)
             found.append(Contender(name + ending, scaled, hyperparameter, grid, losses, numbers=False))
     found.append(Contender("vsgd", True, "overestimate", OVERESTIMATES, _variance))
@@ -129,13 +134,11 @@ def _swept(rule: Rule, rows: Rows) -> Float64:
     return np.asarray(np.mean(found != rows.y[:, None], axis=0))
 
 
-def _newton(grid: tuple[float, ...], scaled: bool, rows: Rows) -> Float64:
-    """Online Newton Step at its natural rate: 1 of logistic loss; of labels from 0 to 1, whose noise is below ½, 0.1.
-
-    Projection to scores of ±2 serves it best on the paper's datasets: without, it is often lost at the start.
-    """
-    rate, limit = (0.1, 1.0) if rows.task == "number" else (1.0, 2.0)
-    learner = OnlineNewtonStep(rows.loss, rate, grid, limit=limit, scaled=scaled, classes=rows.classes)
+def _newton(grid: tuple[tuple[float, float], ...], scaled: bool, rows: Rows) -> Float64:
+    """Online Newton Step at its natural rate: 1 of logistic loss, 0.1 of labels from 0 to 1, whose noise is below ½."""
+    epsilon, limit = zip(*grid, strict=True)
+    rate = 0.1 if rows.task == "number" else 1.0
+    learner = OnlineNewtonStep(rows.loss, rate, epsilon, limit=limit, scaled=scaled, classes=rows.classes)
     return rows.judge(learner.run(rows.X, rows.y))
 
 
