@@ -16,6 +16,10 @@ from unitless.cli import main
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = [
+    "unitless.baselines.arow",
+    "unitless.baselines.online_newton_step",
+    "unitless.baselines.second_order_perceptron",
+    "unitless.baselines.vsgd",
     "unitless.learner",
     "unitless.one_vs_all",
     "unitless.sweep",
@@ -29,6 +33,7 @@ MODULES = [
     "unitless.rates",
     "unitless.model_file",
     "unitless.merging",
+    "unitless.paper.comparison",
     "unitless.plots",
     "unitless.reference",
     "unitless.theory",
