@@ -55,11 +55,15 @@ class InverseFactor:
 
     def directions(self, lanes: Lanes, f: Float64) -> Float64:
         """Px = S f of some lanes."""
-        return np.asarray((self._S[lanes] @ f[:, :, None])[:, :, 0])
+        return np.asarray((self._S[self._where(lanes)] @ f[:, :, None])[:, :, 0])
 
     def grow(self, lanes: Lanes, f: Float64, Px: Float64, c: Float64) -> None:
         """A ← A + c·x xᵀ in some lanes."""
-        self._S[lanes] -= _step(f, Px, c)[:, :, None] * f[:, None, :]
+        self._S[self._where(lanes)] -= _step(f, Px, c)[:, :, None] * f[:, None, :]
+
+    def _where(self, lanes: Lanes) -> Lanes | slice:
+        """Not to copy all of S if all lanes are meant."""
+        return slice(None) if len(lanes) == len(self._S) else lanes
 
 
 class LargeInverseFactor(InverseFactor):
