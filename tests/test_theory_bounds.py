@@ -64,6 +64,21 @@ def test_bounds_for_a_known_predictor_are_never_exceeded(name: str) -> None:
             assert regret <= theory.lemma_1(run, w_star) * ROUNDING, seed
 
 
+@pytest.mark.parametrize("q", [1, 2])
+def test_the_hindsight_bound_holds_with_projection_and_truncation(q: int) -> None:
+    projected = 0
+    for seed in range(0, SEQUENCES, 5):
+        X, y = sequence(seed)
+        ball = ball_around(X, 1.0, q)
+        w_star = theory.best_predictor(X, y, Linear(), ball).w
+        plain = theory.hindsight(X, y, Linear(), w_star, gradient_squares(X, y))
+        run = theory.hindsight(X, y, Linear(), w_star, gradient_squares(X, y), ball, truncate=1.0)
+        projected += bool((plain.weights != run.weights).any())
+        assert max(ball.norm(w) for w in run.weights) <= ROUNDING
+        assert linear_regret(run, ball) <= theory.hindsight_bound(run, w_star) * ROUNDING + 1e-300
+    assert projected > 50
+
+
 @pytest.mark.parametrize("name", FOR_ONE_PREDICTOR)
 @pytest.mark.parametrize("root", [1, 2, 3, 10])
 def test_bounds_for_a_known_predictor_are_met_in_one_dimension(name: str, root: int) -> None:

@@ -6,7 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy.optimize import minimize
+from scipy.optimize import brentq, minimize
 
 from unitless import theory
 
@@ -72,6 +72,21 @@ def test_projections_agree_with_a_general_solver_to_eight_digits(name: str) -> N
         expected = solver(w, A, scale, C, q)
         np.testing.assert_allclose(scale * project(w, A, scale, C), scale * expected, rtol=0, atol=1e-8, err_msg=seed)
     assert 20 < inside < 280
+
+
+def test_the_l2_projection_solves_the_equation_for_its_multiplier() -> None:
+    """SLSQP is good to 8e-9 on the curved ball. Bracketing the root of ‖v(λ)‖ = C is good to rounding."""
+    outside = 0
+    for seed in range(300):
+        w, A, scale, C = case(seed)
+        v, B = scale * w, A / scale**2
+        if np.linalg.norm(v) <= C:
+            continue
+        outside += 1
+        top = np.linalg.norm(v) * B.max() / C  # there every 1 + λ/B_i exceeds ‖v‖/C
+        lam = brentq(lambda lam, v=v, B=B, C=C: np.linalg.norm(v / (1 + lam / B)) - C, 0, top, xtol=1e-15, rtol=1e-15)
+        np.testing.assert_allclose(scale * theory.project_l2(w, A, scale, C), v / (1 + lam / B), rtol=0, atol=1e-12)
+    assert outside > 100
 
 
 def shortfall(w: np.ndarray, v: np.ndarray, A: np.ndarray, scale: np.ndarray, C: float, q: int) -> float:

@@ -37,6 +37,19 @@ def test_the_ellipsoid_holds_every_input_and_its_gap_is_proven(seed: int) -> Non
     assert 0 <= found.gap <= 1e-10
 
 
+def test_the_gap_is_an_upper_bound_of_what_is_missing_and_no_large_one() -> None:
+    shares = []
+    for seed in range(60):
+        X = np.random.default_rng(seed).normal(size=(30, 4))
+        best = theory.ellipsoid(X)
+        for allowed in (3.0, 0.3, 0.03):
+            early = theory.ellipsoid(X, allowed)
+            missing = 2 * (np.log(early.scale) - np.log(best.scale)).sum()  # in log det S
+            assert missing <= early.gap <= allowed
+            shares.append(missing / early.gap)
+    assert max(shares) > 0.8
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_ellipsoid_is_that_of_covers_update(seed: int) -> None:
     rng = np.random.default_rng(seed)

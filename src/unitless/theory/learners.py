@@ -61,13 +61,21 @@ def adaptive_gradient(X: Float64, y: Float64, loss: Loss, w_star: Float64, squar
 
 
 def hindsight(
-    X: Float64, y: Float64, loss: Loss, w_star: Float64, squares: Float64, truncate: float | None = None
+    X: Float64,
+    y: Float64,
+    loss: Loss,
+    w_star: Float64,
+    squares: Float64,
+    ball: Ball | None = None,
+    truncate: float | None = None,
 ) -> Run:
     """The best fixed diagonal conditioner for a known w* (section 5.1): A_ii = √G_i/|w*_i|.
 
-    A weight with w*_i = 0 stays 0.
+    A weight with w*_i = 0 stays 0. With a ball, which must hold w*, it projects onto it; `truncate` is the bound C on
+    predictions, and must be one on those of w*.
     """
-    return descend(X, y, loss, _fixed(_for_weights_of_size(np.abs(w_star), squares)), truncate=truncate)
+    balls = [ball] * len(X) if ball else None
+    return descend(X, y, loss, _fixed(_for_weights_of_size(np.abs(w_star), squares)), balls, truncate)
 
 
 def worst_case_hindsight(
