@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from theory_sequences import equal_signs, sequence
 
 from unitless import theory
 from unitless.reference import Hinge, Logistic, Loss, Quantile, Squared
 from unitless.theory import Ball, Linear, Run
+from unitless.theory.sequences import equal_signs, sequence
 
 ROUNDING = 1 + 1e-12
 SEQUENCES = 1000

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from theory_sequences import sequence
 
 from unitless import errors, theory
 from unitless.reference import Hinge, Logistic, Loss, Poisson, Quantile, Squared
 from unitless.theory import Ball, Linear
 from unitless.theory.losses import values
+from unitless.theory.sequences import sequence
 
 LOSSES: list[Loss] = [Squared(), Logistic(), Hinge(), Quantile(0.3)]
 

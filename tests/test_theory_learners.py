@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from theory_sequences import sequence
 
 from unitless import theory
 from unitless.reference import Hinge, Logistic, Loss, Quantile, Squared
 from unitless.theory import Ball, Linear, Run
+from unitless.theory.sequences import sequence
 
 UNITS = np.array([1e-5, 3.0, 7e4, 1e-2])
 

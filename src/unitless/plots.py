@@ -43,24 +43,24 @@ def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str, *,
     """
     curves = {name: _settled(moments) for name, moments in curves.items() if moments}
     errors = {name: moments for name, moments in curves.items() if moments[-1].zero_one is not None}
-    figure, panels = _panels(2 if errors or recent else 1)
+    figure, axes = panels(2 if errors or recent else 1)
     for place, (name, moments) in enumerate(curves.items()):
         values = [moment.loss for moment in moments]
         examples = [moment.examples for moment in moments]
-        panels[0].plot(examples, values, label=f"{name}  {_short(values[-1])}", **_line(place))
+        axes[0].plot(examples, values, label=f"{name}  {_short(values[-1])}", **_line(place))
         if name in errors:
             wrong = [100 * moment.zero_one for moment in moments if moment.zero_one is not None]
-            panels[1].plot(examples[-len(wrong) :], wrong, label=f"{name}  {wrong[-1]:.3g}%", **_line(place))
-    _limit(panels[0], [moment.loss for moments in curves.values() for moment in moments])
-    panels[0].set_ylabel(f"progressive {metric}")
+            axes[1].plot(examples[-len(wrong) :], wrong, label=f"{name}  {wrong[-1]:.3g}%", **_line(place))
+    _limit(axes[0], [moment.loss for moments in curves.values() for moment in moments])
+    axes[0].set_ylabel(f"progressive {metric}")
     if errors:
-        panels[1].set_ylabel("progressive error, %")
-        panels[1].set_ylim(bottom=0)
+        axes[1].set_ylabel("progressive error, %")
+        axes[1].set_ylim(bottom=0)
     elif recent:
-        _recent(panels[1], curves, metric)
-    for panel in panels:
+        _recent(axes[1], curves, metric)
+    for panel in axes:
         panel.set(xlabel="examples seen", xscale="log")
-        _finish(panel, "at the end", "{x:,.0f}")
+        finish(panel, "at the end", "{x:,.0f}")
     figure.suptitle(title)
     return figure
 
@@ -83,21 +83,21 @@ def sweep(losses: Mapping[str, Mapping[float, float]], ylabel: str, title: str) 
         ylabel: what the loss is called.
         title: what stands above.
     """
-    figure, panels = _panels(1)
+    figure, axes = panels(1)
     shown: list[float] = []
     for place, (name, by_rate) in enumerate(losses.items()):
         points = sorted((rate, loss) for rate, loss in by_rate.items() if math.isfinite(loss))
         if not points:
-            panels[0].plot([], [], label=f"{name}  diverged", **_line(place))
+            axes[0].plot([], [], label=f"{name}  diverged", **_line(place))
             continue
         best, least = min(points, key=lambda point: point[1])
         label = f"{name}  {_short(least)} at {best:.3g}"
-        (line,) = panels[0].plot(*zip(*points, strict=True), label=label, marker=".", **_line(place))
-        panels[0].plot(best, least, "o", color=line.get_color(), markersize=9, markeredgecolor="white", zorder=3)
+        (line,) = axes[0].plot(*zip(*points, strict=True), label=label, marker=".", **_line(place))
+        axes[0].plot(best, least, "o", color=line.get_color(), markersize=9, markeredgecolor="white", zorder=3)
         shown += [loss for _, loss in points]
-    _limit(panels[0], shown)
-    panels[0].set(xlabel="learning rate", xscale="log", ylabel=ylabel)
-    _finish(panels[0], "best", "{x:g}")
+    _limit(axes[0], shown)
+    axes[0].set(xlabel="learning rate", xscale="log", ylabel=ylabel)
+    finish(axes[0], "best", "{x:g}")
     figure.suptitle(title)
     return figure
 
@@ -109,7 +109,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
         raise OptionError(f"a picture cannot be saved as {target.name!r}; its name must end in {', '.join(SUFFIXES)}")
     if not target.absolute().parent.is_dir():
         raise OptionError(f"a picture cannot be saved as {str(path)!r}: there is no folder {str(target.parent)!r}")
-    _panels(1)
+    panels(1)
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> None:
@@ -121,13 +121,27 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     whole_file.write(target, content.getvalue())
 
 
-def _panels(count: int) -> tuple[Figure, list[Axes]]:
+def panels(count: int, width: float = 5.2, height: float = 4.4) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels side by side."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (an optional dependency)
     except ImportError:
         raise OptionError("plots need matplotlib: pip install 'unitless[plot]'") from None
-    figure = Figure(figsize=(5.2 * count + (1.8 if count == 1 else 0), 4.4), layout="constrained")
+    figure = Figure(figsize=(width * count + (1.8 if count == 1 else 0), height), layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
+
+
+def finish(panel: Axes, legend: str | None, ticks: str | None = None) -> None:
+    """What all panels have in common: a grid, no box, a legend if there is something to name, plain numbers below."""
+    from matplotlib.ticker import NullFormatter, StrMethodFormatter  # noqa: PLC0415
+
+    if ticks is not None:
+        panel.xaxis.set_major_formatter(StrMethodFormatter(ticks))
+        panel.xaxis.set_minor_formatter(NullFormatter())
+    panel.grid(alpha=0.3)
+    panel.spines[["top", "right"]].set_visible(False)
+    if legend is not None and panel.get_legend_handles_labels()[1]:
+        panel.legend(title=legend, framealpha=0.8, edgecolor="none", alignment="left")
 
 
 def _line(place: int) -> dict[str, Any]:
@@ -160,17 +174,6 @@ def _limit(panel: Axes, values: list[float]) -> None:
     room = usual + (usual - least)
     if most > usual + 3 * (usual - least) and room > least:
         panel.set_ylim(least - 0.05 * (room - least), room)
-
-
-def _finish(panel: Axes, legend: str, ticks: str) -> None:
-    from matplotlib.ticker import NullFormatter, StrMethodFormatter  # noqa: PLC0415
-
-    panel.xaxis.set_major_formatter(StrMethodFormatter(ticks))
-    panel.xaxis.set_minor_formatter(NullFormatter())
-    panel.grid(alpha=0.3)
-    panel.spines[["top", "right"]].set_visible(False)
-    if panel.get_lines():
-        panel.legend(title=legend, framealpha=0.8, edgecolor="none", alignment="left")
 
 
 def _short(value: float) -> str:

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import Error, OptionError
-from . import convert, demo, evaluate, inspect, merge, predict, sweep, train
+from . import convert, demo, evaluate, inspect, merge, paper, predict, sweep, train
 
 
 def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
@@ -37,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, sweep, inspect, merge, convert, demo):
+for command in (train, predict, evaluate, sweep, inspect, merge, convert, paper, demo):
     app.command(command.NAME, epilog=command.EXAMPLES)(_interruptible(command.command))
 
 

@@ -226,3 +226,58 @@ class Counter(Watch):
     def show(self, runs: Any) -> None:
         """After a batch."""
         self._advance(runs.progress)
+
+
+class Steps:
+    """Progress of work in named steps: on a terminal a bar, elsewhere a line whenever another part begins."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet, self._part = quiet, ""
+        self._out = None if quiet else console(stderr=True)
+        self._bar: Progress | None = None
+        self._task: TaskID | None = None
+        self._transfer: TaskID | None = None
+
+    def __enter__(self) -> Steps:
+        if not self._quiet and sys.stderr.isatty():
+            from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
+
+            shown = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            self._bar = Progress(*shown, console=self._out, transient=True)
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def begun(self, name: str, steps: int) -> None:
+        """A part of about so many steps."""
+        if self._bar is not None:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._task = self._bar.add_task(name, total=steps)
+
+    def told(self, what: str) -> None:
+        """A step is done."""
+        if self._bar is not None and self._task is not None:
+            self._bar.update(self._task, advance=1, description=what)
+        elif self._out is not None and (part := what.partition(":")[0]) != self._part:
+            self._part = part
+            self._out.print(part, markup=False)
+
+    def transferred(self, received: int, total: int | None) -> None:
+        """So many bytes of a download are here."""
+        if self._bar is None:
+            return
+        if self._transfer is None:
+            self._transfer = self._bar.add_task("download", total=total)
+        self._bar.update(self._transfer, completed=received, total=total)
+        if received == total:
+            self._bar.remove_task(self._transfer)
+            self._transfer = None
+
+    def say(self, message: str) -> None:
+        """A remark on the standard error."""
+        if self._out is not None:
+            self._out.print(message, markup=False)

@@ -27,7 +27,7 @@ def plot(results: Sequence[Result]) -> Figure:
         raise OptionError("there are no results to show")
     names = list(dict.fromkeys(result.dataset for result in results))
     rules = list(dict.fromkeys(result.rule for result in results))
-    figure, panels = plots._panels(len(names))
+    figure, panels = plots.panels(len(names))
     figure.set_size_inches(1.8 + 3.3 * len(names), 1.6 + 0.27 * len(rules))
     for place, (panel, name) in enumerate(zip(panels, names, strict=True)):
         shown = [result for result in results if result.dataset == name]

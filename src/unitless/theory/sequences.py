@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..inputs import Float64
+
 KINDS = ("random", "signs", "alternating", "one-sided", "heavy", "late", "growing", "sparse")
 
 
-def sequence(seed: int, labels: str = "slopes") -> tuple[np.ndarray, np.ndarray]:
+def sequence(seed: int, labels: str = "slopes") -> tuple[Float64, Float64]:
     """Inputs in wild units and labels; the kinds take turns, so that a range of seeds has them all."""
     rng = np.random.default_rng(seed)
     kind = KINDS[seed % len(KINDS)]
@@ -16,7 +18,7 @@ def sequence(seed: int, labels: str = "slopes") -> tuple[np.ndarray, np.ndarray]
     if kind == "signs":
         Z, y = rng.choice([-1.0, 1.0], size=(T, d)), rng.choice([-1.0, 1.0], size=T)
     elif kind == "alternating":
-        Z, y = np.ones((T, d)), (-1.0) ** np.arange(T)
+        Z, y = np.ones((T, d)), np.where(np.arange(T) % 2 == 0, 1.0, -1.0)
     elif kind == "one-sided":
         Z, y = rng.uniform(0.5, 1, size=(T, d)), np.ones(T)
     elif kind == "heavy":
@@ -32,7 +34,7 @@ def sequence(seed: int, labels: str = "slopes") -> tuple[np.ndarray, np.ndarray]
     return Z * 10.0 ** rng.uniform(-6, 6, size=d), y
 
 
-def equal_signs(d: int, T: int, sums: list[int]) -> np.ndarray:
+def equal_signs(d: int, T: int, sums: list[int]) -> Float64:
     """A (T, d) matrix of ±1 whose columns have the given sums."""
     columns = []
     for total in sums:

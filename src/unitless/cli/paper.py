@@ -1,0 +1,112 @@
+"""unitless paper: the paper's tables, figures and bounds, recomputed."""
+
+from __future__ import annotations
+
+import pathlib
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from . import display, options
+
+if TYPE_CHECKING:
+    from ..paper import Section
+
+NAME = "paper"
+EXAMPLES = """
+[bold]Examples[/]
+
+unitless paper figure1
+
+unitless paper table2 --datasets shuttle --json
+
+unitless paper all --data datasets --out report
+"""
+
+What = Literal["all", "table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "bounds", "comparison"]
+
+
+def command(
+    what: Annotated[What, typer.Argument(help="Which of them; 'all' writes a report.")] = "all",
+    data: Annotated[
+        str | None,
+        typer.Option(
+            "--data", help="The directory with the datasets; else that of the environment variable UNITLESS_DATA."
+        ),
+    ] = None,
+    download: Annotated[
+        bool, typer.Option("--download", help="Fetch from UCI what is not there whole, and keep it.")
+    ] = False,
+    datasets: Annotated[list[str] | None, typer.Option("--datasets", help="Only these, separated by commas.")] = None,
+    shuffles: Annotated[
+        int, typer.Option("--shuffles", min=1, help="Over how many random orders of the rows losses are averaged.")
+    ] = 5,
+    rows: Annotated[
+        int, typer.Option("--rows", min=100, help="At most so many rows of each dataset in the comparison.")
+    ] = 20_000,
+    out: Annotated[
+        str | None, typer.Option("--out", help="Where the report and pictures go; by default 'report' for all.")
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Compute everything anew, and keep no results for the next time.")
+    ] = False,
+    as_json: options.Json = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Recompute the paper: every table, figure and bound, beside what it prints.
+
+    Results are kept as they come, so that an interrupted run goes on where it was. What data is not there is said, and
+    left out; Shuttle, figure 1 and the bounds need none.
+    """
+    from ..errors import OptionError  # noqa: PLC0415
+
+    try:
+        from ..paper import EXPERIMENTS, Lab, all_experiments, opening, report, steps  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise OptionError(f"this needs {error.name}: pip install 'unitless[paper]'") from None
+    folder = pathlib.Path(out) if out is not None else pathlib.Path("report") if what == "all" else None
+    if folder is not None:
+        report.check_folder(folder)
+    with display.Steps(quiet) as progress:
+        lab = Lab(
+            data,
+            download=download,
+            datasets=options.listed(datasets) or None,
+            shuffles=shuffles,
+            comparison_rows=rows,
+            keep=not no_cache,
+            told=progress.told,
+            transferred=progress.transferred,
+        )
+        if what == "all":
+            sections = all_experiments(lab, progress.begun)
+        else:
+            progress.begun(what, steps(what, lab))
+            sections = [EXPERIMENTS[what](lab)]
+    seconds = sum(section.seconds for section in sections)
+    if what == "all":
+        assert folder is not None
+        report.write(folder, sections, report.facts(lab.seeds, seconds), opening(lab))
+    elif folder is not None:
+        for path in report.write_figures(folder, sections[0]):
+            progress.say(f"wrote {path}")
+    if as_json:
+        print(report.as_json(sections, report.facts(lab.seeds, seconds)) if what == "all" else sections[0].json())
+        return
+    for section in sections:
+        show(section)
+    if what == "all":
+        assert folder is not None
+        print(f"The report: {folder / 'index.html'} ({folder / 'report.md'}), in {seconds:.0f} s")
+
+
+def show(section: Section) -> None:
+    """A section as text."""
+    print(section.title)
+    for table in section.tables:
+        print()
+        rows = [[cell.replace("**", "") for cell in row] for row in table.rows]
+        display.table(table.title or None, table.header, rows, left=table.left)
+    for note in section.notes:
+        print(f"\n{note}")
+    print()

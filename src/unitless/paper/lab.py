@@ -1,0 +1,89 @@
+"""What all experiments share: where the data comes from, the orders of rows, what was computed before, who is told."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterable
+from typing import Any
+
+from ..errors import Error, OptionError
+from .datasets import DATASETS, Loaded, load
+from .download import cache_directory
+from .kept import Kept
+from .preparing import Prepared, prepare
+from .rate_search import Told
+from .transfer import Progress
+
+
+class Lab:
+    """Data, seeds and earlier results.
+
+    Args:
+        data: the directory with the datasets; see `datasets.load`.
+        download: fetch from UCI what is not there.
+        datasets: only these; by default all that can be had.
+        shuffles: over how many orders of the rows a loss is averaged; their seeds are 1, 2, …
+        comparison_rows: at most so many rows of each dataset are compared over.
+        cache: where results and downloads are kept; None for the usual place.
+        keep: whether to use and keep results at all.
+        told: called with a few words after every piece of work.
+        transferred: called with bytes and their total in a download.
+    """
+
+    def __init__(
+        self,
+        data: str | os.PathLike[str] | None = None,
+        *,
+        download: bool = False,
+        datasets: Iterable[str] | None = None,
+        shuffles: int = 5,
+        comparison_rows: int = 20_000,
+        cache: str | os.PathLike[str] | None = None,
+        keep: bool = True,
+        told: Told | None = None,
+        transferred: Progress | None = None,
+    ) -> None:
+        if shuffles < 1:
+            raise OptionError(f"shuffles is {shuffles}; there must be at least one order of the rows")
+        if data is not None and not pathlib.Path(data).is_dir():
+            raise OptionError(f"there is no directory {os.fspath(data)!r} to take data from")
+        self.asked = list(DATASETS) if datasets is None else list(datasets)
+        for key in self.asked:
+            if key not in DATASETS:
+                raise OptionError(f"there is no dataset {key!r}: choose among {', '.join(DATASETS)}")
+        self.comparison_rows = comparison_rows
+        self.seeds = list(range(1, shuffles + 1))
+        self.kept = Kept(cache_directory(cache) / "paper" if keep else None)
+        self.told = told
+        self.missing: dict[str, str] = {}
+        """Why a dataset that was asked for is not there."""
+        self._named = datasets is not None
+        self._where: dict[str, Any] = {
+            "directory": data,
+            "download": download,
+            "cache": cache,
+            "progress": transferred,
+        }
+        self._loaded: dict[str, Loaded] = {}
+        self._prepared: dict[str, Prepared] = {}
+
+    def loaded(self) -> list[Loaded]:
+        """All datasets that can be had. One that was asked for by name and is not there is an error."""
+        for key in self.asked:
+            if key in self._loaded or key in self.missing:
+                continue
+            try:
+                self._loaded[key] = load(key, **self._where)
+            except Error as error:
+                if self._named:
+                    raise
+                self.missing[key] = str(error)
+        return [self._loaded[key] for key in self.asked if key in self._loaded]
+
+    def prepared(self) -> list[Prepared]:
+        """The same, as the authors fed them to their learners."""
+        for one in self.loaded():
+            if one.dataset.key not in self._prepared:
+                self._prepared[one.dataset.key] = prepare(one)
+        return [self._prepared[key] for key in self.asked if key in self._prepared]
