@@ -50,7 +50,7 @@ format-check: $(VENV)/.test
 	$(BIN)/clang-format --dry-run --Werror $(wildcard core/*.hpp core/*.cpp tests/core/*.cpp)
 
 pytest: $(VENV)/.test
-	$(BIN)/python -m pytest -q
+	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
