@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from .comparing import Comparison, compare
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
     from .explaining import explain
+    from .exporting.coefficients import to_json
+    from .exporting.estimators import to_sklearn
+    from .exporting.onnx_graph import to_onnx
     from .learner import Learner
     from .merging import merge
     from .model import BIAS, kernels
@@ -50,6 +53,9 @@ __all__ = [
     "merge",
     "rate_grid",
     "sweep_rates",
+    "to_json",
+    "to_onnx",
+    "to_sklearn",
     "train",
 ]
 
@@ -70,6 +76,9 @@ _HOMES = {
     "merge": "merging",
     "rate_grid": "rates",
     "sweep_rates": "sweeping",
+    "to_json": "exporting.coefficients",
+    "to_onnx": "exporting.onnx_graph",
+    "to_sklearn": "exporting.estimators",
     "train": "training",
 }
 
