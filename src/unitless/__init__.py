@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .exporting.coefficients import to_json
     from .exporting.estimators import to_sklearn
     from .exporting.onnx_graph import to_onnx
+    from .importing.vw_model import from_vw
     from .learner import Learner
     from .merging import merge
     from .model import BIAS, kernels
@@ -48,6 +49,7 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "from_vw",
     "kernels",
     "load",
     "merge",
@@ -71,6 +73,7 @@ _HOMES = {
     "__version__": "version",
     "compare": "comparing",
     "explain": "explaining",
+    "from_vw": "importing.vw_model",
     "kernels": "model",
     "load": "model_file",
     "merge": "merging",
