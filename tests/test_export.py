@@ -101,6 +101,18 @@ def test_a_graph_of_classes_gives_scores_labels_and_shares(case: Any, extrapolat
         assert np.max(np.abs(out["probabilities"] - model.shares(out["scores"]))) < 1e-6
 
 
+def test_shares_add_up_where_no_class_is_likely() -> None:
+    X = np.array([[1.0, 0.5], [0.9, -1.0], [1.1, 2.0], [1.0, 3.0]], np.float32)
+    model = ul.OneVsAll(["a", "b", "c"], "ag", learning_rate=1.0)
+    model.learn(X, ["a", "b", "b", "c"])
+    far = np.array([[-300, 1], [-300, -70], [50, 400], [9000, 8000], [-1e9, 7e8]], np.float32)
+    shares = model.shares(model.predict(far))
+    assert np.min(model.predict(far).max(axis=1)) < -100
+    for dtype, error in (("float32", 1e-4), ("float64", 1e-12)):
+        found = run(model, far.astype(dtype), dtype=dtype)["probabilities"]
+        assert np.max(np.abs(found - shares)) < error
+
+
 @pytest.mark.parametrize("loss", LOSSES)
 def test_outputs_fit_the_task(loss: Any) -> None:
     rng = np.random.default_rng(0)

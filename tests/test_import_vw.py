@@ -124,7 +124,7 @@ def test_learning_goes_on_as_in_vw(tmp_path: pathlib.Path, options: str) -> None
     for row, label in zip(rows[400:], score[400:] + 3, strict=True):
         found.append(model.predict_one(row))
         model.learn_one(row, label)
-    assert np.max(np.abs(np.array(found) - expected)) < 2e-3
+    assert np.max(np.abs(np.array(found) - expected)) < 1e-4
     assert abs(np.mean((found - score[400:] - 3) ** 2) / np.mean((expected - score[400:] - 3) ** 2) - 1) < 1e-3
 
 

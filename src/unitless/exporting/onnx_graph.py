@@ -117,6 +117,7 @@ class _Graph:
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
         self._constants: list[Any] = []
+        self._numbers: dict[float, str] = {}
 
     # ------------------------------------------------------------------------------------------------- building blocks
 
@@ -156,6 +157,12 @@ class _Graph:
             worst = float(exact[~held].ravel()[0])
             raise OptionError(f"one of the model's {about} is {worst:g}, beyond {self._dtype}; use dtype='float64'")
         return self._constant(about, array)
+
+    def _number(self, value: float) -> str:
+        """A constant that several nodes may need."""
+        if value not in self._numbers:
+            self._numbers[value] = self._floats(f"{value:g}", value)
+        return self._numbers[value]
 
     # ------------------------------------------------------------------------------------------------------------ input
 
@@ -198,7 +205,7 @@ class _Graph:
         model = self.model
         z = self._node("Div", self._centred(x), self._floats("scales", model.scales, divisor=True))
         # Missing values after the division, where those of every column are zeros.
-        z = self._node("Where", self._node("IsNaN", z), self._floats("absent", 0.0), z)
+        z = self._node("Where", self._node("IsNaN", z), self._number(0.0), z)
         coefficients = model.coefficients
         if len(model.factors):
             left, right = (
@@ -231,13 +238,13 @@ class _Graph:
         held = self.model.held
         if held == "linear":
             return z
-        one = self._floats("one", 1.0)
+        one = self._number(1.0)
         if held == "hold":
-            return self._node("Clip", z, self._floats("minus_one", -1.0), one)
+            return self._node("Clip", z, self._number(-1.0), one)
         if held == "shrink":
             return self._node("Div", z, self._node("Max", one, self._node("Mul", z, z)))
         # Beyond 1e9 it is ±1 to all digits, and the square stays within float32's range.
-        z = self._node("Clip", z, self._floats("least", -1e9), self._floats("largest", 1e9))
+        z = self._node("Clip", z, self._number(-1e9), self._number(1e9))
         return self._node("Div", z, self._node("Sqrt", self._node("Add", self._node("Mul", z, z), one)))
 
     # ---------------------------------------------------------------------------------------------------------- outputs
@@ -251,15 +258,12 @@ class _Graph:
             self._output("scores", self.float, heads)
             self._label(self._node("ArgMax", score, axis=1, keepdims=0))
             if model.link == "logistic":
-                odds = self._node("Sigmoid", score)
-                total = self._node("ReduceSum", odds, self._constant("last_axis", np.array([1], np.int64)), keepdims=1)
-                self._node("Div", odds, total, name="probabilities")
-                self._output("probabilities", self.float, heads)
+                self._shares(score)
             return
         self._node("Reshape", score, self._constant("flat", np.array([-1], np.int64)), name="scores")
         self._output("scores", self.float)
         if model.task == "binary":
-            positive = self._node("Greater", "scores", self._floats("zero", 0.0))
+            positive = self._node("Greater", "scores", self._number(0.0))
             self._label(self._node("Cast", positive, to=self._onnx.TensorProto.INT64))
             if model.link == "logistic":
                 both = self._node("Concat", self._node("Neg", score), score, axis=1)
@@ -268,6 +272,17 @@ class _Graph:
             return
         self._node("Exp" if model.link == "exp" else "Identity", "scores", name="prediction")
         self._output("prediction", self.float)
+
+    def _shares(self, score: str) -> None:
+        """As `OneVsAll.shares`: sigmoids divided by their sum. By way of their logarithms, because where no class is
+        likely all of them are zero to float32: log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|)).
+        """
+        one, zero = self._number(1.0), self._number(0.0)
+        x = self._node("Clip", score, self._number(-700.0), self._number(700.0))
+        tail = self._node("Exp", self._node("Neg", self._node("Abs", x)))
+        logarithm = self._node("Sub", self._node("Min", x, zero), self._node("Log", self._node("Add", tail, one)))
+        self._node("Softmax", logarithm, axis=1, name="probabilities")
+        self._output("probabilities", self.float, len(self.model.labels))
 
     def _label(self, places: str) -> None:
         labels = _tensor_labels(self.model.labels)
