@@ -1,4 +1,4 @@
-"""unitless convert: a model learns the same from any format; coefficients give the model's scores."""
+"""unitless convert: a model learns the same from any format; exported models give its scores."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ import pathlib
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+from vowpalwabbit import Workspace
 
 import unitless as ul
 from unitless import converting
@@ -190,26 +192,25 @@ def test_named_text_learns_the_same_after_a_round_trip(folder: pathlib.Path, cap
     assert bits(ul.train("f.svm").model) == bits(ul.train("a.vw").model)
 
 
-# --------------------------------------------------------------------------------------------------------- coefficients
+# --------------------------------------------------------------------------------------------------------------- models
 
 
 def scores(plain: dict[str, Any], row: dict[str, Any]) -> list[float]:
     """From the JSON alone."""
-    x: dict[str, float] = dict(plain["means"])
+    x: dict[str, float] = {}
     for name, value in row.items():
         if isinstance(value, str):
             x[f"{name}={value}"] = 1.0
         elif value is not None:
             x[name] = value
-    several = isinstance(plain["bias"], dict)
-    found = []
-    for label in plain["classes"] if several else [None]:
-        bias, weights, products = (
-            plain[part][label] if several else plain[part] for part in ("bias", "weights", "products")
-        )
-        total = bias + sum(w * x.get(name, 0.0) for name, w in weights.items())
-        found.append(total + sum(w * x.get(a, 0.0) * x.get(b, 0.0) for a, b, w in products))
-    return found
+    for feature in plain["features"]:
+        if feature["name"] in x:
+            x[feature["name"]] -= feature.get("mean", 0.0)
+    terms = [(feature["weight"], x.get(feature["name"], 0.0)) for feature in plain["features"]]
+    for product in plain["products"]:
+        terms.append((product["weight"], np.prod([x.get(name, 0.0) for name in product["features"]])))
+    total = np.array(plain["intercept"]) + sum(np.array(weight) * value for weight, value in terms)
+    return np.atleast_1d(total).tolist()
 
 
 @pytest.mark.parametrize("target", ["size", "answer", "kind"])
@@ -232,14 +233,55 @@ def test_coefficients_alone_give_the_scores(
         assert scores(plain, named) == pytest.approx(said_scores, rel=1e-9, abs=1e-9)
 
 
-def test_models_become_json_and_nothing_else(folder: pathlib.Path, capsys: Capture) -> None:
+def test_a_model_becomes_a_graph_of_its_tables_columns(folder: pathlib.Path, capsys: Capture) -> None:
+    ul.train("data.csv", "answer", ignore=OTHERS["answer"].split(","), model="m.unitless")
+    _, err = said(capsys, "m.unitless", "m.onnx", "--inputs", "columns", "--dtype", "float64", "--extrapolate")
+    assert err == "Learner, logistic loss, 6 features, 400 examples\n"
+    session = onnxruntime.InferenceSession("m.onnx")
+    rows = frame()
+    feeds = {name: rows[[name]].to_numpy(np.float64) for name in ("age", "pay", "far")}
+    (found,) = session.run(["scores"], {**feeds, "job": rows[["job"]].to_numpy(object)})
+    assert found == pytest.approx(ul.load("m.unitless").predict(rows, extrapolate=True), rel=1e-9)
+    said(capsys, "m.unitless", "short.onnx", "-q")
+    assert [one.name for one in onnxruntime.InferenceSession("short.onnx").get_inputs()] == ["features"]
+
+
+def test_a_model_of_vowpal_wabbit_becomes_one_of_ours(folder: pathlib.Path, capsys: Capture) -> None:
+    vw = Workspace("--quiet --loss_function logistic --invert_hash vw.txt")
+    for _ in range(20):
+        vw.learn("1 | age:30 job=clerk")
+        vw.learn("-1 | age:50 job=pilot")
+    vw.finish()
+    _, err = said(capsys, "vw.txt", "m.unitless")
+    assert err == "Learner, logistic loss, 3 features, 40 examples\n"
+    row = {"age": 40.0, "job=clerk": 1.0}
+    assert ul.load("m.unitless").predict_one(row) == ul.from_vw("vw.txt").predict_one(row)
+    said(capsys, "vw.txt", "m.unitless", "--loss", "hinge")
+    assert ul.load("m.unitless").options.loss == "hinge"
+    said(capsys, "vw.txt", "m.json")
+    assert {one["name"] for one in json.loads((folder / "m.json").read_text())["features"]} == {
+        "age",
+        "job=clerk",
+        "job=pilot",
+    }
+    (folder / "bad.txt").write_text((folder / "vw.txt").read_text() + "age:none:7\n")
+    assert "bad.txt: line" in said(capsys, "bad.txt", "m.unitless", code=1)[1]
+
+
+def test_what_a_model_cannot_become_is_said(folder: pathlib.Path, capsys: Capture) -> None:
     ul.train("data.csv", "size", ignore=OTHERS["size"].split(","), bits=8, model="hashed.unitless")
     assert "hashed" in said(capsys, "hashed.unitless", "m.json", code=2)[1]
     ul.train("data.csv", "size", model="m.unitless")
-    assert "a model becomes JSON" in said(capsys, "m.unitless", "m.csv", code=2)[1]
+    assert "a model becomes .json" in said(capsys, "m.unitless", "m.csv", code=2)[1]
+    assert "are for models that become ONNX" in said(capsys, "m.unitless", "m.json", "--extrapolate", code=2)[1]
+    assert "are for models that become ONNX" in said(capsys, "data.csv", "d.vw", "--inputs", "columns", code=2)[1]
+    assert "becomes .json" in said(capsys, "m.unitless", "m.unitless.gz", code=2)[1]
+    assert "--inputs is 'rows'" in said(capsys, "m.unitless", "m.onnx", "--inputs", "rows", code=2)[1]
+    assert "--loss is for models of Vowpal Wabbit" in said(capsys, "m.unitless", "m.json", "--loss", "hinge", code=2)[1]
+    assert set(os.listdir()) == {"data.csv", "hashed.unitless", "m.unitless"}
     out, err = said(capsys, "m.unitless", "-")
     assert json.loads(out)["task"] == "regression"
-    assert "weights written" in err
+    assert "Learner" in err
 
 
 def test_usage_is_explained(folder: pathlib.Path, capsys: Capture) -> None:

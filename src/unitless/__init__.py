@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .comparing import Comparison, compare
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
     from .explaining import explain
+    from .exporting.coefficients import to_json
+    from .exporting.estimators import to_sklearn
+    from .exporting.onnx_graph import to_onnx
+    from .importing.vw_model import from_vw
     from .learner import Learner
     from .merging import merge
     from .model import BIAS, kernels
@@ -45,11 +49,15 @@ __all__ = [
     "compare",
     "evaluate",
     "explain",
+    "from_vw",
     "kernels",
     "load",
     "merge",
     "rate_grid",
     "sweep_rates",
+    "to_json",
+    "to_onnx",
+    "to_sklearn",
     "train",
 ]
 
@@ -65,11 +73,15 @@ _HOMES = {
     "__version__": "version",
     "compare": "comparing",
     "explain": "explaining",
+    "from_vw": "importing.vw_model",
     "kernels": "model",
     "load": "model_file",
     "merge": "merging",
     "rate_grid": "rates",
     "sweep_rates": "sweeping",
+    "to_json": "exporting.coefficients",
+    "to_onnx": "exporting.onnx_graph",
+    "to_sklearn": "exporting.estimators",
     "train": "training",
 }
 

@@ -62,7 +62,7 @@ def _top(
 _OPTIONS = (
     *("target", "weight", "task", "positive", "loss", "rule", "learning_rate", "centre", "interactions", "bits"),
     *("passes", "holdout", "seed", "model", "resume", "checkpoint", "ignore", "only", "text", "numbers", "dates"),
-    *("missing", "on_error", "format", "delimiter", "encoding"),
+    *("missing", "on_error", "format", "delimiter", "encoding", "inputs", "dtype"),
 )
 
 

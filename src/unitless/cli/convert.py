@@ -1,8 +1,7 @@
-"""unitless convert: data to other formats, models to plain coefficients."""
+"""unitless convert: data to other formats; models to ONNX and JSON, and from Vowpal Wabbit."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,20 +24,29 @@ unitless convert people.csv people.vw --target income
 unitless convert clicks.vw clicks.jsonl.zst
 
 unitless convert prices.unitless prices.json
+
+unitless convert prices.unitless prices.onnx --inputs columns
+
+unitless convert vw-model.txt clicks.unitless --loss logistic
 """
+MODELS = "Models"
 
 
 def command(
     source: Annotated[
         str,
-        typer.Argument(metavar="IN", help="Data (a file, a glob, a folder, or -), or a model.", show_default=False),
+        typer.Argument(
+            metavar="IN",
+            help="Data (a file, a glob, a folder, or -), or a model: ours, or what vw --invert_hash writes.",
+            show_default=False,
+        ),
     ],
     output: Annotated[
         str,
         typer.Argument(
             metavar="OUT",
             help="Where to write: .csv, .tsv, .jsonl, .parquet, .arrow, .feather, .vw, .libsvm or .svm, also .gz, .bz2 "
-            "or .zst; for a model .json; or -.",
+            "or .zst; for a model .json, .onnx or .unitless; or -.",
             show_default=False,
         ),
     ],
@@ -59,19 +67,36 @@ def command(
     no_header: options.NoHeader = False,
     encoding: options.Encoding = None,
     zero_based: options.ZeroBased = False,
+    extrapolate: Annotated[
+        bool,
+        typer.Option("--extrapolate", help="ONNX: plainly linear beyond what was seen.", rich_help_panel=MODELS),
+    ] = False,
+    inputs: Annotated[
+        str, typer.Option("--inputs", help="ONNX: a matrix, or the table's columns.", rich_help_panel=MODELS)
+    ] = "matrix",
+    dtype: Annotated[
+        str, typer.Option("--dtype", help="ONNX: float32 or float64.", rich_help_panel=MODELS)
+    ] = "float32",
+    loss: Annotated[
+        str | None,
+        typer.Option("--loss", help="Of Vowpal Wabbit's model, which does not say it.", rich_help_panel=MODELS),
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No remarks.", rich_help_panel=options.OUTPUT)] = False,
 ) -> None:
-    """Write data in another format, or a model as plain coefficients.
+    """Write data in another format, or a model as ONNX, as plain coefficients, as one of ours.
 
     A table becomes VW text or libsvm with --target: numbers are name:value, text is column=value, zeros are left out.
 
     Spaces, colons and bars in names become _. Text labels become 1 and -1, or 1, 2, 3, in order of appearance.
 
-    A model becomes JSON, its weights in the data's units: bias + Σ weight · x is what predict --extrapolate computes.
+    A model becomes ONNX, which predicts as predict does, or JSON, its weights in the data's units. A model of Vowpal
+    Wabbit, as vw --invert_hash writes it, becomes any of these, or a model of ours.
     """
-    if _is_model(source):
-        _model(source, output, to, quiet)
+    onnx = {"extrapolate": extrapolate, "inputs": inputs, "dtype": dtype}
+    if (found := _model(source, loss)) is not None:
+        _export(found, output, to, onnx, quiet)
         return
+    _check_unused(onnx)
     from ..converting import convert  # noqa: PLC0415
 
     kind = to or _suffix(output)
@@ -117,37 +142,62 @@ def _check_other(source: str, output: str) -> None:
         raise OptionError(f"{output} is the data itself; write to another file")
 
 
-def _is_model(path: str) -> bool:
-    """A model's file begins with the length of its header, which is JSON."""
+def _model(path: str, loss: Any) -> Any:
+    """The model in a file; None if it holds data."""
+    from ..errors import OptionError  # noqa: PLC0415
+    from ..importing.vw_model import from_vw  # noqa: PLC0415
+    from ..importing.vw_readable import is_readable  # noqa: PLC0415
+    from ..model_file import load  # noqa: PLC0415
+
     try:
         with open(path, "rb") as file:
-            head = file.read(9)
-        return len(head) == 9 and head[8:] == b"{" and int.from_bytes(head[:8], "little") < os.path.getsize(path)
+            head = file.read(4096)
     except OSError:
-        return False
+        return None
+    if is_readable(head.decode(errors="replace")):
+        return from_vw(path, loss=loss)
+    if loss is not None:
+        raise OptionError("--loss is for models of Vowpal Wabbit, which do not say it")
+    # A model's file begins with the length of its header, which is JSON.
+    ours = len(head) > 8 and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < os.path.getsize(path)
+    return load(path) if ours else None
 
 
-def _model(source: str, output: str, to: str | None, quiet: bool) -> None:
-    from ..coefficients import coefficients  # noqa: PLC0415
+def _export(model: Any, output: str, to: str | None, onnx: dict[str, Any], quiet: bool) -> None:
+    from .. import model_file  # noqa: PLC0415
     from ..data.writing import opened  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
-    from ..model_file import load  # noqa: PLC0415
-    from ..sweep import Sweep  # noqa: PLC0415
+    from ..exporting.coefficients import to_json  # noqa: PLC0415
+    from ..exporting.linear import exportable  # noqa: PLC0415
+    from ..exporting.onnx_graph import to_onnx  # noqa: PLC0415
+    from ..model import BIAS  # noqa: PLC0415
 
-    if to not in (None, "json") or (to is None and output != "-" and not _json_name(output)):
-        raise OptionError(f"a model becomes JSON; write to a file that ends in .json instead of {output}")
-    model = load(source)
-    if isinstance(model, Sweep):
-        model = model.best
-    plain = coefficients(model)
+    kind = to or ("json" if output == "-" else _model_suffix(output))
+    if kind == "onnx":
+        data = to_onnx(model, **onnx).SerializeToString()
+    else:
+        _check_unused(onnx)
+        if kind not in ("json", "unitless"):
+            raise OptionError(f"a model becomes .json, .onnx or .unitless; write to such a file instead of {output}")
+        data = to_json(model).encode() if kind == "json" else model_file.to_bytes(model)
     with opened(output) as file:
-        file.write((json.dumps(plain, indent=2, ensure_ascii=False) + "\n").encode())
+        file.write(data)
     if not quiet:
-        weights = plain["weights"].values()
-        count = sum(map(len, weights)) if plain["classes"] and isinstance(plain["bias"], dict) else len(weights)
-        print(f"{display.count(count, 'weight')} written", file=sys.stderr)
+        written = exportable(model)
+        size = display.count(sum(name != BIAS for name in written.scales), "feature")
+        about = f"{type(written).__name__}, {written.options.loss} loss, {size}"
+        print(f"{about}, {display.count(written.examples, 'example')}", file=sys.stderr)
 
 
-def _json_name(output: str) -> bool:
+def _check_unused(onnx: dict[str, Any]) -> None:
+    from ..errors import OptionError  # noqa: PLC0415
+
+    if onnx != {"extrapolate": False, "inputs": "matrix", "dtype": "float32"}:
+        raise OptionError("--extrapolate, --inputs and --dtype are for models that become ONNX")
+
+
+def _model_suffix(output: str) -> str:
+    """The format that a name says; JSON may be compressed."""
     stem, suffix = os.path.splitext(output.lower())
-    return suffix == ".json" or (suffix in (".gz", ".bz2", ".zst", ".xz") and stem.endswith(".json"))
+    compressed = suffix in (".gz", ".bz2", ".zst", ".xz") and stem.endswith(".json")
+    return "json" if compressed else suffix.removeprefix(".")

@@ -1,0 +1,47 @@
+"""A model as an MLflow model, served by whatever serves MLflow: it takes the table's columns and needs no other code.
+
+    python examples/mlflow_model.py prices.unitless mlflow-model
+    mlflow models predict -m mlflow-model -i new.csv -t csv
+
+Needs `pip install mlflow 'unitless[cli]'`.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import mlflow.pyfunc
+import pandas as pd
+
+import unitless as ul
+from unitless.predicting import Predictor
+
+
+class UnitlessModel(mlflow.pyfunc.PythonModel):
+    """Predictions of a model that `unitless train` made: labels or numbers, and probabilities where there are any."""
+
+    def load_context(self, context: Any) -> None:
+        """Once, when the server starts."""
+        self.predictor = Predictor(ul.load(context.artifacts["model"]))
+
+    def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
+        """One row for each row; `params={"extrapolate": True}` makes the model plainly linear."""
+        extrapolate = bool((params or {}).get("extrapolate", False))
+        tables = []
+        for part in self.predictor.batches(model_input, extrapolate=extrapolate):
+            table = pd.DataFrame({"prediction": part.values})
+            if part.probabilities is not None:
+                for name, column in zip(part.classes, part.probabilities.T, strict=True):
+                    table[f"probability_{name}"] = column
+            tables.append(table)
+        return pd.concat(tables, ignore_index=True)
+
+
+def save(model_path: str, folder: str) -> None:
+    """Write the MLflow model, the file within it."""
+    mlflow.pyfunc.save_model(folder, python_model=UnitlessModel(), artifacts={"model": model_path})
+
+
+if __name__ == "__main__":
+    save(*sys.argv[1:3])
