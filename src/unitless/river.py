@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from math import exp
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -53,7 +53,7 @@ class _Linear(base.Estimator):
         Options(**options)
         self._options = options
         self._model: Learner | OneVsAll | None = None
-        self._as_they_are = True
+        self._direct = False
         self._y_name: Any = None
 
     @property
@@ -97,9 +97,11 @@ class _Linear(base.Estimator):
             model.learn_one(row, label, w)
         else:
             self._learn_first(model, row, label, w)
-            if w > 0:
-                self._model = model
-        self._as_they_are = self._as_they_are and row == x
+            if w == 0:
+                return
+            self._model = model
+            self._direct = True
+        self._direct = self._direct and row == x
 
     def _learn_first(self, model: Learner | OneVsAll, row: dict[str, Any], label: Any, w: Any) -> None:
         """The numbers of a model's first row are columns, which can be centred."""
@@ -127,7 +129,7 @@ class _Linear(base.Estimator):
         if why.label is not None:
             importance = importance[why.label]
         means = self._model._reading().means()
-        lines = [("Intercept", 1.0, None, why.bias, why.bias, abs(why.bias))]
+        lines: list[tuple[Any, ...]] = [("Intercept", 1.0, None, why.bias, why.bias, abs(why.bias))]
         for part in why.contributions:
             name, mean = part.feature, means.get(part.feature)
             lines.append((str(name), part.value, mean, part.weight, part.contribution, importance.get(name, 0.0)))
@@ -159,6 +161,7 @@ class _Linear(base.Estimator):
             model.learn(inputs.NamedRows(rows[:first]), labels[:first], weights[:first])
             self._learn_first(model, dict(rows[first]), labels[first], float(weights[first]))
             model.learn(inputs.NamedRows(rows[first + 1 :]), labels[first + 1 :], weights[first + 1 :])
+        self._direct = self._direct or model is not self._model
         self._model = model
 
 
@@ -184,16 +187,17 @@ class UnitlessRegressor(_Linear, base.MiniBatchRegressor):
 
     Values can be numbers; booleans, which count 0 or 1; and text, of which `{"job": "clerk"}` becomes the feature
     `"job=clerk"`. Numbers of the first row learned are used as x minus their running mean, so that their offset (°C or
-    K) does not matter, and such a feature counts as its mean where it is absent. Features that come up later are used as
-    they are: they were absent before, and absent counts as 0. Where that holds for all features, as with bags of words,
-    say `centre=False`.
+    K) does not matter, and such a feature counts as its mean where it is absent. Features that come up later are used
+    as they are: they were absent before, and absent counts as 0. Where that holds for all features, as with bags of
+    words, say `centre=False`.
 
     What it is not for: it is linear, so what bends needs features that bend (`interactions=2` makes products), and it
     weighs all its past, so what drifts needs a model that forgets.
 
     Args:
         rule: see `unitless.Learner`; as all options whose meaning is not said here.
-        loss: "squared", "quantile" (predicts the quantile given by `quantile`) or "poisson" (predicts the mean of counts).
+        loss: "squared", "quantile" (predicts the quantile given by `quantile`) or "poisson" (counts; predicts
+            their mean).
         learning_rate: a number, or "auto".
         target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
             `clip`; None leaves them to the learning rate.
@@ -272,23 +276,24 @@ class UnitlessRegressor(_Linear, base.MiniBatchRegressor):
 
     def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
         """Learn from one row and its target; an example of weight 2 counts as two."""
-        if self._model is not None and self._as_they_are:
+        model: Any = self._model
+        if self._direct:
             try:
-                self._model.learn_one(x, y, w)
+                model.learn_one(x, y, w)
                 return
-            except InputError:  # looked at below, where it becomes a row that can be learned or the same error
+            except InputError:  # looked at below: it can be learned, or the error explained
                 pass
-        self._learn_row(self._model or Learner(**self._options), x, y, w)
+        self._learn_row(model or Learner(**self._options), x, y, w)
 
     def predict_one(self, x: Row) -> float:
         """The prediction for one row; changes nothing."""
-        if self._model is not None and self._as_they_are:
+        model: Any = self._model
+        if self._direct and self.loss != "poisson":
             try:
-                score: Any = self._model.predict_one(x)
-                return math.exp(score) if self.loss == "poisson" else score
-            except (InputError, OverflowError):
+                return model.predict_one(x)  # type: ignore[no-any-return]
+            except InputError:  # it may be text
                 pass
-        model = self._model or Learner(**self._options)
+        model = model or Learner(**self._options)
         return float(model.link(model.predict_one(river_inputs.numbers(x, self.missing))))
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
@@ -414,49 +419,47 @@ class UnitlessClassifier(_Linear, base.MiniBatchClassifier):
 
     def learn_one(self, x: Row, y: Label, w: float = 1.0) -> None:
         """Learn from one row and its label; an example of weight 2 counts as two."""
-        if self._model is not None and self._as_they_are:
+        model: Any = self._model
+        if self._direct:
             try:
-                self._model.learn_one(x, self._side[y] if self._two else y, w)
+                model.learn_one(x, self._side[y] if self._two else y, w)
                 return
             except (InputError, KeyError, TypeError):  # looked at below: it can be learned, or the error explained
                 pass
         two = self._pair(y)
-        self._learn_row(self._model or self._new(two), x, _side_of(y, two) if two else y, w)
+        self._learn_row(model or self._new(two), x, _side_of(y, two) if two else y, w)
         if self._model and two:
             self._tell_apart(*two)
 
-    def predict_one(self, x: Row, **_: Any) -> Label | None:
+    def predict_one(self, x: Row) -> Any:  # type: ignore[override]
         """The likelier label; None before the first example, if the classes are not known. Changes nothing."""
         score = self._score(x)
-        if score is None:
-            return None
         if self._two:
             return self._two[score > 0]
         return self._labels[score.index(max(score))] if score else None
 
-    def predict_proba_one(self, x: Row, **_: Any) -> dict[Label, float]:
+    def predict_proba_one(self, x: Row) -> dict[Any, float]:  # type: ignore[override]
         """The probability of each label; none before the first example, if the classes are not known."""
-        self._check_probabilities()
+        if self.loss != "logistic":
+            raise NotImplementedError(_NO_PROBABILITIES)
         score = self._score(x)
-        if score is None:
-            return {}
         if self._two:
             negative, positive = self._two
             p = _logistic(score)
             return {negative: 1.0 - p, positive: p}
-        return dict(zip(self._labels, _shares(score), strict=True))
+        return dict(zip(self._labels, _shares(score), strict=True)) if score else {}
 
     def _score(self, x: Row) -> Any:
-        """One number for two classes, or one for each class."""
-        model = self._model
-        if model is not None and self._as_they_are:
+        """One number for two classes; for more, a list of one for each."""
+        model: Any = self._model
+        if self._direct:
             try:
-                return model.predict_one(x) if self._two else model.predict_one(x).tolist()  # type: ignore[attr-defined]
-            except InputError:
+                return model.predict_one(x) if self._two else model.predict_one(x).tolist()
+            except InputError:  # it may be text
                 pass
         row = river_inputs.numbers(x, self.missing)
         if model is None and self.classes is None:
-            return None
+            return []
         score: Any = (model or self._new(self._two)).predict_one(row)
         return score if self._two else score.tolist()
 
@@ -494,7 +497,8 @@ class UnitlessClassifier(_Linear, base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probability of each label, one column each, for the rows of a frame; as a frame of the same library."""
-        self._check_probabilities()
+        if self.loss != "logistic":
+            raise NotImplementedError(_NO_PROBABILITIES)
         frame, scores = self._scores(X)
         columns: dict[Label, Any] = {}
         if scores is not None and self._two:
@@ -528,9 +532,8 @@ class UnitlessClassifier(_Linear, base.MiniBatchClassifier):
         starts_with_boolean = self._model is None and self.classes is None and isinstance(y, bool | np.bool_)
         return (False, True) if starts_with_boolean else self._two
 
-    def _check_probabilities(self) -> None:
-        if self.loss != "logistic":
-            raise NotImplementedError(f"{self.loss} loss gives no probabilities; loss='logistic' does")
+
+_NO_PROBABILITIES = "hinge loss gives no probabilities; loss='logistic' does"
 
 
 def _side_of(label: Any, two: tuple[Label, Label], row: int | None = None) -> bool:
@@ -545,11 +548,8 @@ def _side_of(label: Any, two: tuple[Label, Label], row: int | None = None) -> bo
 
 
 def _logistic(score: float) -> float:
-    """1 / (1 + exp(-score)), which does not overflow."""
-    if score > 0:
-        return 1.0 / (1.0 + math.exp(-score))
-    odds = math.exp(score)
-    return odds / (1.0 + odds)
+    """1 / (1 + exp(-score)), which does not overflow: far below 0 it is exp(score), to the last bit."""
+    return 1.0 / (1.0 + exp(-score)) if score > -700.0 else exp(score)
 
 
 def _shares(scores: list[float]) -> list[float]:

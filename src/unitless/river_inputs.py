@@ -93,9 +93,9 @@ def _rows(X: nw.DataFrame[Any], missing: Missing) -> inputs.NamedRows:
             values = [None if null else value for value, null in zip(values, nulls, strict=True)]
         columns.append(values)
     rows = []
-    for place, values in enumerate(zip(*columns, strict=True)):
+    for place, row in enumerate(zip(*columns, strict=True)):
         try:
-            rows.append(numbers(dict(zip(X.columns, values, strict=True)), missing))
+            rows.append(numbers(dict(zip(X.columns, row, strict=True)), missing))
         except InputError as error:
             raise InputError(f"row {place}: {error}") from None
     return inputs.NamedRows(rows)
