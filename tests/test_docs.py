@@ -31,6 +31,7 @@ MODULES = [
     "unitless.merging",
     "unitless.plots",
     "unitless.reference",
+    "unitless.river",
     "unitless.training",
 ]
 

@@ -22,13 +22,15 @@ def numbers(x: Mapping[Any, Any], missing: Missing) -> dict[str, Any]:
     row: dict[str, Any] = {}
     absent = 0
     for name, value in x.items():
-        if isinstance(value, str):
+        if type(value) is float and type(name) is str and not math.isnan(value):  # as it nearly always is
+            row[name] = value
+        elif isinstance(value, str):
             row[f"{name}={value}"] = True
         elif value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
             if missing == "error":
                 raise InputError(
                     f"the value of feature {str(name)!r} is {value}; fill it in, leave the feature out, "
-                    "or let such features count as absent with missing='absent'"
+                    "or let missing='absent' do that"
                 )
             absent += 1
         else:
@@ -66,27 +68,25 @@ def table(X: nw.DataFrame[Any], missing: Missing, centre: bool) -> inputs.Frame 
         missing: what a missing value is.
         centre: whether columns of numbers that have not been met before are to be centred.
     """
+    names = [str(name) for name in X.columns]
+    if len(set(names)) < len(names):
+        raise InputError(f"two columns of {X.columns!r} have the same name once all names are text; rename one")
     columns: list[inputs.FrameColumn] = []
-    for name in X.columns:
-        series = X[name]
+    for series in X.iter_columns():
         if not (series.dtype.is_numeric() or series.dtype == nw.Boolean) or _has_missing(series):
             return _rows(X, missing)
         column = series.to_numpy()
         columns.append(column if centre or column.dtype.kind == "b" else inputs.FlagColumn(column))
-    names = [str(name) for name in X.columns]
-    if len(set(names)) < len(names):
-        raise InputError(f"two columns of {X.columns!r} have the same name once all names are text; rename one")
     return inputs.Frame(names, columns, len(X))
 
 
-def _has_missing(series: nw.Series[Any]) -> bool:
-    return series.null_count() > 0 or (series.dtype.is_float() and bool(series.is_nan().any()))
+def _has_missing(series: Any) -> bool:
+    return bool(series.null_count() > 0 or (series.dtype.is_float() and series.is_nan().any()))
 
 
 def _rows(X: nw.DataFrame[Any], missing: Missing) -> inputs.NamedRows:
     columns = []
-    for name in X.columns:
-        series = X[name]
+    for series in X.iter_columns():
         values = series.to_list()
         if series.null_count() > 0:  # every library has its own null
             nulls = series.is_null().to_list()
