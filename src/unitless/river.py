@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp
 from typing import Any, Literal, TypeAlias
 
@@ -32,11 +32,11 @@ __all__ = ["UnitlessClassifier", "UnitlessRegressor"]
 
 Row: TypeAlias = Mapping[Any, Any]
 
+ByClass: TypeAlias = ByFeature | dict[Label, ByFeature]
+
 # The core's own methods, without looking them up for each row.
 _learn_one: Any = Learner.learn_one
 _predict_one: Any = Learner.predict_one
-
-BySide: TypeAlias = ByFeature | dict[Label, ByFeature]
 
 
 class _Linear(base.Estimator):
@@ -58,7 +58,7 @@ class _Linear(base.Estimator):
         Options(**options)
         self._options = options
         self._model: Learner | OneVsAll | None = None
-        self._direct = False
+        self._direct = False  # rows can go to the core as they are
         self._y_name: Any = None
 
     @property
@@ -67,12 +67,12 @@ class _Linear(base.Estimator):
         return self._model
 
     @property
-    def weights(self) -> BySide:
+    def weights(self) -> ByClass:
         """w by feature, in the data's units; of more than two classes, by class and feature."""
         return self._read(lambda model: model.weights)
 
     @property
-    def importance(self) -> BySide:
+    def importance(self) -> ByClass:
         """|w|·s by feature, which has no unit: how far a feature can move the score. By class, if there are many."""
         return self._read(lambda model: model.importance)
 
@@ -83,7 +83,7 @@ class _Linear(base.Estimator):
             return {label: weights.get(BIAS, 0.0) for label, weights in self._model.weights.items()}
         return self._model.weights.get(BIAS, 0.0) if self._model else 0.0
 
-    def _read(self, what: Callable[[Any], Any]) -> BySide:
+    def _read(self, what: Callable[[Any], Any]) -> ByClass:
         def features(values: ByFeature) -> ByFeature:
             return {feature: value for feature, value in values.items() if feature != BIAS}
 
@@ -152,9 +152,10 @@ class _Linear(base.Estimator):
         frame = river_inputs.wrapped(X)
         return frame, river_inputs.table(frame, self.missing, centre=self._model is None)
 
-    def _learn_table(
+    def _learn_batch(
         self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64 | None
     ) -> None:
+        """Learn rows. A new model becomes the estimator's only if all of them could be learned."""
         weights = np.ones(data.rows) if weight is None else weight
         if not weights.any():
             model.learn(data, labels, weights)
@@ -303,7 +304,7 @@ class UnitlessRegressor(_Linear, base.MiniBatchRegressor):
         _, data = self._table(X)
         weight = _weights(w, data.rows)
         labels = inputs.vector(y, "y", data.rows)
-        self._learn_table(self._model or Learner(**self._options), data, labels, weight)
+        self._learn_batch(self._model or Learner(**self._options), data, labels, weight)
         self._y_name = getattr(y, "name", None)
 
     def predict_many(self, X: Any) -> Any:
@@ -350,7 +351,7 @@ class UnitlessClassifier(_Linear, base.MiniBatchClassifier):
 
     def __init__(
         self,
-        classes: Iterable[Any] | None = None,
+        classes: Sequence[Any] | None = None,
         rule: Rule = "nag",
         loss: Literal["logistic", "hinge"] = "logistic",
         learning_rate: float | Auto = "auto",
@@ -495,7 +496,7 @@ class UnitlessClassifier(_Linear, base.MiniBatchClassifier):
             labels = np.array(
                 [_side_of(label, two, row) for row, label in enumerate(labels.tolist())], dtype=np.float64
             )
-        self._learn_table(self._model or self._new(two), data, labels, weight)
+        self._learn_batch(self._model or self._new(two), data, labels, weight)
         self._y_name = getattr(y, "name", None)
         if self._model and two:
             self._tell_apart(*two)
