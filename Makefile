@@ -67,6 +67,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/throughput.py
 	$(BIN)/python benchmarks/lanes.py
 	$(BIN)/python benchmarks/files.py
+	$(BIN)/python benchmarks/river_stream.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
 
 clean:

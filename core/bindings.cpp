@@ -321,6 +321,33 @@ class KnownStrings {
     }
 };
 
+// The names of the last row, in its order, and their features. A row whose names are the same objects, as in a stream
+// they nearly always are, needs neither to check nor to look up any.
+class LastNames {
+  public:
+    bool is(std::size_t i, PyObject* name) const { return i < names_.size() && names_[i] == name; }
+    std::size_t size() const { return names_.size(); }
+    std::uint32_t feature(std::size_t i) const { return features_[i]; }
+
+    void clear() {
+        for (PyObject* name : names_) Py_DECREF(name);
+        names_.clear();
+        features_.clear();
+    }
+    void add(PyObject* name, std::uint32_t feature) {
+        Py_INCREF(name);
+        names_.push_back(name);
+        features_.push_back(feature);
+    }
+    LastNames() = default;
+    LastNames(const LastNames&) = delete;
+    ~LastNames() { clear(); }
+
+  private:
+    std::vector<PyObject*> names_;
+    std::vector<std::uint32_t> features_;
+};
+
 struct RowMemory {
     std::vector<PyObject*> names;
     std::vector<double> values;
@@ -330,11 +357,10 @@ struct RowMemory {
 // nothing; a row that is read while another is being read finds the spare empty and gets its own.
 class NamedRow {
   public:
-    explicit NamedRow(nb::handle x, RowMemory* spare = nullptr) : spare_(spare) {
-        if (spare) memory_ = std::move(*spare);
-        memory_.names.clear();
-        memory_.values.clear();
-        if (!PyDict_Check(x.ptr()) || !read_plain(x.ptr())) read_any(x);
+    explicit NamedRow(nb::handle x) { read(x, LastNames()); }
+    NamedRow(nb::handle x, RowMemory& spare, const LastNames& last) : spare_(&spare) {
+        memory_ = std::move(spare);
+        read(x, last);
     }
     NamedRow(const NamedRow&) = delete;
     ~NamedRow() {
@@ -343,23 +369,31 @@ class NamedRow {
         if (spare_) *spare_ = std::move(memory_);
     }
 
-    // The names are borrowed from the mapping. Before other code can run and change it, they become ours.
+    // The names are borrowed from the mapping. Before other code can run and change it, they become ours; and another
+    // row may then be the last.
     void hold() {
         for (PyObject* name : memory_.names) Py_INCREF(name);
         held_ = true;
+        repeats_ = false;
     }
 
     std::size_t size() const { return memory_.values.size(); }
     const double* values() const { return memory_.values.data(); }
     PyObject* name(std::size_t i) const { return memory_.names[i]; }
+    // Are the names those of the last row?
+    bool repeats() const { return repeats_; }
 
   private:
-    RowMemory* spare_;
+    RowMemory* spare_ = nullptr;
     RowMemory memory_;
     nb::object items_;
-    bool held_ = false;
+    bool held_ = false, repeats_ = false;
 
-    void add(PyObject* name, double value) {
+    void read(nb::handle x, const LastNames& last) {
+        if (!PyDict_Check(x.ptr()) || !read_plain(x.ptr(), last)) read_any(x);
+    }
+
+    static void check_name(PyObject* name) {
         if (!PyUnicode_CheckExact(name)) throw InputError("feature names must be text, not " + shown(name));
         if (PyUnicode_GET_LENGTH(name) == 6 && PyUnicode_CompareWithASCIIString(name, "(bias)") == 0)
             throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
@@ -367,26 +401,39 @@ class NamedRow {
             PyErr_Clear();
             throw InputError("feature name " + shown(name) + " is not valid Unicode");
         }
+    }
+    static void check_value(PyObject* name, double value) {
         if (!std::isfinite(value))
             throw InputError("the value of feature " + shown(name) + " is " + shown(nb::float_(value)) +
                              "; leave such features out (absent counts as 0)");
-        memory_.names.push_back(name);
-        memory_.values.push_back(value);
     }
 
     // A dict of plain floats and integers, whose reading runs no code of the caller's. False: something else is in it.
-    bool read_plain(PyObject* x) {
-        PyObject *name = nullptr, *value = nullptr;
+    bool read_plain(PyObject* x, const LastNames& last) {
+        const auto count = static_cast<std::size_t>(PyDict_GET_SIZE(x));
+        memory_.names.resize(count);
+        memory_.values.resize(count);
+        PyObject *name = nullptr, *object = nullptr;
         Py_ssize_t position = 0;
-        while (PyDict_Next(x, &position, &name, &value)) {
-            if (PyFloat_CheckExact(value)) {
-                add(name, PyFloat_AS_DOUBLE(value));
-            } else if (PyLong_CheckExact(value) || PyBool_Check(value)) {
-                add(name, number_of(value, [&] { return "the value of feature " + shown(name); }));
+        bool repeats = count == last.size();
+        for (std::size_t i = 0; PyDict_Next(x, &position, &name, &object); ++i) {
+            double value = 0;
+            if (PyFloat_CheckExact(object)) {
+                value = PyFloat_AS_DOUBLE(object);
+            } else if (PyLong_CheckExact(object) || PyBool_Check(object)) {
+                value = number_of(object, [&] { return "the value of feature " + shown(name); });
             } else {
                 return false;
             }
+            if (!last.is(i, name)) {
+                repeats = false;
+                check_name(name);
+            }
+            check_value(name, value);
+            memory_.names[i] = name;
+            memory_.values[i] = value;
         }
+        repeats_ = repeats;
         return true;
     }
 
@@ -400,7 +447,11 @@ class NamedRow {
             if (!PyTuple_Check(item.ptr()) || PyTuple_GET_SIZE(item.ptr()) != 2)
                 throw InputError("x is " + shown(x) + ", not a mapping of names to numbers");
             const nb::handle name = PyTuple_GET_ITEM(item.ptr(), 0), value = PyTuple_GET_ITEM(item.ptr(), 1);
-            add(name.ptr(), number_of(value, [&] { return "the value of feature " + shown(name); }));
+            const double number = number_of(value, [&] { return "the value of feature " + shown(name); });
+            check_name(name.ptr());
+            check_value(name.ptr(), number);
+            memory_.names.push_back(name.ptr());
+            memory_.values.push_back(number);
         }
     }
 };
@@ -409,6 +460,7 @@ class NamedRow {
 class PyLearner {
   private:
     KnownStrings known_;
+    LastNames last_;
     RowMemory spare_;
 
     // A thread never waits for the learner while it holds the interpreter's lock.
@@ -430,12 +482,25 @@ class PyLearner {
             action();
         } catch (...) {
             known_.forget();
+            last_.clear();
             throw;
         }
     }
 
+    // What a row that has been learned is called, for the next.
+    void remember(const NamedRow& row) {
+        last_.clear();
+        if (learner.notes()) return;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const auto feature = known_.find(row.name(i));
+            if (feature == KnownStrings::none) return last_.clear();
+            last_.add(row.name(i), feature);
+        }
+    }
+
     auto resolver(const NamedRow& row) {
-        return [this, &row](std::size_t i, bool grow) -> std::optional<std::uint32_t> {
+        return [this, &row](std::size_t i, bool grow) -> std::uint32_t {
+            if (row.repeats()) return last_.feature(i);
             PyObject* name = row.name(i);
             const bool noting = learner.notes();
             if (const auto slot = known_.find(name); slot != KnownStrings::none && !noting) return slot;
@@ -446,7 +511,7 @@ class PyLearner {
             const auto feature = learner.feature(view, grow);
             if (feature && noting) learner.note(*feature, view);
             if (feature) known_.remember(name, *feature);
-            return feature;
+            return feature.value_or(0);
         };
     }
 
@@ -460,14 +525,15 @@ class PyLearner {
         const double h = number_of(weight, [] { return std::string("weight"); });
         if (!(h >= 0 && std::isfinite(h)))
             throw InputError("weight is " + shown(weight) + "; weights must be finite and not negative");
-        NamedRow row(x, &spare_);
+        NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
         remembering(
             [&] { learner.learn_named(row.size(), row.values(), label, h, resolver(row), predictions, new_classes); });
+        if (!row.repeats()) remember(row);
     }
     void predict_row(nb::handle x, bool extrapolate, double* predictions) {
-        NamedRow row(x, &spare_);
+        NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
         learner.predict_named(row.size(), row.values(), extrapolate, resolver(row), predictions);

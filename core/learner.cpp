@@ -427,16 +427,6 @@ void Learner::predict_columns(const DenseInput& input, const Names* names, bool 
 
 // ---------------------------------------------------------------------------------------------------- rows
 
-double Learner::centred(std::uint32_t feature, double x, Looking looking, double weight) {
-    if (!setup_.centre) return x;
-    if (!centre_.removed(feature)) {
-        if (looking == Looking::learning && weight > 0) centre_.settle(feature, Offset::kept);
-        return x;
-    }
-    if (looking == Looking::extrapolating) return centre_.linear(feature, x);
-    return looking == Looking::learning && weight > 0 ? centre_.observe(feature, x, weight) : centre_.peek(feature, x);
-}
-
 // Can the rows' non-zero numbers be taken as they lie?
 bool Learner::side_by_side(const DenseInput& input) const {
     return !input.columns && !centre_.any() && features_.space() != Space::hashed;

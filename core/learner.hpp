@@ -98,8 +98,8 @@ class Learner {
     void learn_rows(const NamedRows& rows, const Labels& labels, double* predictions);
     void predict_rows(const NamedRows& rows, bool extrapolate, double* predictions);
 
-    // One row of named features. `Resolve(i, grow)` gives the number of the i-th feature, or none. The caller holds the
-    // lock (see `lock`), has checked that the values are finite, and passes them in any order.
+    // One row of named features. `Resolve(i, grow)` gives the number of the i-th feature, or 0 (the bias's) for none.
+    // The caller holds the lock (see `lock`), has checked that the values are finite, and passes them in any order.
     template <class Resolve>
     void learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
                      double* predictions, std::size_t new_classes = 0, std::size_t row = 0);
@@ -245,6 +245,16 @@ void Learner::all_or_nothing(Action action) {
     }
 }
 
+inline double Learner::centred(std::uint32_t feature, double x, Looking looking, double weight) {
+    if (!setup_.centre) return x;
+    if (!centre_.removed(feature)) {
+        if (looking == Looking::learning && weight > 0) centre_.settle(feature, Offset::kept);
+        return x;
+    }
+    if (looking == Looking::extrapolating) return centre_.linear(feature, x);
+    return looking == Looking::learning && weight > 0 ? centre_.observe(feature, x, weight) : centre_.peek(feature, x);
+}
+
 template <class Resolve>
 void Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
                           double* predictions, std::size_t new_classes, std::size_t row) {
@@ -263,10 +273,10 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
         rows_.clear();
         rows_.begin_row();
         for (std::size_t i = 0; i < count; ++i) {
-            const auto feature = resolve(i, grow);
-            if (!feature) continue;
-            if (setup_.centre && grow) journal_.emplace_back(*feature, centre_.column(*feature));
-            rows_.add(*feature, centred(*feature, values[i], looking, weight));
+            const std::uint32_t feature = resolve(i, grow);
+            if (feature == 0) continue;
+            if (setup_.centre && grow) journal_.emplace_back(feature, centre_.column(feature));
+            rows_.add(feature, centred(feature, values[i], looking, weight));
         }
         end_row(row, grow);
         reserve(features_.slot_count());
@@ -299,7 +309,8 @@ void Learner::predict_named(std::size_t count, const double* values, bool extrap
     rows_.begin_row();
     const Looking looking = extrapolate ? Looking::extrapolating : Looking::predicting;
     for (std::size_t i = 0; i < count; ++i)
-        if (const auto feature = resolve(i, false)) rows_.add(*feature, centred(*feature, values[i], looking, 1.0));
+        if (const std::uint32_t feature = resolve(i, false))
+            rows_.add(feature, centred(feature, values[i], looking, 1.0));
     end_row(0, false);
     reserve(features_.slot_count());
     predict_prepared(extrapolate, predictions);

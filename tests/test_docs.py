@@ -47,6 +47,7 @@ MODULES = [
     "unitless.theory.learners",
     "unitless.theory.projections",
     "unitless.theory.scales",
+    "unitless.river",
     "unitless.training",
 ]
 

@@ -354,3 +354,32 @@ def test_hashed_columns_give_the_same_bits_in_any_order_of_storage(learning_rate
     assert same_bits(expected, b.learn(np.asfortranarray(X), y))
     assert same_bits(expected, c.learn(strided(X), y))
     assert state(a) == state(b) == state(c)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"learning_rate": "auto"}, {"bits": 4}, {"bits": 6, "interactions": [("name a", "name*")]}],
+    ids=str,
+)
+def test_names_can_be_the_same_objects_or_only_the_same_text(options: dict[str, object]) -> None:
+    shapes = [
+        ["name a", "name b", "name c"],
+        ["name a", "name b"],
+        ["name c", "name b", "name a"],
+        ["name a", "name d"],
+    ]
+    rng = np.random.default_rng(0)
+    kept, copied = ul.Learner(**options), ul.Learner(**options)
+    for step in range(400):
+        names = shapes[step // 3 % 4]  # each three times in a row
+        values = rng.normal(size=3).tolist()
+        weight = float(rng.integers(0, 3))
+        row = dict(zip(names, values, strict=False))
+        rows = [row, {"".join(list(name)): value for name, value in row.items()}]
+        if step % 7 == 3:  # a bad row, of which nothing remains
+            for model, good in zip((kept, copied), rows, strict=True):
+                with pytest.raises(ul.InputError, match="'name z' is nan"):
+                    model.learn_one({**good, "name z": float("nan")}, 1.0)
+        assert kept.predict_one(rows[0]) == copied.predict_one(rows[1])
+        assert kept.learn_one(rows[0], values[0], weight) == copied.learn_one(rows[1], values[0], weight)
+    assert pickle.dumps(kept) == pickle.dumps(copied)

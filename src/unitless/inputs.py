@@ -134,7 +134,9 @@ def take(data: Input, keep: NDArray[np.bool_]) -> Input:
 
 
 def read(X: Any) -> Input:
-    """X as one of the four kinds of input."""
+    """X as one of the kinds of input; what is one already stays as it is."""
+    if isinstance(X, Input):
+        return X
     if isinstance(X, np.ndarray):
         return _dense(unmasked(X, "X"))
     if hasattr(X, "tocsr"):

@@ -115,6 +115,11 @@ class Reading:
         """Where a feature lives, by its number."""
         return self.slot_of.get(feature, feature)
 
+    def means(self) -> ByFeature:
+        """What is taken away from each feature that is centred: its mean."""
+        names = self.state["names"]
+        return {names[number - 1] if names else number - 1: mean for number, mean in self._means().items()}
+
     def _means(self) -> dict[int, float]:
         kinds, means = self.state["centre_kinds"], self.state["centre_means"].reshape(-1, 2)
         return {

@@ -79,7 +79,7 @@ std::vector<double> named(Learner& m, const Data& data) {
     for (std::size_t j = 0; j < data.columns; ++j) names.push_back("feature " + std::to_string(j));
     std::vector<double> predictions(data.rows * m.learn_width());
     for (std::size_t r = 0; r < data.rows; ++r) {
-        const auto resolve = [&](std::size_t j, bool grow) { return m.feature(names[j], grow); };
+        const auto resolve = [&](std::size_t j, bool grow) { return m.feature(names[j], grow).value_or(0); };
         m.learn_named(data.columns, data.x.data() + r * data.columns, data.y[r], data.weight[r], resolve,
                       predictions.data() + r * m.learn_width());
     }

@@ -1,0 +1,101 @@
+"""From what River's users have (mappings of any values, frames) to what the core reads."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from . import inputs
+from .errors import InputError
+
+Missing = Literal["error", "absent"]
+
+
+def numbers(x: Mapping[Any, Any], missing: Missing) -> dict[str, Any]:
+    """A mapping as the core takes it: text names, and numbers or booleans. Text becomes `name=value`: True."""
+    if not isinstance(x, Mapping):
+        raise InputError(f"x is {x!r}, not a mapping of names to values")
+    row: dict[str, Any] = {}
+    absent = 0
+    for name, value in x.items():
+        if type(value) is float and type(name) is str and not math.isnan(value):  # as it nearly always is
+            row[name] = value
+        elif isinstance(value, str):
+            row[f"{name}={value}"] = True
+        elif value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+            if missing == "error":
+                raise InputError(
+                    f"the value of feature {str(name)!r} is {value}; fill it in, leave the feature out, "
+                    "or let missing='absent' do that"
+                )
+            absent += 1
+        else:
+            row[name if type(name) is str else str(name)] = value
+    if len(row) + absent < len(x):
+        raise InputError(f"two features of {list(x)!r} have the same name once all names are text; rename one")
+    return row
+
+
+def first_row(row: dict[str, Any]) -> inputs.Frame:
+    """A row of numbers as a table of one row, so that the core takes its numbers as columns, which can be centred."""
+    columns: list[inputs.FrameColumn] = []
+    for value in row.values():
+        column = np.array([float(value)])
+        columns.append(inputs.FlagColumn(column) if isinstance(value, bool | np.bool_) else column)
+    return inputs.Frame(list(row), columns, 1)
+
+
+def wrapped(X: Any) -> nw.DataFrame[Any]:
+    """A pandas, polars or pyarrow frame under one interface."""
+    try:
+        return nw.from_native(X, eager_only=True)
+    except TypeError:
+        raise InputError(
+            f"X is a {type(X).__name__}; it must be a pandas, polars or pyarrow frame. For one mapping there are "
+            "learn_one and predict_one"
+        ) from None
+
+
+def table(X: nw.DataFrame[Any], missing: Missing, centre: bool) -> inputs.Frame | inputs.NamedRows:
+    """A frame as the core takes it: columns if all hold numbers and none is missing, otherwise rows.
+
+    Args:
+        X: the frame.
+        missing: what a missing value is.
+        centre: whether columns of numbers that have not been met before are to be centred.
+    """
+    names = [str(name) for name in X.columns]
+    if len(set(names)) < len(names):
+        raise InputError(f"two columns of {X.columns!r} have the same name once all names are text; rename one")
+    columns: list[inputs.FrameColumn] = []
+    for series in X.iter_columns():
+        if not (series.dtype.is_numeric() or series.dtype == nw.Boolean) or _has_missing(series):
+            return _rows(X, missing)
+        column = series.to_numpy()
+        columns.append(column if centre or column.dtype.kind == "b" else inputs.FlagColumn(column))
+    return inputs.Frame(names, columns, len(X))
+
+
+def _has_missing(series: Any) -> bool:
+    return bool(series.null_count() > 0 or (series.dtype.is_float() and series.is_nan().any()))
+
+
+def _rows(X: nw.DataFrame[Any], missing: Missing) -> inputs.NamedRows:
+    columns = []
+    for series in X.iter_columns():
+        values = series.to_list()
+        if series.null_count() > 0:  # every library has its own null
+            nulls = series.is_null().to_list()
+            values = [None if null else value for value, null in zip(values, nulls, strict=True)]
+        columns.append(values)
+    rows = []
+    for place, row in enumerate(zip(*columns, strict=True)):
+        try:
+            rows.append(numbers(dict(zip(X.columns, row, strict=True)), missing))
+        except InputError as error:
+            raise InputError(f"row {place}: {error}") from None
+    return inputs.NamedRows(rows)
