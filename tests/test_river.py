@@ -18,6 +18,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+
+pytest.importorskip("river", reason="River of today needs Python 3.11")
+
 from river import base, checks, compose, datasets, ensemble, evaluate, metrics, multiclass, preprocessing
 
 import unitless as ul
