@@ -133,7 +133,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         """Learn from all rows, in a random order."""
         go_on = self._goes_on()
         data = rows.read(self, X, self._text_columns if go_on else None)
-        given, weight = labels.read(self, y, data.rows), weights_of(sample_weight, data)
+        given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
         if go_on:
             model = self.model_.copy()  # so that bad data leaves the old one as it was
         else:
@@ -156,7 +156,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             )
         first = not hasattr(self, "model_")
         data = rows.read(self, X, None if first else self._text_columns)
-        given, weight = labels.read(self, y, data.rows), weights_of(sample_weight, data)
+        given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
         self._check_classes(classes, first)
         if first:
             self.classes_ = given.classes if self._open else labels.sorted_classes(np.asarray(classes))[0]

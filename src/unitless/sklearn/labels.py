@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import assert_all_finite, column_or_1d
 
 from ..classes import distinct_labels
 from ..errors import InputError, OptionError
@@ -52,11 +52,12 @@ class Labels:
         return np.asarray(by_class[self.places], dtype=np.float64)
 
 
-def read(estimator: Any, y: Any, rows: int) -> Labels:
-    """y for `estimator`."""
-    values: NDArray[Any] = validate_data(estimator, y=y)
+def read(y: Any, rows: int) -> Labels:
+    """y, a class for each row."""
+    values: NDArray[Any] = column_or_1d(y, warn=True)
     if len(values) != rows:
         raise InputError(f"y has {len(values)} values, but X has {rows} rows")
+    assert_all_finite(values, input_name="y")
     distinct, places = distinct_labels(values)
     if not all(isinstance(label, str | int) for label, _ in distinct):  # those are classes in any case
         check_classification_targets(values)

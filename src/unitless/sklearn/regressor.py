@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, column_or_1d
 
 from .. import inputs
 from ..errors import OptionError
@@ -18,7 +18,6 @@ from ..one_vs_all import OneVsAll
 from ..options import Auto, Rule
 from . import rows
 from .estimator import UnitlessEstimator, weights_of
-from .rows import Rows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -103,7 +102,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         """Learn from all rows, in a random order."""
         go_on = self._goes_on()
         data = rows.read(self, X, self._text_columns if go_on else None)
-        numbers, weight = self._numbers(y, data), weights_of(sample_weight, data)
+        numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
+        weight = weights_of(sample_weight, data)
         if go_on:
             model = self.model_.copy()  # so that bad data leaves the old one as it was
         else:
@@ -116,16 +116,14 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         """Learn from some more rows, in their order."""
         first = not hasattr(self, "model_")
         data = rows.read(self, X, None if first else self._text_columns)
-        numbers, weight = self._numbers(y, data), weights_of(sample_weight, data)
+        numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
+        weight = weights_of(sample_weight, data)
         if first:
             self._spread = None
         model = self._new_model() if first else self.model_
         self._learn_in_order(model, data, numbers, weight)
         self.model_, self._text_columns = model, rows.text_columns(data)
         return self
-
-    def _numbers(self, y: Any, data: Rows) -> Float64:
-        return inputs.vector(validate_data(self, y=y, y_numeric=True), "y", data.rows)
 
     def _new_model(self) -> Learner:
         if self.loss not in get_args(NumberLoss):
@@ -143,21 +141,21 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
 
     def _note(self, scores: Float64, y: Float64, weight: Float64 | None, model: Learner | OneVsAll) -> None:
         counted = np.ones(len(y)) if weight is None else weight.copy()
-        if self._spread is None:
+        if self._spread is None and counted.any():
             counted[np.argmax(counted > 0)] = 0.0  # the first prediction knows no label
+            self._spread = (0.0, 0.0, 0.0, 0.0)
         total = float(counted.sum())
-        if not total:
+        if self._spread is None or not total:
             return
         mean = float(counted @ y) / total
         squares = float(counted @ (y - mean) ** 2)
         errors = float(counted @ (model.link(scores) - y) ** 2)
-        if self._spread is not None:  # the sums of two parts, each about its own mean, as one
-            total_before, mean_before, squares_before, errors_before = self._spread
-            both = total + total_before
-            squares += squares_before + (mean - mean_before) ** 2 * total * total_before / both
-            mean += (mean_before - mean) * total_before / both
-            total, errors = both, errors + errors_before
-        self._spread = (total, mean, squares, errors)
+        # the sums of two parts, each about its own mean, as one
+        total_before, mean_before, squares_before, errors_before = self._spread
+        both = total + total_before
+        squares += squares_before + (mean - mean_before) ** 2 * total * total_before / both
+        mean += (mean_before - mean) * total_before / both
+        self._spread = (both, mean, squares, errors + errors_before)
 
     @property
     def progressive_score_(self) -> float:

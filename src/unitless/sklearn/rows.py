@@ -29,6 +29,7 @@ def read(estimator: Any, X: Any, text_columns: Collection[str] | None = None) ->
     """X for `estimator`. Without `text_columns` it decides what the columns are; with them it must have the same."""
     first = text_columns is None
     if memory.is_frame(X):
+        _check_names(X)
         validate_data(estimator, X, reset=first, skip_check_array=True)
         if hasattr(estimator, "feature_names_in_"):
             return _frame(X, text_columns)
@@ -63,17 +64,24 @@ def _dense(checked: Any) -> np.ndarray[Any, Any]:
     return rows.array
 
 
-def _frame(X: Any, text_columns: Collection[str] | None) -> inputs.Frame:
-    of_arrow = hasattr(X, "column_names")
-    names: list[str] = list(X.column_names if of_arrow else X.columns)
+def _names(X: Any) -> list[Any]:
+    return list(X.column_names if hasattr(X, "column_names") else X.columns)
+
+
+def _check_names(X: Any) -> None:
+    names = _names(X)
     if len(set(names)) < len(names):
         double = next(name for name in names if names.count(name) > 1)
         raise InputError(f"X has two columns named {double!r}; rename one")
+
+
+def _frame(X: Any, text_columns: Collection[str] | None) -> inputs.Frame:
     if not X.shape[0]:
         raise InputError("X has 0 rows; it must have at least one")
     columns: list[inputs.FrameColumn] = []
+    names: list[str] = _names(X)
     for name in names:
-        column = _column(X.column(name) if of_arrow else X[name], name)
+        column = _column(X.column(name) if hasattr(X, "column_names") else X[name], name)
         if text_columns is not None and (name in text_columns) != isinstance(column, inputs.TextColumn):
             was, now = ("text", "numbers") if name in text_columns else ("numbers", "text")
             raise InputError(f"column {name!r} holds {now}, but held {was} when the model was fitted")
