@@ -68,6 +68,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/lanes.py
 	$(BIN)/python benchmarks/files.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
+	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/estimators.py
 
 clean:
 	rm -rf $(VENV) build

@@ -2,8 +2,8 @@
 
 Five-fold cross-validation of the raw numeric columns, with scikit-learn's own folds (in the order of the files, which
 drifts or is sorted) and with shuffled ones. Each fold is fitted by all, one after another, so that a slow moment of the
-machine hits all alike; times are the processor's, of all threads together. The logistic regression is tuned in hindsight: of a grid of C the best mean is shown. Needs
-UNITLESS_DATA, the directory with the datasets.
+machine hits all alike; times are the processor's, of all threads together. The logistic regression is tuned in
+hindsight: of a grid of C the best mean is shown. Needs UNITLESS_DATA, the directory with the datasets.
 """
 
 from __future__ import annotations

@@ -31,6 +31,8 @@ MODULES = [
     "unitless.merging",
     "unitless.plots",
     "unitless.reference",
+    "unitless.sklearn.classifier",
+    "unitless.sklearn.regressor",
     "unitless.training",
 ]
 

@@ -313,6 +313,15 @@ def test_bad_data_leave_a_warm_model_as_it_was() -> None:
     assert estimator.decision_function(X).tobytes() == before
 
 
+def test_bad_data_leave_no_half_fitted_model() -> None:
+    X, y = data("two")
+    estimator = UnitlessClassifier().fit(X, y)
+    with pytest.raises(ValueError, match="X contains NaN"):
+        estimator.fit([[1.0], [np.nan], [2.0]], ["a", "b", "c"])
+    with pytest.raises(NotFittedError):
+        estimator.predict(X)
+
+
 def test_new_classes_join_on_request() -> None:
     X, y = data("three")
     late = np.concatenate([np.flatnonzero(y == "eel"), np.flatnonzero(y == "dog"), np.flatnonzero(y == "cat")])

@@ -121,6 +121,8 @@ def take(data: Input, keep: NDArray[np.bool_]) -> Input:
 def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Compressed | Frame:
     """Rows by their numbers, in that order."""
     if isinstance(data, Dense):
+        if data.array.flags.c_contiguous:  # "clip", because looking for bad numbers takes longer than all the rest
+            return Dense(data.array.take(rows, axis=0, mode="clip"))
         return Dense(data.array[rows])
     if isinstance(data, Frame):
         columns: list[FrameColumn] = []

@@ -92,7 +92,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         >>> print(f"{m.progressive_score_:.2f}, {m.score(X, y):.2f}")
         0.97, 0.99
         >>> m.predict_proba(X[:2]).round(2).tolist()
-        [[0.0, 1.0], [0.0, 1.0]]
+        [[1.0, 0.0], [1.0, 0.0]]
     """
 
     classes_: NDArray[Any]

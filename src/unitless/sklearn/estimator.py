@@ -95,13 +95,15 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         return operator.index(self.n_iter)
 
     def _goes_on(self) -> bool:
-        """Does `fit` go on where the last one stopped?"""
+        """Does `fit` go on where the last one stopped? Otherwise the old model is gone, even if the new data is bad."""
         _check_flag("warm_start", self.warm_start)
-        return self.warm_start and hasattr(self, "model_")
+        if hasattr(self, "model_") and not self.warm_start:
+            del self.model_
+        return hasattr(self, "model_")
 
     @property
     def features_(self) -> NDArray[np.object_]:
-        """What the columns of `coef_` belong to: the numeric columns, then values of text columns and products."""
+        """What the columns of `coef_` belong to: numeric columns, then values of text columns and products."""
         found = np.empty(len(keys := self._keys()), dtype=object)
         found[:] = keys
         return found
@@ -114,7 +116,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         if names is not None:
             columns = [name for name in names.tolist() if name not in self._text_columns]
         known = {*columns, BIAS}
-        return [*columns, *(feature for feature in self.model_.scales if feature not in known)]
+        return [*columns, *sorted((feature for feature in self.model_.scales if feature not in known), key=str)]
 
     def _by_feature(self, values: Iterable[dict[Feature, float]]) -> Float64:
         """One row for each mapping. A feature that was never other than zero is in none."""
