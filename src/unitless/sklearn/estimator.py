@@ -123,6 +123,9 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         keys = self._keys()
         return np.array([[mapping.get(key, 0.0) for key in keys] for mapping in values])
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
         if "model_" in state:  # as the bytes of a model file, which every way of keeping estimators can keep
