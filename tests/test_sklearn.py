@@ -303,7 +303,7 @@ def test_warm_start_goes_on(task: str) -> None:
 def test_bad_data_leave_a_warm_model_as_it_was() -> None:
     X, y = data("two", rows=9000)
     estimator = UnitlessClassifier(warm_start=True, shuffle=False).fit(X, y)
-    before = estimator.decision_function(X).tobytes()
+    before, score = estimator.decision_function(X).tobytes(), estimator.progressive_score_
     bad = X.copy()
     bad[8000, 3] = np.nan
     with pytest.raises(ValueError, match="at row 8000, column 3"):
@@ -311,6 +311,7 @@ def test_bad_data_leave_a_warm_model_as_it_was() -> None:
     with pytest.raises(ValueError, match="at row 8000, column 3"):
         estimator.partial_fit(bad, y)
     assert estimator.decision_function(X).tobytes() == before
+    assert estimator.progressive_score_ == score
 
 
 def test_bad_data_leave_no_half_fitted_model() -> None:

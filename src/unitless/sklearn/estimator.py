@@ -8,7 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,6 @@ from ..one_vs_all import OneVsAll
 from ..options import Auto
 from . import rows
 from .rows import Rows
-
-if TYPE_CHECKING:
-    pass
 
 # Passes "auto": as many as show the model about this many examples.
 ENOUGH_EXAMPLES = 10_000
@@ -60,14 +57,18 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         if weight is not None and not weight.any():
             raise InputError("the weights of all rows are zero; there is nothing to learn from")
         _check_flag("shuffle", self.shuffle)
-        random = check_random_state(self.random_state)
+        random, before = check_random_state(self.random_state), dict(vars(self))
         for number in range(passes):
             order = random.permutation(data.rows) if self.shuffle else np.arange(data.rows)
             for first in range(0, data.rows, CHUNK):
                 chosen = order[first : first + CHUNK]
                 part = weight if weight is None else weight[chosen]
-                with _rows_named(chosen):
-                    scores = model.learn(inputs.pick(data, chosen), y[chosen], part)
+                try:
+                    with _rows_named(chosen):
+                        scores = model.learn(inputs.pick(data, chosen), y[chosen], part)
+                except Error:
+                    vars(self).update(before)  # what was noted of the chunks before
+                    raise
                 if number == 0:
                     self._note(scores, y[chosen], part, model)
         self.n_iter_ = passes
