@@ -57,7 +57,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         if weight is not None and not weight.any():
             raise InputError("the weights of all rows are zero; there is nothing to learn from")
         _check_flag("shuffle", self.shuffle)
-        random, before = check_random_state(self.random_state), dict(vars(self))
+        random, before = check_random_state(self.random_state), dict(self.__dict__)
         for number in range(passes):
             order = random.permutation(data.rows) if self.shuffle else np.arange(data.rows)
             for first in range(0, data.rows, CHUNK):
@@ -67,7 +67,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
                     with _rows_named(chosen):
                         scores = model.learn(inputs.pick(data, chosen), y[chosen], part)
                 except Error:
-                    vars(self).update(before)  # what was noted of the chunks before
+                    self.__dict__.update(before)  # what was noted of the chunks before
                     raise
                 if number == 0:
                     self._note(scores, y[chosen], part, model)
