@@ -69,6 +69,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/files.py
 	$(BIN)/python benchmarks/river_stream.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
+	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/estimators.py
 
 clean:
 	rm -rf $(VENV) build

@@ -49,6 +49,8 @@ MODULES = [
     "unitless.theory.projections",
     "unitless.theory.scales",
     "unitless.river",
+    "unitless.sklearn.classifier",
+    "unitless.sklearn.regressor",
     "unitless.training",
 ]
 

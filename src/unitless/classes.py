@@ -51,7 +51,7 @@ class Classes:
         if weight is not None and self.open:
             counted = inputs.vector(weight, "weight", rows) != 0
             array = array[counted]
-        distinct, places = _distinct(array)
+        distinct, places = distinct_labels(array)
         rows_of = np.arange(rows) if counted is None else np.flatnonzero(counted)
         numbers, new = self.number_all([(label, int(rows_of[first])) for label, first in distinct])
         result = np.zeros(rows)
@@ -128,7 +128,7 @@ def _plain(label: Any) -> Label | None:
     return label if isinstance(label, str | int | float) else None
 
 
-def _distinct(array: Any) -> tuple[list[tuple[Any, int]], Any]:
+def distinct_labels(array: Any) -> tuple[list[tuple[Any, int]], NDArray[np.int64]]:
     """Each distinct label with the row where it stands first, and each row's place among them."""
     if array.dtype.kind in "iu" and len(array):
         low, high = int(array.min()), int(array.max())

@@ -75,6 +75,11 @@ class OneVsAll(Model):
         """The labels, in the order of the scores' columns."""
         return list(self._classes.labels)
 
+    @property
+    def open(self) -> bool:
+        """Do classes join when they are first met?"""
+        return self._classes.open
+
     def learn(self, X: Any, y: Any, weight: Any = None) -> Float64:
         """Learn from rows in order. Gives the scores made before each row was learned: one row each, one column per
         class of `classes`.

@@ -54,7 +54,7 @@ def _read(table: Any, name: str, kind: str) -> list[tuple[str, Any, int]]:
             return [(name, *table.text(name))]
         numbers, absent = table.number(name)
         return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)]
-    column = _whole(table.column(name))
+    column = whole(table.column(name))
     if kind == "flag":
         values, absent = number(column)
         return [(name, FlagColumn(values), absent)]
@@ -151,7 +151,7 @@ def labels(arrow: Any, schema: Schema) -> RawLabels | None:
         return _texts(*column) if schema.target_kind in TEXTS else Numbers(column)
     if schema.target not in arrow.column_names:
         return None
-    column = _whole(arrow.column(schema.target))
+    column = whole(arrow.column(schema.target))
     return raw_labels(column, as_text=schema.target_kind in TEXTS)
 
 
@@ -178,14 +178,14 @@ def weights(arrow: Any, schema: Schema) -> Float64 | None:
         return weights
     if schema.weight not in arrow.column_names:
         raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
-    column = _whole(arrow.column(schema.weight))
+    column = whole(arrow.column(schema.weight))
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
         raise InputError(f"the weights in column {schema.weight!r} are no numbers but {column.type}")
     return np.ascontiguousarray(number(column)[0], dtype=np.float64)
 
 
-def _whole(column: Any) -> Any:
+def whole(column: Any) -> Any:
     """In one part; dictionaries of several parts become one."""
     if not hasattr(column, "chunks"):
         return column

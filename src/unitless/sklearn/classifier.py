@@ -1,0 +1,305 @@
+"""A classifier for scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from ..errors import InputError, OptionError
+from ..inputs import Float64
+from ..learner import Learner
+from ..model import BIAS, Feature
+from ..one_vs_all import OneVsAll, label_array
+from ..options import Auto, Rule
+from . import labels, rows
+from .estimator import UnitlessEstimator, weights_of
+from .labels import Labels
+from .rows import Rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+ClassLoss = Literal["logistic", "hinge"]
+NewClasses = Literal["error", "allow"]
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def _with_probabilities(method: Method) -> Method:
+    """Only loss="logistic" has such a method."""
+
+    def has(estimator: UnitlessClassifier) -> bool:
+        if estimator.loss != "logistic":
+            raise AttributeError(f"loss={estimator.loss!r} has no probabilities; loss='logistic' has")
+        return True
+
+    return available_if(has)(method)  # type: ignore[no-any-return]
+
+
+class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[misc]
+    """A linear classifier that learns in one pass and does not care about the features' units.
+
+    It takes the place of `make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))`, with nothing to scale and
+    nothing to tune. Two classes are one `unitless.Learner`, more are a `unitless.OneVsAll`; it is in `model_`.
+
+    Do not use it where classes can only be told apart by products of features (`interactions=2` makes those, at a
+    price), or for data so small that a solver which looks at everything at once takes no time.
+
+    Args:
+        rule: how weights are updated; see `unitless.Learner`.
+        loss: "logistic", or "hinge", which has no probabilities.
+        learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
+        n_iter: how many passes `fit` makes. "auto": one, or so many that a small set is seen about 10,000 times
+            (at most 20 passes).
+        shuffle: `fit` goes through the rows in a random order, a new one for each pass: files are often sorted.
+            `partial_fit` always keeps the order.
+        random_state: of that order. With a number, the default, the same data give the same model to the bit.
+        centre: take dense columns as x minus their running mean, so that their offset does not matter either.
+        interactions: products of features; see `unitless.Learner`.
+        bias: add an intercept.
+        extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
+            it there; then `decision_function(X)` is `X @ coef_.T + intercept_` everywhere.
+        class_weight: a dictionary of classes and weights, or "balanced".
+        new_classes: what a class does that was not there before, in a later `partial_fit`: "error", or "allow", and it
+            joins, in the state that it would have had if it had been named from the beginning. With "allow" two classes
+            are two models as well.
+        warm_start: `fit` goes on with the model of the last one.
+
+    After fitting, beside what every classifier has:
+        coef_, intercept_: in the data's units. The columns of `coef_` belong to `features_`: the columns of X, then the
+            values of its text columns and products, if there are any.
+        feature_importances_: |w|·s of these features, the largest among classes: how far a feature can move a score.
+            It has no unit, so it can be compared.
+        progressive_score_: accuracy of the predictions that were made for each row before it was learned, in the first
+            pass: an out-of-sample score, for free.
+        model_: the model itself, with all that it can do.
+
+    Example:
+        >>> import numpy as np
+        >>> from unitless.sklearn import UnitlessClassifier
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(3000, 3)) * [1e-6, 1, 1e6]  # three units
+        >>> y = np.where(X @ [2e6, 1.0, -3e-6] > 1, "yes", "no")
+        >>> m = UnitlessClassifier().fit(X, y)
+        >>> print(f"{m.progressive_score_:.2f}, {m.score(X, y):.2f}")
+        0.97, 0.99
+        >>> m.predict_proba(X[:2]).round(2).tolist()
+        [[1.0, 0.0], [1.0, 0.0]]
+    """
+
+    classes_: NDArray[Any]
+    _right_and_all: tuple[float, float]
+
+    def __init__(
+        self,
+        *,
+        rule: Rule = "nag",
+        loss: ClassLoss = "logistic",
+        learning_rate: float | Auto = "auto",
+        n_iter: int | Auto = "auto",
+        shuffle: bool = True,
+        random_state: Any = 0,
+        centre: bool = True,
+        interactions: Any = None,
+        bias: bool = True,
+        extrapolate: bool = False,
+        class_weight: Any = None,
+        new_classes: NewClasses = "error",
+        warm_start: bool = False,
+    ) -> None:
+        self.rule = rule
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.n_iter = n_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.centre = centre
+        self.interactions = interactions
+        self.bias = bias
+        self.extrapolate = extrapolate
+        self.class_weight = class_weight
+        self.new_classes = new_classes
+        self.warm_start = warm_start
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows, in a random order."""
+        go_on = self._goes_on()
+        data = rows.read(self, X, self._text_columns if go_on else None)
+        given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
+        if go_on:
+            model = self.model_.copy()  # so that bad data leaves the old one as it was
+        else:
+            self.classes_, self._right_and_all = given.classes, (0.0, 0.0)
+            model = self._new_model()
+        self._learn_passes(model, data, *self._prepared(model, given, weight))
+        self._keep(model, data)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, in their order.
+
+        The first call must be told all `classes`, unless `new_classes="allow"`: then `classes_` are those that have
+        been met.
+        """
+        if isinstance(self.class_weight, str):
+            raise OptionError(
+                f"class_weight={self.class_weight!r} is not supported for partial_fit, which does not see all labels; "
+                "give it a dictionary of weights, such as sklearn.utils.compute_class_weight computes"
+            )
+        first = not hasattr(self, "model_")
+        data = rows.read(self, X, None if first else self._text_columns)
+        given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
+        self._check_classes(classes, first)
+        if first:
+            self.classes_ = given.classes if self._open else labels.sorted_classes(np.asarray(classes))[0]
+            self._right_and_all = (0.0, 0.0)
+        model = self._new_model() if first else self.model_
+        self._learn_in_order(model, data, *self._prepared(model, given, weight))
+        self._keep(model, data)
+        return self
+
+    def _check_classes(self, classes: Any, first: bool) -> None:
+        if first and classes is None and not self._open:
+            raise InputError("classes must be passed on the first call to partial_fit, or new_classes must be 'allow'")
+        if classes is not None and not first and not self._open:
+            named = labels.sorted_classes(np.asarray(classes))[0]
+            if not np.array_equal(named, self.classes_):
+                raise InputError(
+                    f"classes are {named.tolist()}, which is not the same as on the first call to partial_fit: "
+                    f"{self.classes_.tolist()}"
+                )
+
+    @property
+    def _open(self) -> bool:
+        if self.new_classes not in get_args(NewClasses):
+            raise OptionError(f"new_classes is {self.new_classes!r}; it must be one of 'error', 'allow'")
+        return self.new_classes == "allow"
+
+    def _new_model(self) -> Learner | OneVsAll:
+        if self.loss not in get_args(ClassLoss):
+            raise OptionError(f"loss is {self.loss!r}; a classifier's is one of 'logistic', 'hinge'")
+        shared = {
+            "rule": self.rule,
+            "loss": self.loss,
+            "learning_rate": self.learning_rate,
+            "centre": self.centre,
+            "interactions": self.interactions,
+            "bias": self.bias,
+        }
+        if self._open:
+            return OneVsAll(None, **shared)
+        if len(self.classes_) < 2:
+            raise InputError(f"there is one class only, {self.classes_.tolist()[0]!r}; two or more can be told apart")
+        return Learner(**shared) if len(self.classes_) == 2 else OneVsAll(self.classes_.tolist(), **shared)
+
+    def _prepared(
+        self, model: Learner | OneVsAll, given: Labels, weight: Float64 | None
+    ) -> tuple[NDArray[Any], Float64 | None]:
+        """Labels as the model takes them, and what the rows weigh."""
+        known = np.union1d(self.classes_, given.classes) if _is_open(model) else self.classes_
+        given.check_known(known)
+        of_class = given.weights(self.class_weight, known)
+        if of_class is not None:
+            weight = of_class if weight is None else weight * of_class
+        return (given.values if isinstance(model, OneVsAll) else given.values == self.classes_[1]), weight
+
+    def _keep(self, model: Learner | OneVsAll, data: Rows) -> None:
+        self.model_, self._text_columns = model, rows.text_columns(data)
+        if isinstance(model, OneVsAll) and _is_open(model):
+            self.classes_ = labels.sorted_classes(label_array(model.classes))[0]
+
+    def _note(self, scores: Float64, y: NDArray[Any], weight: Float64 | None, model: Learner | OneVsAll) -> None:
+        if not isinstance(model, OneVsAll):
+            right = (scores > 0) == y
+        elif model.classes:
+            right = label_array(model.classes)[scores.argmax(axis=1)] == y
+        else:
+            return  # rows without weight bring no classes
+        count, total = self._right_and_all
+        self._right_and_all = (
+            count + float(right.sum() if weight is None else weight @ right),
+            total + float(len(y) if weight is None else weight.sum()),
+        )
+
+    @property
+    def progressive_score_(self) -> float:
+        """Accuracy of the predictions made before each row was learned, in `fit`'s first pass or all `partial_fit`s."""
+        check_is_fitted(self)
+        right, total = self._right_and_all
+        return right / total if total else math.nan
+
+    def decision_function(self, X: Any) -> Float64:
+        """Scores: of the second of two classes, which is predicted above 0; or one column for each class."""
+        scores = self._class_scores(X)
+        if scores.ndim == 1 or scores.shape[1] > 2:
+            return scores
+        return np.asarray(scores[:, -1] - scores[:, 0] if scores.shape[1] == 2 else scores[:, 0])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of each row: a NumPy array, whatever X is."""
+        scores = self._class_scores(X)
+        return np.asarray(self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(int)])
+
+    @_with_probabilities
+    def predict_proba(self, X: Any) -> Float64:
+        """Probabilities, a column for each of `classes_`; of several, `OneVsAll.shares`."""
+        scores = self._class_scores(X)
+        if isinstance(self.model_, OneVsAll):
+            return self.model_.shares(scores)
+        positive = self.model_.link(scores)
+        return np.stack([1.0 - positive, positive], axis=1)
+
+    @_with_probabilities
+    def predict_log_proba(self, X: Any) -> Float64:
+        """The logarithms of the probabilities."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def _class_scores(self, X: Any) -> Float64:
+        """A column for each of `classes_`; one score for each row if there is one model for two classes."""
+        scores = self._scores(X)
+        return scores[:, self._columns()] if scores.ndim == 2 else scores
+
+    def _columns(self) -> NDArray[np.intp] | slice:
+        """Where the model has the scores of `classes_`: classes that join on the way come in any order."""
+        assert isinstance(self.model_, OneVsAll)
+        return np.argsort(label_array(self.model_.classes)) if _is_open(self.model_) else slice(None)
+
+    @property
+    def coef_(self) -> Float64:
+        """Weights in the data's units: one row if there are two classes, otherwise a row for each class."""
+        return self._by_class(self._by_feature(self._of_classes("weights")))
+
+    @property
+    def intercept_(self) -> Float64:
+        """What the score is where all features are 0."""
+        return self._by_class(np.array([weights.get(BIAS, 0.0) for weights in self._of_classes("weights")]))
+
+    @property
+    def feature_importances_(self) -> Float64:
+        """|w|·s by feature, the largest among the classes: how far it can move a score. It has no unit."""
+        return np.asarray(self._by_feature(self._of_classes("importance")).max(axis=0))
+
+    def _of_classes(self, what: str) -> list[dict[Feature, float]]:
+        check_is_fitted(self)
+        values = getattr(self.model_, what)
+        return list(values.values()) if isinstance(self.model_, OneVsAll) else [values]
+
+    def _by_class(self, values: Float64) -> Float64:
+        """In the order of `classes_`; of two models for two classes, how they differ."""
+        if not isinstance(self.model_, OneVsAll):
+            return values
+        values = values[self._columns()]
+        return values[1:] - values[:1] if len(values) == 2 else values
+
+
+def _is_open(model: Learner | OneVsAll) -> bool:
+    return isinstance(model, OneVsAll) and model.open

@@ -1,0 +1,170 @@
+"""What the classifier and the regressor share: options, passes over the data, reading the model, keeping it."""
+
+from __future__ import annotations
+
+import math
+import operator
+import re
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from .. import inputs, model_file
+from ..errors import Error, InputError, OptionError
+from ..inputs import Float64
+from ..learner import Learner
+from ..model import BIAS, Feature
+from ..one_vs_all import OneVsAll
+from ..options import Auto
+from . import rows
+from .rows import Rows
+
+# Passes "auto": as many as show the model about this many examples.
+ENOUGH_EXAMPLES = 10_000
+MOST_PASSES = 20
+
+# Rows that are brought into another order at a time: few enough to stay near, many enough to be fast.
+CHUNK = 4096
+
+
+class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
+    """A model behind scikit-learn's interface."""
+
+    model_: Learner | OneVsAll
+    n_features_in_: int
+    n_iter: int | Auto
+    shuffle: bool
+    random_state: Any
+    extrapolate: bool
+    warm_start: bool
+
+    _text_columns: list[str]
+
+    @abstractmethod
+    def _note(self, scores: Float64, y: NDArray[Any], weight: Float64 | None, model: Learner | OneVsAll) -> None:
+        """Predictions that were made before their rows were learned, for `progressive_score_`."""
+
+    def _learn_passes(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
+        """`fit`'s work: one or more passes, each in a random order."""
+        passes = self._passes(data.rows)
+        if weight is not None and not weight.any():
+            raise InputError("the weights of all rows are zero; there is nothing to learn from")
+        _check_flag("shuffle", self.shuffle)
+        random, before = check_random_state(self.random_state), dict(self.__dict__)
+        for number in range(passes):
+            order = random.permutation(data.rows) if self.shuffle else np.arange(data.rows)
+            for first in range(0, data.rows, CHUNK):
+                chosen = order[first : first + CHUNK]
+                part = weight if weight is None else weight[chosen]
+                try:
+                    with _rows_named(chosen):
+                        scores = model.learn(inputs.pick(data, chosen), y[chosen], part)
+                except Error:
+                    self.__dict__.update(before)  # what was noted of the chunks before
+                    raise
+                if number == 0:
+                    self._note(scores, y[chosen], part, model)
+        self.n_iter_ = passes
+
+    def _learn_in_order(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
+        """`partial_fit`'s work: the rows as they come, all of them or none."""
+        with _rows_named(None):
+            scores = model.learn(data, y, weight)
+        self._note(scores, y, weight, model)
+
+    def _scores(self, X: Any) -> Float64:
+        """As the model gives them."""
+        check_is_fitted(self)
+        _check_flag("extrapolate", self.extrapolate)
+        data = rows.read(self, X, self._text_columns)
+        with _rows_named(None):
+            return self.model_.predict(data, extrapolate=self.extrapolate)
+
+    def _passes(self, count: int) -> int:
+        if isinstance(self.n_iter, str) and self.n_iter == "auto":
+            return min(MOST_PASSES, math.ceil(ENOUGH_EXAMPLES / count))
+        whole = hasattr(self.n_iter, "__index__") and not isinstance(self.n_iter, bool)
+        if not whole or operator.index(self.n_iter) < 1:
+            raise OptionError(f"n_iter is {self.n_iter!r}; it must be a number of passes, 1 or more, or 'auto'")
+        return operator.index(self.n_iter)
+
+    def _goes_on(self) -> bool:
+        """Does `fit` go on where the last one stopped? Otherwise the old model is gone, even if the new data is bad."""
+        _check_flag("warm_start", self.warm_start)
+        if hasattr(self, "model_") and not self.warm_start:
+            del self.model_
+        return hasattr(self, "model_")
+
+    @property
+    def features_(self) -> NDArray[np.object_]:
+        """What the columns of `coef_` belong to: numeric columns, then values of text columns and products."""
+        found = np.empty(len(keys := self._keys()), dtype=object)
+        found[:] = keys
+        return found
+
+    def _keys(self) -> list[Feature]:
+        """The features as the model names them, in the order of `coef_`."""
+        check_is_fitted(self)
+        names = getattr(self, "feature_names_in_", None)
+        columns: list[Feature] = list(range(self.n_features_in_))
+        if names is not None:
+            columns = [name for name in names.tolist() if name not in self._text_columns]
+        known = {*columns, BIAS}
+        return [*columns, *sorted((feature for feature in self.model_.scales if feature not in known), key=str)]
+
+    def _by_feature(self, values: Iterable[dict[Feature, float]]) -> Float64:
+        """One row for each mapping. A feature that was never other than zero is in none."""
+        keys = self._keys()
+        return np.array([[mapping.get(key, 0.0) for key in keys] for mapping in values])
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if "model_" in state:  # as the bytes of a model file, which every way of keeping estimators can keep
+            state = {**state, "model_": model_file.to_bytes(state["model_"])}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if "model_" in state:
+            state = {**state, "model_": model_file.from_bytes(state["model_"])}
+        super().__setstate__(state)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def weights_of(sample_weight: Any, data: Rows) -> Float64 | None:
+    """One weight per row, or None."""
+    if sample_weight is None:
+        return None
+    return inputs.vector(sample_weight, "sample_weight", data.rows)
+
+
+def _check_flag(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise OptionError(f"{name} is {value!r}; it must be True or False")
+
+
+@contextmanager
+def _rows_named(numbers: NDArray[np.intp] | None) -> Iterator[None]:
+    """Errors name the rows as the user counts them, and bad values as scikit-learn does."""
+    try:
+        yield
+    except Error as error:
+        message = str(error)
+        if numbers is not None:
+            message = re.sub(r"\bat row (\d+)", lambda match: f"at row {numbers[int(match[1])]}", message)
+        if isinstance(error, InputError) and (bad := re.match(r"value is (nan|-?inf)", message)):
+            message = f"X contains {'NaN' if bad[1] == 'nan' else 'infinity'}: {message}"
+        raise type(error)(message) from None

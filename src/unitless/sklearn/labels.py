@@ -1,0 +1,73 @@
+"""Classes as scikit-learn's users give them: checked, and sorted as `classes_` are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, column_or_1d
+
+from ..classes import distinct_labels
+from ..errors import InputError, OptionError
+from ..inputs import Float64
+
+
+@dataclass(frozen=True)
+class Labels:
+    """A class for each row."""
+
+    values: NDArray[Any]
+    classes: NDArray[Any]  # those that there are, sorted
+    places: NDArray[np.int64]  # each row's place among them
+
+    def check_known(self, known: NDArray[Any]) -> None:
+        """All of them must be `known`."""
+        new = ~np.isin(self.classes, known)
+        if new.any():
+            row = int(np.argmax(new[self.places]))
+            shown = ", ".join(map(repr, known[:10].tolist())) + (", ..." if len(known) > 10 else "")
+            raise InputError(
+                f"the class at row {row} is {self.values.tolist()[row]!r}, which is none of {shown}; "
+                "new_classes='allow' lets classes join when they are first met"
+            )
+
+    def weights(self, class_weight: Any, known: NDArray[Any]) -> Float64 | None:
+        """What the rows' classes weigh."""
+        if class_weight is None:
+            return None
+        if isinstance(class_weight, str) and class_weight == "balanced":
+            by_class = compute_class_weight("balanced", classes=self.classes, y=self.values)
+        elif isinstance(class_weight, Mapping):
+            for label in class_weight:
+                if label not in known.tolist():
+                    raise OptionError(f"class_weight has {label!r}, which is none of the classes {known.tolist()}")
+            by_class = np.array([class_weight.get(label, 1.0) for label in self.classes.tolist()])
+        else:
+            raise OptionError(f"class_weight is {class_weight!r}; it must be a dictionary, 'balanced' or None")
+        return np.asarray(by_class[self.places], dtype=np.float64)
+
+
+def read(y: Any, rows: int) -> Labels:
+    """y, a class for each row."""
+    values: NDArray[Any] = column_or_1d(y, warn=True)
+    if len(values) != rows:
+        raise InputError(f"y has {len(values)} values, but X has {rows} rows")
+    assert_all_finite(values, input_name="y")
+    distinct, places = distinct_labels(values)
+    if not all(isinstance(label, str | int) for label, _ in distinct):  # those are classes in any case
+        check_classification_targets(values)
+    classes, order = sorted_classes(values[[first for _, first in distinct]])
+    return Labels(values, classes, order[places])
+
+
+def sorted_classes(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Each class once, in the order of `classes_`, and where each label is among them."""
+    try:
+        return np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InputError("the classes are of several kinds, which have no order; make all of them text") from None

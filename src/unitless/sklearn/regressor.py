@@ -1,0 +1,192 @@
+"""A regressor for scikit-learn."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, column_or_1d
+
+from .. import inputs
+from ..errors import OptionError
+from ..inputs import Float64
+from ..learner import Learner
+from ..model import BIAS
+from ..one_vs_all import OneVsAll
+from ..options import Auto, Rule
+from . import rows
+from .estimator import UnitlessEstimator, weights_of
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+NumberLoss = Literal["squared", "quantile", "poisson"]
+
+
+class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc]
+    """A linear regressor that learns in one pass and does not care about units, the target's included.
+
+    It takes the place of `make_pipeline(StandardScaler(), SGDRegressor())`, with nothing to scale and nothing to tune,
+    for the features or for y. It is one `unitless.Learner`, in `model_`.
+
+    Do not use it for data so small that `LinearRegression` takes no time, unless more data is to come.
+
+    Args:
+        rule: how weights are updated; see `unitless.Learner`.
+        loss: "squared"; "quantile", which predicts the quantile `quantile`; "poisson" for counts.
+        quantile: see `loss`.
+        learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
+        target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
+            the range of the labels seen. Not for poisson loss, whose predictions are rates. None: y as it is.
+        n_iter, shuffle, random_state, centre, interactions, bias, warm_start: as for `UnitlessClassifier`.
+        extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
+            of the labels; then `predict(X)` is `X @ coef_ + intercept_` everywhere (poisson: its logarithm).
+
+    After fitting, beside what every regressor has:
+        coef_, intercept_: in the data's units. `coef_` belongs to `features_`: the columns of X, then the values of
+            its text columns and products, if there are any.
+        feature_importances_: |w|·s of these features: how far a feature can move a prediction.
+        progressive_score_: R² of the predictions that were made for each row before it was learned, in the first pass,
+            without the very first, which knows no label: an out-of-sample score, for free.
+        model_: the model itself, with all that it can do.
+
+    Example:
+        >>> import numpy as np
+        >>> from unitless.sklearn import UnitlessRegressor
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(20_000, 2)) * [0.1, 1000] + [293, 50_000]  # kelvin, dollars
+        >>> y = 1000 * (X - [293, 50_000]) @ [4, 0.002] + 250_000  # in cents
+        >>> m = UnitlessRegressor().fit(X, y)
+        >>> print(f"{m.progressive_score_:.3f}, {m.score(X, y):.3f}")
+        0.999, 1.000
+        >>> [float(f"{w:.3g}") for w in m.coef_]
+        [4000.0, 2.0]
+    """
+
+    _spread: tuple[float, float, float, float] | None  # of y: weight, mean, squares about it; squared errors
+
+    def __init__(
+        self,
+        *,
+        rule: Rule = "nag",
+        loss: NumberLoss = "squared",
+        quantile: float = 0.5,
+        learning_rate: float | Auto = "auto",
+        target: Auto | None = "auto",
+        n_iter: int | Auto = "auto",
+        shuffle: bool = True,
+        random_state: Any = 0,
+        centre: bool = True,
+        interactions: Any = None,
+        bias: bool = True,
+        extrapolate: bool = False,
+        warm_start: bool = False,
+    ) -> None:
+        self.rule = rule
+        self.loss = loss
+        self.quantile = quantile
+        self.learning_rate = learning_rate
+        self.target = target
+        self.n_iter = n_iter
+        self.shuffle = shuffle
+        self.random_state = random_state
+        self.centre = centre
+        self.interactions = interactions
+        self.bias = bias
+        self.extrapolate = extrapolate
+        self.warm_start = warm_start
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from all rows, in a random order."""
+        go_on = self._goes_on()
+        data = rows.read(self, X, self._text_columns if go_on else None)
+        numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
+        weight = weights_of(sample_weight, data)
+        if go_on:
+            model = self.model_.copy()  # so that bad data leaves the old one as it was
+        else:
+            model, self._spread = self._new_model(), None
+        self._learn_passes(model, data, numbers, weight)
+        self.model_, self._text_columns = model, rows.text_columns(data)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from some more rows, in their order."""
+        first = not hasattr(self, "model_")
+        data = rows.read(self, X, None if first else self._text_columns)
+        numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
+        weight = weights_of(sample_weight, data)
+        if first:
+            self._spread = None
+        model = self._new_model() if first else self.model_
+        self._learn_in_order(model, data, numbers, weight)
+        self.model_, self._text_columns = model, rows.text_columns(data)
+        return self
+
+    def _new_model(self) -> Learner:
+        if self.loss not in get_args(NumberLoss):
+            raise OptionError(f"loss is {self.loss!r}; a regressor's is one of 'squared', 'quantile', 'poisson'")
+        return Learner(
+            self.rule,
+            self.loss,
+            self.learning_rate,
+            quantile=self.quantile,
+            target=None if self.loss == "poisson" else self.target,
+            centre=self.centre,
+            interactions=self.interactions,
+            bias=self.bias,
+        )
+
+    def _note(self, scores: Float64, y: Float64, weight: Float64 | None, model: Learner | OneVsAll) -> None:
+        counted = np.ones(len(y)) if weight is None else weight.copy()
+        if self._spread is None and counted.any():
+            counted[np.argmax(counted > 0)] = 0.0  # the first prediction knows no label
+            self._spread = (0.0, 0.0, 0.0, 0.0)
+        total = float(counted.sum())
+        if self._spread is None or not total:
+            return
+        mean = float(counted @ y) / total
+        squares = float(counted @ (y - mean) ** 2)
+        errors = float(counted @ (model.link(scores) - y) ** 2)
+        # the sums of two parts, each about its own mean, as one
+        total_before, mean_before, squares_before, errors_before = self._spread
+        both = total + total_before
+        squares += squares_before + (mean - mean_before) ** 2 * total * total_before / both
+        mean += (mean_before - mean) * total_before / both
+        self._spread = (both, mean, squares, errors + errors_before)
+
+    @property
+    def progressive_score_(self) -> float:
+        """R² of the predictions made before each row was learned, in `fit`'s first pass or all `partial_fit`s."""
+        check_is_fitted(self)
+        if self._spread is None or not self._spread[2]:
+            return math.nan
+        return 1.0 - self._spread[3] / self._spread[2]
+
+    def predict(self, X: Any) -> Float64:
+        """The number for each row: a NumPy array, whatever X is."""
+        scores = self._scores(X)
+        return self.model_.link(scores)
+
+    @property
+    def coef_(self) -> Float64:
+        """Weights in the data's units."""
+        return np.asarray(self._by_feature([self._model.weights])[0])
+
+    @property
+    def intercept_(self) -> float:
+        """What the prediction is where all features are 0."""
+        return self._model.weights.get(BIAS, 0.0)
+
+    @property
+    def feature_importances_(self) -> Float64:
+        """|w|·s by feature: how far it can move a prediction. It has no unit of the feature's."""
+        return np.asarray(self._by_feature([self._model.importance])[0])
+
+    @property
+    def _model(self) -> Learner:
+        check_is_fitted(self)
+        assert isinstance(self.model_, Learner)
+        return self.model_
