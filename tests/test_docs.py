@@ -31,6 +31,7 @@ MODULES = [
     "unitless.importing.vw_hash",
     "unitless.evaluate",
     "unitless.explaining",
+    "unitless.frames",
     "unitless.paper.datasets",
     "unitless.intervals",
     "unitless.rates",

@@ -458,7 +458,7 @@ def test_columns_of_frames_may_be_called_by_numbers() -> None:
 def test_rows_of_a_table_are_predicted_as_mappings_too() -> None:
     frame = pd.DataFrame({"a": np.arange(90.0), "b": ["u", "v", "w"] * 30, "y": [True, False, True] * 30})
     result = ul.train(frame, "y")
-    assert result.predict(frame.drop(columns="y").to_dict("records")) == result.predict(frame)
+    assert result.predict(frame.drop(columns="y").to_dict("records")) == result.predict(frame).tolist()
     assert set(result.predict(frame)) <= {True, False}
     with pytest.raises(ul.OptionError, match="trained on tables"):
         result.predict(np.zeros((2, 2)))

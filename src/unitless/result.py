@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import frames
 from .errors import OptionError
 from .evaluate import Evaluation, Moment
 from .learner import Learner
@@ -103,19 +104,22 @@ class TrainResult:
         wide = [(name, count) for name, count in counts.items() if count > 1000 and count > 0.5 * self.rows]
         return sorted(wide, key=lambda item: -item[1])
 
-    def predict(self, source: Any, **reading: Any) -> list[Any]:
-        """Labels or numbers for any data of the same kind, in memory; see `Predictor` for data that does not fit."""
+    def predict(self, source: Any, **reading: Any) -> Any:
+        """Labels or numbers for any data of the same kind, in memory; see `Predictor` for data that does not fit.
+
+        A list; for a pandas, polars or pyarrow frame a Series (with its index) or Array.
+        """
         values = [value for part in Predictor(self.model).batches(source, **reading) for value in part.values]
         if self.target.classes == ["false", "true"] and not self.target.number:
-            return [None if value is None else value == "true" for value in values]
-        return values
+            values = [None if value is None else value == "true" for value in values]
+        return frames.column(source, values)
 
-    def predict_proba(self, source: Any, **reading: Any) -> np.ndarray[Any, Any]:
-        """Probabilities, one column per class of `classes`."""
+    def predict_proba(self, source: Any, **reading: Any) -> Any:
+        """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
         parts = [part.probabilities for part in Predictor(self.model).batches(source, **reading)]
         if not parts or any(part is None for part in parts):
             raise OptionError("only models with logistic loss give probabilities")
-        return np.concatenate([part for part in parts if part is not None])
+        return frames.columns(source, np.concatenate([part for part in parts if part is not None]), self.classes)
 
     @property
     def classes(self) -> list[Any]:

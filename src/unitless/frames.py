@@ -1,0 +1,48 @@
+"""Predictions in the kind of the frame that they were asked for: pandas (with its index), polars or pyarrow."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from .inputs import Float64
+
+
+def _kind(source: Any) -> str | None:
+    """The library of a frame; None if it is no frame."""
+    library = type(source).__module__.partition(".")[0]
+    frame = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}.get(library)
+    return library if frame is not None and type(source).__name__ == frame else None
+
+
+def column(source: Any, values: list[Any], name: str = "prediction") -> Any:
+    """One value for each row: a Series with the frame's index, a Series, an Array; for what is no frame the list.
+
+    >>> import polars as pl
+    >>> from unitless import frames
+    >>> frames.column(pl.DataFrame({"x": [1, 2]}), [0.5, None]).to_list()
+    [0.5, None]
+    >>> frames.column([[1.0], [2.0]], [0.5, 1.5])
+    [0.5, 1.5]
+    """
+    kind = _kind(source)
+    if kind == "pandas":
+        return sys.modules["pandas"].Series(values, index=source.index, name=name)
+    if kind == "polars":
+        return sys.modules["polars"].Series(name, values)
+    if kind == "pyarrow":
+        return sys.modules["pyarrow"].array(values)
+    return values
+
+
+def columns(source: Any, values: Float64, names: Sequence[Any]) -> Any:
+    """A column of numbers for each name, as a frame of the same library; for what is no frame the array."""
+    kind = _kind(source)
+    if kind == "pandas":
+        return sys.modules["pandas"].DataFrame(values, index=source.index, columns=list(names))
+    if kind == "polars":
+        return sys.modules["polars"].DataFrame(values, schema=[str(name) for name in names])
+    if kind == "pyarrow":
+        return sys.modules["pyarrow"].table({str(name): values[:, k] for k, name in enumerate(names)})
+    return values
