@@ -76,7 +76,7 @@ bench: $(VENV)/.bench
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/estimators.py
 
 docs: $(VENV)/.docs
-	$(BIN)/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "The site: site/index.html"
 
 clean:
