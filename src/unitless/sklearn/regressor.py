@@ -40,7 +40,13 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
         target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
             the range of the labels seen. Not for poisson loss, whose predictions are rates. None: y as it is.
-        n_iter, shuffle, random_state, centre, interactions, bias, warm_start: as for `UnitlessClassifier`.
+        n_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
+        shuffle: `fit` goes through the rows in a random order.
+        random_state: of that order.
+        centre: take dense columns as x minus their running mean.
+        interactions: products of features.
+        bias: add an intercept.
+        warm_start: `fit` goes on with the model of the last one.
         extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
             of the labels; then `predict(X)` is `X @ coef_ + intercept_` everywhere (poisson: its logarithm).
 
