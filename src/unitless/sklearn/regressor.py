@@ -51,12 +51,13 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             of the labels; then `predict(X)` is `X @ coef_ + intercept_` everywhere (poisson: its logarithm).
 
     After fitting, beside what every regressor has:
-        coef_, intercept_: in the data's units. `coef_` belongs to `features_`: the columns of X, then the values of
-            its text columns and products, if there are any.
-        feature_importances_: |w|·s of these features: how far a feature can move a prediction.
-        progressive_score_: R² of the predictions that were made for each row before it was learned, in the first pass,
-            without the very first, which knows no label: an out-of-sample score, for free.
-        model_: the model itself, with all that it can do.
+
+    - `coef_`, `intercept_`: in the data's units. `coef_` belongs to `features_`: the columns of X, then the values of
+      its text columns and products, if there are any.
+    - `feature_importances_`: |w|·s of these features: how far a feature can move a prediction.
+    - `progressive_score_`: R² of the predictions that were made for each row before it was learned, in the first pass,
+      without the very first, which knows no label: an out-of-sample score, for free.
+    - `model_`: the model itself, with all that it can do.
 
     Example:
         >>> import numpy as np
