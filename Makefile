@@ -2,6 +2,7 @@
 # make test    tests, linter, types, formatting
 # make sanitize   the core under the address and undefined-behaviour sanitizers
 # make bench   speed beside Vowpal Wabbit, scikit-learn and River
+# make docs    the documentation as a site, in site/
 # Everything is installed into .venv from PyPI; nothing else is needed but Python >= 3.10 and a C++ compiler.
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/*)
 export UNITLESS_WERROR := ON
 
-.PHONY: demo test pytest lint types format-check format sanitize bench clean
+.PHONY: demo test pytest lint types format-check format sanitize bench docs clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -26,6 +27,9 @@ $(VENV)/.test: $(SOURCES)
 
 $(VENV)/.bench: $(SOURCES)
 	$(call install,bench)
+
+$(VENV)/.docs: $(SOURCES)
+	$(call install,docs)
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m unitless.demo
@@ -71,5 +75,9 @@ bench: $(VENV)/.bench
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/estimators.py
 
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "The site: site/index.html"
+
 clean:
-	rm -rf $(VENV) build
+	rm -rf $(VENV) build site

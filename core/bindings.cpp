@@ -102,7 +102,7 @@ std::vector<Interaction> interactions(const Listed& listed) {
 const std::vector<const Kernel*>& kernels() {
     static const std::vector<const Kernel*> all = [] {
         std::vector<const Kernel*> found{&kernel_baseline};
-#if defined(__x86_64__)
+#if defined(UNITLESS_X86_KERNELS)
         for (const Kernel* kernel : {&kernel_avx2, &kernel_avx512})
             if (kernel->supported()) found.push_back(kernel);
 #endif

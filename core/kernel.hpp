@@ -153,7 +153,7 @@ inline constexpr std::size_t block_doubles(std::size_t pack_chunks) {
 
 extern const Kernel kernel_baseline;
 extern const LaneKernel lane_kernel_baseline;
-#if defined(__x86_64__)
+#if defined(UNITLESS_X86_KERNELS)
 extern const Kernel kernel_avx2, kernel_avx512;
 extern const LaneKernel lane_kernel_avx2, lane_kernel_avx512;
 #endif

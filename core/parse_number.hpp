@@ -2,7 +2,7 @@
 //
 // Whole numbers of up to 8 digits and decimals of up to 19 are read eight digits at a time, without a branch per digit.
 // A mantissa that a double holds exactly, times or divided by a power of ten that one holds exactly, is rounded once
-// and so correctly; all else goes to std::from_chars.
+// and so correctly; all else goes to the library.
 #pragma once
 
 #include <charconv>
@@ -11,6 +11,13 @@
 #include <system_error>
 
 #include "load_word.hpp"
+
+#if defined(__APPLE__)
+#include <xlocale.h>
+
+#include <cstdlib>
+#include <string>
+#endif
 
 namespace unitless {
 
@@ -53,9 +60,9 @@ inline bool up_to_sixteen(const char* p, std::size_t count, std::uint64_t& out) 
     if (count == 0) return true;
     if (count <= 8) return up_to_eight(p, count, out);
     std::uint64_t high, low;
-    const bool digits = up_to_eight(p, count - 8, high) & up_to_eight(p + count - 8, 8, low);
+    const bool first = up_to_eight(p, count - 8, high), last = up_to_eight(p + count - 8, 8, low);
     out = high * 100000000 + low;
-    return digits;
+    return first && last;
 }
 
 inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; }
@@ -110,12 +117,17 @@ inline bool is_digit(char c) { return static_cast<unsigned char>(c - '0') < 10; 
         out = 0;
         return true;
     }
+#if defined(__APPLE__)  // whose library has from_chars for whole numbers alone; no locale is the C locale there
+    out = strtod_l(std::string(begin, end).c_str(), nullptr, nullptr);
+    return out <= 1.7976931348623157e308;
+#else
     const auto result = std::from_chars(begin, end, out);
     if (result.ec == std::errc::result_out_of_range) {
         out = 0;
         return places < 0;
     }
     return result.ec == std::errc() && out <= 1.7976931348623157e308;
+#endif
 }
 
 }  // namespace decimal

@@ -1,10 +1,14 @@
 // A few threads that wait for work. Which thread does what never shows in a result.
 #pragma once
 
+#if !defined(_WIN32)
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <condition_variable>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <system_error>
@@ -13,9 +17,18 @@
 
 namespace unitless {
 
+// Which process this is, so that a forked child knows that it is one. Windows has no fork.
+inline long this_process() {
+#if defined(_WIN32)
+    return 0;
+#else
+    return getpid();
+#endif
+}
+
 class Workers {
   public:
-    explicit Workers(unsigned threads) : process_(getpid()) {
+    explicit Workers(unsigned threads) : process_(this_process()) {
         try {
             for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
         } catch (const std::system_error&) {  // the system gives no more: so many it is
@@ -23,7 +36,7 @@ class Workers {
     }
     Workers(const Workers&) = delete;
     ~Workers() {
-        if (process_ != getpid()) {  // the threads stayed behind in the parent process
+        if (process_ != this_process()) {  // the threads stayed behind in the parent process
             for (auto& thread : threads_) thread.detach();
             return;
         }
@@ -49,7 +62,7 @@ class Workers {
             task_ = std::move(task);
             count_ = count;
             next_ = 0;
-            const bool helped = workers && !workers->threads_.empty() && workers->process_ == getpid();
+            const bool helped = workers && !workers->threads_.empty() && workers->process_ == this_process();
             if (!helped || !workers->turn_.try_lock()) return;
             workers_ = workers;
             workers->post(this);
@@ -76,7 +89,7 @@ class Workers {
     };
 
   private:
-    pid_t process_;
+    long process_;
     std::vector<std::thread> threads_;
     std::mutex turn_, lock_;
     std::condition_variable wake_;

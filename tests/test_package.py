@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -27,6 +28,22 @@ def test_the_package_is_typed_and_versioned() -> None:
     assert (SOURCE / "py.typed").exists()
     assert ul.__version__.count(".") == 2
     assert all(hasattr(ul, name) for name in ul.__all__)
+
+
+def test_the_version_is_written_down_once() -> None:
+    root = pathlib.Path(__file__).parent.parent
+    project = (root / "pyproject.toml").read_text(encoding="utf-8")
+    (version,) = re.findall(r'^version = "(.*)"$', project, re.MULTILINE)
+    assert ul.__version__ == version
+    released = re.findall(r"^## \[(\d.*?)\]", (root / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert released[0] == version
+    assert version not in (SOURCE / "version.py").read_text(encoding="utf-8")
+
+
+def test_importing_needs_numpy_and_safetensors_alone() -> None:
+    blocked = ("typer", "rich", "pyarrow", "scipy", "pandas", "polars", "matplotlib", "sklearn", "river", "onnx")
+    script = f"import sys; sys.modules.update(dict.fromkeys({blocked!r})); import unitless as ul; ul.Learner(); ul.load"
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_scipy_is_imported_only_when_used() -> None:

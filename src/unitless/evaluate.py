@@ -4,6 +4,7 @@ Every number here is a running sum, so that a stream of any length can be evalua
 of `learn`, which were made before each row was learned, the result is an out-of-sample score of the whole stream
 (progressive validation).
 
+Example:
     >>> import numpy as np, unitless as ul
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(4000, 2)) * [1e-3, 1e3]
@@ -247,14 +248,15 @@ class Evaluation:
     def state(self) -> dict[str, Any]:
         """All that has been counted, as JSON can keep it, for `restore`.
 
-        >>> import json, unitless as ul
-        >>> m = ul.Learner(loss="logistic")
-        >>> evaluation = ul.evaluate.Evaluation(m)
-        >>> evaluation.add(m.learn([[1.0], [2.0]], [True, False]), [True, False])
-        >>> text = json.dumps(evaluation.state())
-        >>> same = ul.evaluate.Evaluation.restore(m, json.loads(text))
-        >>> same.metrics == evaluation.metrics
-        True
+        Example:
+            >>> import json, unitless as ul
+            >>> m = ul.Learner(loss="logistic")
+            >>> evaluation = ul.evaluate.Evaluation(m)
+            >>> evaluation.add(m.learn([[1.0], [2.0]], [True, False]), [True, False])
+            >>> text = json.dumps(evaluation.state())
+            >>> same = ul.evaluate.Evaluation.restore(m, json.loads(text))
+            >>> same.metrics == evaluation.metrics
+            True
         """
         return {
             "version": STATE_VERSION,

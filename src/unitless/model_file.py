@@ -98,14 +98,15 @@ def check_writable(path: str) -> None:
 def load(path: str | os.PathLike[str]) -> Any:
     """The model that was saved there.
 
-    >>> import unitless as ul, tempfile, os
-    >>> m = ul.Learner()
-    >>> _ = m.learn([[1.0], [2.0]], [1.0, 2.0])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     m.save(os.path.join(folder, "model.unitless"))
-    ...     same = ul.load(os.path.join(folder, "model.unitless"))
-    >>> same.weights == m.weights
-    True
+    Example:
+        >>> import unitless as ul, tempfile, os
+        >>> m = ul.Learner()
+        >>> _ = m.learn([[1.0], [2.0]], [1.0, 2.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     m.save(os.path.join(folder, "model.unitless"))
+        ...     same = ul.load(os.path.join(folder, "model.unitless"))
+        >>> same.weights == m.weights
+        True
     """
     try:
         with open(os.fspath(path), "rb") as file:

@@ -128,10 +128,11 @@ class OneVsAll(Model):
 
         Only with logistic loss; other losses' scores are no probabilities.
 
-        >>> import unitless as ul
-        >>> m = ul.OneVsAll(["a", "b", "c"])
-        >>> m.shares([[0.0, 0.0, 0.0], [3.0, 0.0, -3.0]]).round(2).tolist()
-        [[0.33, 0.33, 0.33], [0.64, 0.33, 0.03]]
+        Example:
+            >>> import unitless as ul
+            >>> m = ul.OneVsAll(["a", "b", "c"])
+            >>> m.shares([[0.0, 0.0, 0.0], [3.0, 0.0, -3.0]]).round(2).tolist()
+            [[0.33, 0.33, 0.33], [0.64, 0.33, 0.03]]
         """
         if self._options.loss != "logistic":
             raise OptionError(f"shares are for logistic loss; this model's is {self._options.loss!r}")

@@ -15,7 +15,8 @@ AUTO_START = (4, 19)
 def rate_grid(low: int = -23, high: int = 12, step: float = 0.2) -> list[float]:
     """The rates exp(step·k) for k = low … high; by default the grid of the paper's experiments, from 0.01 to 11.
 
-    >>> [round(rate, 3) for rate in rate_grid(-2, 2)]
-    [0.67, 0.819, 1.0, 1.221, 1.492]
+    Example:
+        >>> [round(rate, 3) for rate in rate_grid(-2, 2)]
+        [0.67, 0.819, 1.0, 1.221, 1.492]
     """
     return [math.exp(step * k) for k in range(low, high + 1)]

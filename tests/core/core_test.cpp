@@ -227,7 +227,7 @@ void hashed(const Kernel& kernel) {
 int main() {
     inverse_roots();
     std::vector<const Kernel*> kernels{&kernel_baseline};
-#if defined(__x86_64__)
+#if defined(UNITLESS_X86_KERNELS)
     if (kernel_avx2.supported()) kernels.push_back(&kernel_avx2);
     if (kernel_avx512.supported()) kernels.push_back(&kernel_avx512);
 #endif

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Annotated, Any
 
@@ -167,7 +168,8 @@ def interactions(value: str | None) -> Any:
         return value
     if value == "2":
         return 2
-    pairs = [tuple(pair.split("*", 1)) if "*" in pair else () for pair in value.split(",")]
-    if any(len(pair) != 2 or not all(pair) for pair in pairs):
+    pairs = [re.fullmatch(r"([^*]+\*?)\*([^*]+\*?)", pair) for pair in value.split(",")]
+    found = [pair.groups() for pair in pairs if pair is not None]
+    if len(found) < len(pairs):
         raise OptionError(f"interactions is {value!r}; it must be 2, ordered, or pairs such as age*income,job=**city=*")
-    return pairs
+    return found

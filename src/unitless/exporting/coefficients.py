@@ -45,13 +45,14 @@ VERSION = 2
 def to_json(model: Learner | OneVsAll | Sweep) -> str:
     """The model's coefficients as JSON text, enough to compute its scores by hand.
 
-    >>> import json, unitless as ul
-    >>> m = ul.Learner()
-    >>> _ = m.learn([{"x": float(i % 10)} for i in range(1000)], [3.0 * (i % 10) + 1 for i in range(1000)])
-    >>> plain = json.loads(ul.to_json(m))
-    >>> score = plain["intercept"] + plain["features"][0]["weight"] * 5
-    >>> abs(score - m.predict_one({"x": 5.0})) < 1e-9
-    True
+    Example:
+        >>> import json, unitless as ul
+        >>> m = ul.Learner()
+        >>> _ = m.learn([{"x": float(i % 10)} for i in range(1000)], [3.0 * (i % 10) + 1 for i in range(1000)])
+        >>> plain = json.loads(ul.to_json(m))
+        >>> score = plain["intercept"] + plain["features"][0]["weight"] * 5
+        >>> abs(score - m.predict_one({"x": 5.0})) < 1e-9
+        True
     """
     return json.dumps(coefficients(exportable(model)), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 

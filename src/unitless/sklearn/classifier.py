@@ -74,13 +74,14 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         warm_start: `fit` goes on with the model of the last one.
 
     After fitting, beside what every classifier has:
-        coef_, intercept_: in the data's units. The columns of `coef_` belong to `features_`: the columns of X, then the
-            values of its text columns and products, if there are any.
-        feature_importances_: |w|·s of these features, the largest among classes: how far a feature can move a score.
-            It has no unit, so it can be compared.
-        progressive_score_: accuracy of the predictions that were made for each row before it was learned, in the first
-            pass: an out-of-sample score, for free.
-        model_: the model itself, with all that it can do.
+
+    - `coef_`, `intercept_`: in the data's units. The columns of `coef_` belong to `features_`: the columns of X, then
+      the values of its text columns and products, if there are any.
+    - `feature_importances_`: |w|·s of these features, the largest among classes: how far a feature can move a score.
+      It has no unit, so it can be compared.
+    - `progressive_score_`: accuracy of the predictions that were made for each row before it was learned, in the first
+      pass: an out-of-sample score, for free.
+    - `model_`: the model itself, with all that it can do.
 
     Example:
         >>> import numpy as np

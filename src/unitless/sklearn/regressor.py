@@ -40,17 +40,24 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
         target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
             the range of the labels seen. Not for poisson loss, whose predictions are rates. None: y as it is.
-        n_iter, shuffle, random_state, centre, interactions, bias, warm_start: as for `UnitlessClassifier`.
+        n_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
+        shuffle: `fit` goes through the rows in a random order.
+        random_state: of that order.
+        centre: take dense columns as x minus their running mean.
+        interactions: products of features.
+        bias: add an intercept.
+        warm_start: `fit` goes on with the model of the last one.
         extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
             of the labels; then `predict(X)` is `X @ coef_ + intercept_` everywhere (poisson: its logarithm).
 
     After fitting, beside what every regressor has:
-        coef_, intercept_: in the data's units. `coef_` belongs to `features_`: the columns of X, then the values of
-            its text columns and products, if there are any.
-        feature_importances_: |w|·s of these features: how far a feature can move a prediction.
-        progressive_score_: R² of the predictions that were made for each row before it was learned, in the first pass,
-            without the very first, which knows no label: an out-of-sample score, for free.
-        model_: the model itself, with all that it can do.
+
+    - `coef_`, `intercept_`: in the data's units. `coef_` belongs to `features_`: the columns of X, then the values of
+      its text columns and products, if there are any.
+    - `feature_importances_`: |w|·s of these features: how far a feature can move a prediction.
+    - `progressive_score_`: R² of the predictions that were made for each row before it was learned, in the first pass,
+      without the very first, which knows no label: an out-of-sample score, for free.
+    - `model_`: the model itself, with all that it can do.
 
     Example:
         >>> import numpy as np

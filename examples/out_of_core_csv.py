@@ -1,0 +1,113 @@
+"""A file larger than the memory that you want to give: train with progress and checkpoints, stop, go on.
+
+    python examples/out_of_core_csv.py                                     # 4 MB, in a second
+    python examples/out_of_core_csv.py --megabytes 2000 --checkpoint 1000000
+
+It writes a CSV of house prices in mixed units (square metres, kilometres, dollars, names of towns), trains on it as if
+the machine had died half-way, goes on from the last checkpoint, and compares with a training that was never stopped:
+the same model, to the last bit. At the end it prints how much memory the process has taken at most, most of which is
+Python and its libraries; it does not grow with the file.
+
+Needs `pip install 'unitless[cli]'`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import unitless as ul
+
+TOWNS = ("Aston", "Brook", "Clay", "Dunmere")
+
+
+def write_houses(path: pathlib.Path, megabytes: float) -> int:
+    """Rows of houses, piece by piece until the file is large enough; gives their number."""
+    rng = np.random.default_rng(0)
+    rows = 0
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("area_m2,distance_km,town,income_usd,price_usd\n")
+        while file.tell() < megabytes * 1e6:
+            n = 5000
+            area, distance = rng.gamma(8.0, 14.0, n), rng.exponential(9.0, n)
+            town, income = rng.integers(len(TOWNS), size=n), rng.lognormal(10.8, 0.4, n)
+            price = 2100 * area - 3500 * distance + 25_000 * town + 1.4 * income + rng.normal(0, 15_000, n)
+            lines = zip(area, distance, town, income, price, strict=True)
+            file.writelines(f"{a:.1f},{d:.2f},{TOWNS[t]},{i:.0f},{p:.0f}\n" for a, d, t, i, p in lines)
+            rows += n
+    return rows
+
+
+def peak_megabytes() -> float | None:
+    """The most memory that this process has had; None where the system does not tell."""
+    try:
+        import resource  # noqa: PLC0415  (not on Windows)
+    except ImportError:
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+class Crash(Exception):
+    """What stands here for a machine that dies."""
+
+
+def watch(stop_at: int | None, every: float = 1.0) -> Callable[[Any], None]:
+    """Print how far the training is, at most once in so many seconds; crash after `stop_at` rows."""
+    shown = time.perf_counter()
+
+    def progress(run: Any) -> None:
+        nonlocal shown
+        if stop_at is not None and run.progress.rows >= stop_at:
+            raise Crash
+        if time.perf_counter() - shown >= every:
+            shown = time.perf_counter()
+            share = run.progress.consumed / run.source.total_bytes
+            print(f"  {run.progress.rows:12,} rows, {share:4.0%}, RMSE {run.evaluation.metrics['rmse']:,.0f}")
+
+    return progress
+
+
+def main() -> None:
+    """Write the file, train twice, compare."""
+    parser = argparse.ArgumentParser(description="train on a CSV of any size in constant memory, with checkpoints")
+    parser.add_argument("--megabytes", type=float, default=4.0, help="size of the CSV (default: %(default)s)")
+    parser.add_argument("--checkpoint", type=int, default=20_000, help="save every so many rows (default: %(default)s)")
+    parser.add_argument("--folder", help="where the files go; else a temporary one that is removed")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(given.folder or temporary)
+        data, model = folder / "houses.csv", folder / "houses.unitless"
+        rows = write_houses(data, given.megabytes)
+        before = peak_megabytes()
+        print(f"{data.name}: {rows:,} rows, {data.stat().st_size / 1e6:,.0f} MB")
+
+        print("training, and a crash half-way")
+        try:
+            ul.train(data, "price_usd", model=model, checkpoint=given.checkpoint, progress=watch(rows // 2))
+        except Crash:
+            print(f"  the last checkpoint has {ul.load(model).examples:,} rows")
+
+        print("going on")
+        resumed = ul.train(
+            data, "price_usd", resume=model, model=model, checkpoint=given.checkpoint, progress=watch(None)
+        )
+        print("once more, without a stop")
+        never_stopped = ul.train(data, "price_usd", progress=watch(None))
+        same = resumed.model.weights == never_stopped.model.weights and resumed.metrics == never_stopped.metrics
+        print(f"\nrows            {resumed.rows:,}")
+        print(f"RMSE            {resumed.metrics['rmse']:,.0f} dollars; the noise is 15,000")
+        print(f"same model      {'yes, to the last bit' if same else 'NO'}")
+        if before is not None:
+            print(f"memory at most  {peak_megabytes():,.0f} MB, of which {before:,.0f} before the training")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Pages of the site that are files elsewhere in the repository: the changelog, and every example as a page.
+
+A hook of mkdocs (see mkdocs.yml). Pages link to `../CHANGELOG.md` and `../examples/*.py`, which works where the source
+is kept; here these links are led to the pages that are made of those files.
+"""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import re
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOT = pathlib.Path(__file__).parent.parent
+
+
+def example_page(path: pathlib.Path) -> str:
+    """What the script says of itself, then the script."""
+    source = path.read_text(encoding="utf-8")
+    title, _, rest = (ast.get_docstring(ast.parse(source)) or path.stem).partition("\n")
+    return f"# {path.name}\n\n{title}\n{rest}\n\n```python\n{source}```\n"
+
+
+def _examples() -> list[pathlib.Path]:
+    return sorted((ROOT / "examples").glob("*.py"))
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Examples go into the navigation, before what is about the project itself."""
+    assert config.nav is not None
+    entries = [{path.stem.replace("_", " "): f"examples/{path.stem}.md"} for path in _examples()]
+    config.nav.insert(-1, {"Examples": entries})
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """The pages that are not in docs/."""
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    files.append(File.generated(config, "changelog.md", content=changes))
+    for path in _examples():
+        files.append(File.generated(config, f"examples/{path.stem}.md", content=example_page(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Links out of docs/ to where those files are on the site."""
+    markdown = markdown.replace("](../CHANGELOG.md)", "](changelog.md)")
+    return re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.md)", markdown)
