@@ -38,7 +38,7 @@ def trained(folder: pathlib.Path) -> tuple[Any, str]:
 
 
 def check(answer: pd.DataFrame, result: Any, rows: pd.DataFrame) -> None:
-    assert answer["prediction"].tolist() == result.predict(rows)
+    assert answer["prediction"].tolist() == result.predict(rows).tolist()
     assert np.array_equal(answer[["probability_no", "probability_yes"]], result.predict_proba(rows))
 
 
