@@ -31,7 +31,7 @@ ENOUGH_EXAMPLES = 10_000
 MOST_PASSES = 20
 
 # Rows that are brought into another order at a time: few enough to stay near, many enough to be fast.
-CHUNK = 4096
+CHUNK = 16_384
 
 
 class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
