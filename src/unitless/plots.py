@@ -121,14 +121,19 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     whole_file.write(target, content.getvalue())
 
 
-def panels(count: int, width: float = 5.2, height: float = 4.4) -> tuple[Figure, list[Axes]]:
-    """A figure of so many panels side by side."""
+def panels(count: int, width: float = 5.2, height: float = 4.4, across: int | None = None) -> tuple[Figure, list[Axes]]:
+    """A figure of so many panels, side by side or so many across."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (an optional dependency)
     except ImportError:
         raise OptionError("plots need matplotlib: pip install 'unitless[plot]'") from None
-    figure = Figure(figsize=(width * count + (1.8 if count == 1 else 0), height), layout="constrained")
-    return figure, list(figure.subplots(1, count, squeeze=False)[0])
+    across = min(count, across or count)
+    down = -(-count // across)
+    figure = Figure(figsize=(width * across + (1.8 if count == 1 else 0), height * down), layout="constrained")
+    found = list(figure.subplots(down, across, squeeze=False).ravel())
+    for unused in found[count:]:
+        unused.remove()
+    return figure, found[:count]
 
 
 def finish(panel: Axes, legend: str | None, ticks: str | None = None) -> None:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+ACROSS = 3
 _RAW, _RETUNED, _UNNOTICED = "#1f77b4", "#2ca02c", "#d62728"
 
 
@@ -27,15 +28,15 @@ def plot(results: Sequence[Result]) -> Figure:
         raise OptionError("there are no results to show")
     names = list(dict.fromkeys(result.dataset for result in results))
     rules = list(dict.fromkeys(result.rule for result in results))
-    figure, panels = plots.panels(len(names))
-    figure.set_size_inches(1.8 + 3.3 * len(names), 1.6 + 0.27 * len(rules))
+    figure, panels = plots.panels(len(names), 4.2, 1.2 + 0.27 * len(rules), ACROSS)
     for place, (panel, name) in enumerate(zip(panels, names, strict=True)):
         shown = [result for result in results if result.dataset == name]
         _panel(panel, shown, rules)
-        panel.set_yticks(range(len(rules)), rules if place == 0 else [])
+        panel.set_yticks(range(len(rules)), rules if place % ACROSS == 0 else [])
     unit_free = {result.rule for result in results if result.unit_free}
-    for label in panels[0].get_yticklabels():
-        label.set_fontweight("bold" if label.get_text() in unit_free else "normal")
+    for panel in panels[::ACROSS]:
+        for label in panel.get_yticklabels():
+            label.set_fontweight("bold" if label.get_text() in unit_free else "normal")
     handles, texts = panels[0].get_legend_handles_labels()
     figure.legend(handles[::-1], texts[::-1], loc="outside lower center", ncols=3, frameon=False)
     figure.suptitle("The best of each grid, before and after a change of units (bold: unit-free)")
