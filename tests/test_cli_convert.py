@@ -289,3 +289,15 @@ def test_usage_is_explained(folder: pathlib.Path, capsys: Capture) -> None:
     assert "no format 'xml'" in said(capsys, "data.csv", "out", "--to", "xml", code=2)[1]
     assert "the data itself" in said(capsys, "data.csv", "./data.csv", code=2)[1]
     assert "no file 'none.csv'" in said(capsys, "none.csv", "out.csv", code=1)[1]
+
+
+@pytest.mark.parametrize("name", ["x.onnx", "x.unitless"])
+def test_what_is_no_model_does_not_become_one(
+    name: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["convert", "nowhere", name]) == 1
+    assert "nowhere: there is no such file" in capsys.readouterr().err
+    pathlib.Path("data.csv").write_text("a,b\n1,2\n")
+    assert main(["convert", "data.csv", name]) == 1
+    assert "data.csv holds no model" in capsys.readouterr().err

@@ -758,3 +758,15 @@ def test_importing_the_package_does_not_import_river() -> None:
 def test_data_that_is_read_already_is_taken_as_it_is() -> None:
     frame = inputs.Frame(["a"], [np.array([1.0])], 1)
     assert inputs.read(frame) is frame
+
+
+@pytest.mark.parametrize("row", [0, 1, 5])
+def test_errors_of_the_first_frame_name_its_rows(row: int) -> None:
+    frame = pd.DataFrame({"a": np.arange(9.0), "b": ["x", "y", "z"] * 3})
+    frame.loc[row, "a"] = np.inf
+    with pytest.raises(ul.InputError, match=rf"\brow {row}\b"):
+        UnitlessRegressor().learn_many(frame, pd.Series(np.arange(9.0)))
+    labels = np.arange(9.0)
+    labels[row] = np.nan
+    with pytest.raises(ul.InputError, match=rf"\brow {row}\b"):
+        UnitlessRegressor().learn_many(pd.DataFrame({"b": ["x", "y", "z"] * 3}), pd.Series(labels))

@@ -711,3 +711,35 @@ def test_nothing_to_scale_and_nothing_to_tune() -> None:
     scaled = make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=0))
     assert ours >= cross_val_score(scaled, X, y).mean() - 0.005
     assert cross_val_score(UnitlessClassifier(), X * [1e9, 1e-9, 1, 1, 7], y).mean() == pytest.approx(ours, abs=0.005)
+
+
+def test_explaining_an_estimators_model_takes_booleans_as_it_does() -> None:
+    frame = pd.DataFrame({"a": np.arange(900) % 7 * 1.0, "vip": np.arange(900) % 2 == 0})
+    model = UnitlessRegressor().fit(frame, frame["a"] + 10 * frame["vip"])
+    row = {"a": 3.0, "vip": True}
+    why = ul.explain(model.model_, row)
+    assert why.unknown == []
+    assert why.prediction == pytest.approx(model.predict(pd.DataFrame([row]))[0], rel=1e-12)
+
+
+def test_probabilities_are_those_of_the_fitted_model_whatever_is_set_afterwards() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    model = UnitlessClassifier().fit(X, X[:, 0] > 0)
+    assert model.set_params(loss="hinge").predict_proba(X).shape == (200, 2)
+
+
+def test_one_weight_for_all_rows() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = X[:, 0] > 0
+    whole = UnitlessClassifier().fit(X, y, sample_weight=np.full(200, 2.0))
+    assert np.array_equal(UnitlessClassifier().fit(X, y, sample_weight=2.0).coef_, whole.coef_)
+
+
+def test_importances_select_features_by_what_they_do_and_not_by_their_units() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3)) * [1e-3, 1, 1e6]
+    y = X @ [1000, 1, 3e-6] + rng.normal(size=1500) > 0
+    chosen = SelectFromModel(
+        UnitlessClassifier(), max_features=1, threshold=-np.inf, importance_getter="feature_importances_"
+    ).fit(X, y)
+    assert chosen.get_support().tolist() == [False, False, True]

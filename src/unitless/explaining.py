@@ -138,6 +138,8 @@ def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[st
         frame = table_features(_table(model, schema, row), schema, Place("", "row", 1), True).frame
         others = {*schema.kinds, schema.target, schema.weight}
         return frame, [str(name) for name in row if name not in others]
+    if model._training is None:  # of a model that was fed by hand a boolean is the number that `learn_one` takes it for
+        row = {name: float(value) if isinstance(value, bool | np.bool_) else value for name, value in row.items()}
     numbers, _ = named(row, schema, ReadOptions(), Place("", "row", 1), 0)
     return inputs.NamedRows([numbers]), []
 

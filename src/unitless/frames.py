@@ -12,8 +12,8 @@ from .inputs import Float64
 def _kind(source: Any) -> str | None:
     """The library of a frame; None if it is no frame."""
     library = type(source).__module__.partition(".")[0]
-    frame = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}.get(library)
-    return library if frame is not None and type(source).__name__ == frame else None
+    names = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}.get(library, ())
+    return library if type(source).__name__ in names else None
 
 
 def column(source: Any, values: list[Any], name: str = "prediction") -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import exp
 from typing import Any, Literal, TypeAlias
@@ -165,10 +167,22 @@ class _Linear(base.Estimator):
         else:
             rows, first = data.mappings, int((weights != 0).argmax())
             model.learn(inputs.NamedRows(rows[:first]), labels[:first], weights[:first])
-            self._learn_first(model, dict(rows[first]), labels[first], float(weights[first]))
-            model.learn(inputs.NamedRows(rows[first + 1 :]), labels[first + 1 :], weights[first + 1 :])
+            with _rows_counted_from(first):
+                self._learn_first(model, dict(rows[first]), labels[first], float(weights[first]))
+            with _rows_counted_from(first + 1):
+                model.learn(inputs.NamedRows(rows[first + 1 :]), labels[first + 1 :], weights[first + 1 :])
         self._direct = self._direct or model is not self._model
         self._model = model
+
+
+@contextlib.contextmanager
+def _rows_counted_from(first: int) -> Iterator[None]:
+    """Errors name the rows of a part as those of the whole."""
+    try:
+        yield
+    except InputError as error:
+        message, found = re.subn(r"\brow (\d+)", lambda match: f"row {int(match[1]) + first}", str(error), count=1)
+        raise InputError(message if found else f"row {first}: {message}") from None
 
 
 def _shown(value: str | float | None, digits: int) -> str:

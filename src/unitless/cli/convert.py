@@ -99,7 +99,7 @@ def command(
     _check_unused(onnx)
     from ..converting import convert  # noqa: PLC0415
 
-    kind = to or _suffix(output)
+    kind = to or _suffix(source, output)
     reading: dict[str, Any] = {
         **options.reading(format, delimiter, no_header, encoding, zero_based),
         "target": target,
@@ -125,10 +125,16 @@ def _remark(done: Converted) -> None:
         print(remark, file=sys.stderr)
 
 
-def _suffix(output: str) -> str:
+def _suffix(source: str, output: str) -> str:
     from ..data.files import suffix_format  # noqa: PLC0415
-    from ..errors import OptionError  # noqa: PLC0415
+    from ..errors import InputError, OptionError  # noqa: PLC0415
 
+    if output.endswith((".onnx", ".unitless")):
+        if not os.path.exists(source):
+            raise InputError(f"{source}: there is no such file")
+        raise InputError(
+            f"{source} holds no model that could become {output}: only a model of ours or of Vowpal Wabbit"
+        )
     kind = None if output == "-" else suffix_format(output)
     if kind is None:
         raise OptionError(f"{output}: this name does not say which format it is to have; say it with --to")

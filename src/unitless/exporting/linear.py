@@ -89,7 +89,10 @@ def exportable(model: Any) -> Learner | OneVsAll:
     """The model itself, or the best one of a sweep."""
     best = model.best if isinstance(model, Sweep) else model
     if not isinstance(best, Learner | OneVsAll):
-        raise OptionError(f"this is {type(model).__name__}; only models can be exported: Learner, OneVsAll, Sweep")
+        raise OptionError(
+            f"this is {type(model).__name__}; only models can be exported: Learner, OneVsAll, Sweep. An estimator's is "
+            "its model_ (scikit-learn) or model (River)"
+        )
     return best
 
 

@@ -37,8 +37,10 @@ def _with_probabilities(method: Method) -> Method:
     """Only loss="logistic" has such a method."""
 
     def has(estimator: UnitlessClassifier) -> bool:
-        if estimator.loss != "logistic":
-            raise AttributeError(f"loss={estimator.loss!r} has no probabilities; loss='logistic' has")
+        fitted = hasattr(estimator, "model_")  # which keeps its loss, whatever parameters are set afterwards
+        loss = estimator.model_.options.loss if fitted else estimator.loss
+        if loss != "logistic":
+            raise AttributeError(f"loss={loss!r} has no probabilities; loss='logistic' has")
         return True
 
     return available_if(has)(method)  # type: ignore[no-any-return]

@@ -8,6 +8,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,8 @@ def weights_of(sample_weight: Any, data: Rows) -> Float64 | None:
     """One weight per row, or None."""
     if sample_weight is None:
         return None
+    if isinstance(sample_weight, Real):  # as scikit-learn's own estimators take it
+        sample_weight = np.full(data.rows, sample_weight)
     return inputs.vector(sample_weight, "sample_weight", data.rows)
 
 
