@@ -71,7 +71,7 @@ class Evaluation:
         self._binary = isinstance(model, Learner) and model.options.loss in ("logistic", "hinge")
         self._sums: dict[str, float] = {}
         self._ranking = Ranking() if self._binary else None
-        self._confusion = np.zeros((3, 0))  # by class: seen, predicted, both
+        self._confusion: Float64 = np.zeros((3, 0))  # by class: seen, predicted, both
         self._labels = (math.inf, -math.inf)
         self._octaves, self._quarters = Track(per_octave=1), Track(per_octave=4)
         self.examples = 0
@@ -360,7 +360,7 @@ def _running(start: float, values: Float64 | None, weight: Float64 | None, rows:
     """
     if values is None:
         if start.is_integer() and start + rows < 2**53:  # exact, so that the order does not matter
-            return np.arange(start, start + rows + 1)
+            return np.arange(start, start + rows + 1, dtype=np.float64)
         values = np.ones(rows)
     sums = np.empty(len(values) + 1)
     sums[0] = start

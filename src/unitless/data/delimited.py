@@ -138,9 +138,10 @@ class Delimited(FileSource):
             raise InputError(f"{file.name}: there is no column {missing[0]!r}, which the model needs")
         if schema is None or self.keep or any(kind in DATES for kind in schema.kinds.values()):
             return None
-        if (*names, delimiter) not in self._parsers:
-            self._parsers[(*names, delimiter)] = Parser(names, schema, delimiter)
-        return self._parsers[(*names, delimiter)]
+        key = (*names, delimiter)
+        if key not in self._parsers:
+            self._parsers[key] = Parser(names, schema, delimiter)
+        return self._parsers[key]
 
     def _remember(self, table: Any) -> None:
         """The types of the first rows are the types of all."""

@@ -93,7 +93,7 @@ def text(column: Any) -> tuple[TextColumn, int]:
     values = values.cast(pa.large_string())
     values.validate(full=True)
     _, offsets, data = values.buffers()
-    ends = np.zeros(1, np.int64)
+    ends: NDArray[np.int64] = np.zeros(1, np.int64)
     if len(values):
         ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
     empty = np.flatnonzero(np.diff(ends) == 0)  # a null among the values is as long as nothing

@@ -114,7 +114,7 @@ def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
     v = reading.v[:, lanes]
     plain = extrapolate or options.order == "vw"  # Vowpal Wabbit's learner predicts linearly
     held: Held = "linear" if plain else _HELD.get(options.rule, "linear")
-    scale = np.ones(len(v))
+    scale: Float64 = np.ones(len(v))
     if options.rule in ("ng", "nag", "snag"):
         scale = reading.scale if plain else state["scale"]
     if held == "squash":

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Error, ModelFileError, OptionError
+from ..inputs import Float64
 from ..learner import Learner
 from ..model import Model
 from ..one_vs_all import OneVsAll
@@ -192,7 +193,9 @@ def _fill(model: Model, found: Readable, table: _Table, unscaled: bool) -> None:
     state = model._snapshot()
     rows = [table.bias, *table.weights] if model.options.bias else [{}, *table.weights]
     shape = (len(rows), table.classes)
-    w, G, s = np.zeros(shape), np.zeros(shape), np.ones(shape)
+    w: Float64 = np.zeros(shape)
+    G: Float64 = np.zeros(shape)
+    s: Float64 = np.ones(shape)
     gravity, contraction = found.totals.get("l1_state", 0.0), found.totals.get("l2_state", 1.0)
     for row, by_class in enumerate(rows):
         for head, weight in by_class.items():

@@ -112,7 +112,8 @@ def _smooth(Z: Float64, y: Float64, loss: Squared | Logistic, ball: Ball, gap: f
     curvature = 2.0 if isinstance(loss, Squared) else 0.25
     rate = 1 / max(curvature * float(np.linalg.norm(Z, 2)) ** 2, 1e-300)
     ones = np.ones(Z.shape[1])
-    v = ahead = np.zeros(Z.shape[1])
+    v: Float64 = np.zeros(Z.shape[1])
+    ahead: Float64 = v
     momentum, lower = 1.0, -np.inf
     for iteration in range(100_000):
         if iteration % 10 == 0:

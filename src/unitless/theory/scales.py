@@ -100,9 +100,9 @@ def _multipliers(Z: Float64) -> Iterator[Float64]:
     slacks are variables of their own: as differences they would lose all digits where a constraint is met.
     """
     T, d = Z.shape
-    S = np.full(d, 0.5 / d)
+    S: Float64 = np.full(d, 0.5 / d)
     slack = 1 - Z @ S
-    lam = np.full(T, 2 * d / T)
+    lam: Float64 = np.full(T, 2 * d / T)
     for _ in range(100):
         mu = 0.1 * float(lam @ slack) / T
         dual, primal, complement = 1 / S - lam @ Z, 1 - Z @ S - slack, mu - lam * slack
