@@ -101,3 +101,44 @@ def test_a_report_is_not_written_over_a_file(tmp_path: pathlib.Path, capsys: pyt
     assert main(["paper", "all", "--out", str(tmp_path / "report")]) == 2
     assert "it is a file" in capsys.readouterr().err
     assert (tmp_path / "report").read_text() == "mine"
+
+
+def test_an_interruption_says_that_results_are_kept(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(figure1, "figure1", interrupted)
+    assert main(["paper", "figure1", "--quiet"]) == 130
+    assert "what was computed is kept" in capsys.readouterr().err
+
+
+def test_a_directory_that_the_environment_names_must_be_there(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("UNITLESS_DATA", "nowhere")
+    assert main(["paper", "table1"]) == 2
+    assert "UNITLESS_DATA" in capsys.readouterr().err
+
+
+def test_a_damaged_file_is_not_passed_over(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "bank.parquet").write_bytes(b"no Parquet")
+    assert main(["paper", "table1", "--data", str(tmp_path)]) == 1
+    assert "bank.parquet" in capsys.readouterr().err
+
+
+def test_a_download_that_fails_is_an_error(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("UNITLESS_CACHE", str(tmp_path))
+    monkeypatch.setenv("UNITLESS_UCI", "http://127.0.0.1:9")
+    assert main(["paper", "table1", "--download"]) == 1
+    captured = capsys.readouterr()
+    assert "Shuttle" in captured.out  # what is there is shown all the same
+    assert "Bank cannot be downloaded" in captured.err
+
+
+def test_datasets_go_by_their_titles_too_and_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["paper", "table1", "--datasets", "Shuttle,shuttle", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["rows"]) == 1

@@ -15,7 +15,7 @@ from ..errors import Error, OptionError
 from . import convert, demo, evaluate, inspect, merge, paper, predict, sweep, train
 
 
-def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+def _interruptible(command: Callable[..., None], stopped: str) -> Callable[..., None]:
     """Ctrl-C is an answer like any other."""
 
     @functools.wraps(command)
@@ -23,7 +23,7 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
         try:
             command(*arguments, **options)
         except KeyboardInterrupt:
-            raise typer.Exit(_failed("stopped; nothing was saved", 130)) from None
+            raise typer.Exit(_failed(stopped, 130)) from None
 
     return wrapped
 
@@ -38,7 +38,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (train, predict, evaluate, sweep, inspect, merge, convert, paper, demo):
-    app.command(command.NAME, epilog=command.EXAMPLES)(_interruptible(command.command))
+    app.command(command.NAME, epilog=command.EXAMPLES)(
+        _interruptible(command.command, getattr(command, "STOPPED", "stopped; nothing was saved"))
+    )
 
 
 def _version(asked: bool) -> None:

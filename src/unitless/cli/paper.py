@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -22,6 +23,8 @@ unitless paper table2 --datasets shuttle --json
 
 unitless paper all --data datasets --out report
 """
+
+STOPPED = "stopped; what was computed is kept, and the same command goes on from there"
 
 What = Literal["all", "table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "bounds", "comparison"]
 
@@ -84,28 +87,36 @@ def command(
             progress.begun(what, steps(what, lab))
             sections = [EXPERIMENTS[what](lab)]
     seconds = sum(section.seconds for section in sections)
+    if folder is not None and what != "all" and not sections[0].figures:
+        progress.say(f"{what} has no picture; nothing is written to {folder}")
     if what == "all":
         assert folder is not None
         report.write(folder, sections, report.facts(lab.seeds, seconds), opening(lab))
     elif folder is not None:
         for path in report.write_figures(folder, sections[0]):
             progress.say(f"wrote {path}")
+    if download and lab.missing:
+        for why in lab.missing.values():
+            print(f"unitless: {why}", file=sys.stderr)
     if as_json:
         print(report.as_json(sections, report.facts(lab.seeds, seconds)) if what == "all" else sections[0].json())
-        return
+        raise typer.Exit(int(download and bool(lab.missing)))
     for section in sections:
         show(section)
     if what == "all":
         assert folder is not None
         print(f"The report: {folder / 'index.html'} ({folder / 'report.md'}), in {seconds:.0f} s")
+    raise typer.Exit(int(download and bool(lab.missing)))
 
 
 def show(section: Section) -> None:
     """A section as text."""
     print(section.title)
+    for text in section.text:
+        print(f"\n{text.replace('**', '*')}")
     for table in section.tables:
         print()
-        rows = [[cell.replace("**", "") for cell in row] for row in table.rows]
+        rows = [[cell.replace("**", "*") for cell in row] for row in table.rows]
         display.table(table.title or None, table.header, rows, left=table.left)
     for note in section.notes:
         print(f"\n{note}")

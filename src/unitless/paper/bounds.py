@@ -13,6 +13,7 @@ from ..inputs import Float64
 from ..reference import Hinge, Logistic, Loss, Squared
 from ..theory import Ball, Linear, Run
 from ..theory.sequences import KINDS, sequence
+from .kept import Kept
 from .rate_search import Told
 from .section import Section, Table
 
@@ -260,11 +261,18 @@ def plot(tested: Sequence[Tested], attacked: Attack) -> Figure:
     return figure
 
 
-def section(told: Told | None = None) -> Section:
+def section(kept: Kept, told: Told | None = None) -> Section:
     """The bounds and the adversary, for the report."""
-    tested = every_bound(told=told)
-    attacked = attack()
-    _say(told, "the scaling adversary")
+
+    def compute() -> dict[str, Any]:
+        found = [dataclasses.asdict(one) for one in every_bound(told=told)]
+        attacked = attack().asdict()
+        _say(told, "the scaling adversary")
+        return {"bounds": found, "attack": attacked}
+
+    answer = kept.get({"bounds": SEQUENCES}, compute)
+    tested = [Tested(**one) for one in answer["bounds"]]
+    attacked = Attack(**answer["attack"])
     cells = [
         [
             one.bound,

@@ -28,7 +28,7 @@ def plot(results: Sequence[Result]) -> Figure:
         raise OptionError("there are no results to show")
     names = list(dict.fromkeys(result.dataset for result in results))
     rules = list(dict.fromkeys(result.rule for result in results))
-    figure, panels = plots.panels(len(names), 4.2, 1.2 + 0.27 * len(rules), ACROSS)
+    figure, panels = plots.panels(len(names), 4.2 if len(names) > 1 else 6.6, 1.2 + 0.27 * len(rules), ACROSS)
     for place, (panel, name) in enumerate(zip(panels, names, strict=True)):
         shown = [result for result in results if result.dataset == name]
         _panel(panel, shown, rules)

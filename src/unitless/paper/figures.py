@@ -117,9 +117,14 @@ def figure3(ranges: Sequence[dict[str, Any]]) -> Figure:
         panel.plot([one["low"], one["high"]], [height, height], color=colour, linewidth=6, solid_capstyle="round")
         panel.plot([one["printed_low"], one["printed_high"]], [height - 0.28] * 2, color=colour, linewidth=2, alpha=0.5)
         for dataset, rate in one["rates"].items():
-            hollow = dataset in one["samples"]
-            panel.plot(rate, height, "o", color="white", markersize=5, fillstyle="none" if hollow else "full", zorder=3)
-    panel.set(xscale="log", xlabel="best learning rate of each dataset (thick: ours, thin: as printed)")
+            filling = colour if dataset in one["samples"] else "white"
+            panel.plot(rate, height, "o", color=colour, markerfacecolor=filling, markersize=8, zorder=3)
+        for rate in one["printed_rates"].values():
+            panel.plot(rate, height - 0.28, "|", color=colour, markersize=7, alpha=0.6)
+    panel.set(
+        xscale="log",
+        xlabel="best learning rate of each dataset (thick: ours, dots filled for samples; thin: as printed)",
+    )
     panel.set_yticks(range(len(ranges), 0, -1), [one["kind"] for one in ranges])
     panel.axvspan(0.01, 20, color="C0", alpha=0.06)
     plots.finish(panel, None)

@@ -50,8 +50,9 @@ def program() -> str:
     """What computes: the version, the compiled core, and the files on which kept results depend, to the byte."""
     content = hashlib.sha256(__version__.encode())
     here = pathlib.Path(__file__).parent
-    own = [here / name for name in ("preparing.py", "rate_search.py", "comparison.py", "contenders.py")]
-    for path in (pathlib.Path(_core.__file__), *own, *sorted((here.parent / "baselines").glob("*.py"))):
+    own = ("preparing.py", "rate_search.py", "bounds.py", "comparison.py", "contenders.py")
+    others = [path for folder in ("baselines", "theory") for path in sorted((here.parent / folder).glob("*.py"))]
+    for path in (pathlib.Path(_core.__file__), *(here / name for name in own), *others):
         content.update(path.read_bytes())
     return content.hexdigest()
 

@@ -7,13 +7,18 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import Error, OptionError
+from ..errors import DatasetError, MissingDatasetError, OptionError
 from .datasets import DATASETS, Loaded, load
 from .download import cache_directory
 from .kept import Kept
 from .preparing import Prepared, prepare
 from .rate_search import Told
 from .transfer import Progress
+
+
+def _key(name: str) -> str:
+    """A dataset's key, from that or from its title."""
+    return name.lower().replace(" ", "")
 
 
 class Lab:
@@ -46,9 +51,12 @@ class Lab:
     ) -> None:
         if shuffles < 1:
             raise OptionError(f"shuffles is {shuffles}; there must be at least one order of the rows")
+        named = os.environ.get("UNITLESS_DATA")
         if data is not None and not pathlib.Path(data).is_dir():
             raise OptionError(f"there is no directory {os.fspath(data)!r} to take data from")
-        self.asked = list(DATASETS) if datasets is None else list(datasets)
+        if data is None and named and not pathlib.Path(named).is_dir():
+            raise OptionError(f"there is no directory {named!r}, which the environment variable UNITLESS_DATA names")
+        self.asked = list(DATASETS) if datasets is None else list(dict.fromkeys(map(_key, datasets)))
         for key in self.asked:
             if key not in DATASETS:
                 raise OptionError(f"there is no dataset {key!r}: choose among {', '.join(DATASETS)}")
@@ -75,8 +83,9 @@ class Lab:
                 continue
             try:
                 self._loaded[key] = load(key, **self._where)
-            except Error as error:
-                if self._named:
+            except DatasetError as error:
+                absent = isinstance(error, MissingDatasetError) or self._where["download"]
+                if self._named or not absent:  # a file that is there but damaged is not to be passed over
                     raise
                 self.missing[key] = str(error)
         return [self._loaded[key] for key in self.asked if key in self._loaded]

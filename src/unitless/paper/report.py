@@ -75,9 +75,13 @@ def write_figures(folder: pathlib.Path, section: Section) -> list[pathlib.Path]:
 
 
 def check_folder(folder: pathlib.Path) -> None:
-    """Before long work: can a report be written there?"""
+    """Before long work: can anything be written there?"""
     if folder.exists() and not folder.is_dir():
-        raise OptionError(f"the report cannot be written to {str(folder)!r}: it is a file")
+        raise OptionError(f"nothing can be written to {str(folder)!r}: it is a file")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OptionError(f"nothing can be written to {str(folder)!r}: {error.strerror or error}") from None
 
 
 def markdown(sections: Iterable[Section], about: dict[str, Any], opening: Sequence[str]) -> str:

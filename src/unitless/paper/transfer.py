@@ -76,7 +76,7 @@ def _attempt(url: str, host: str, part: pathlib.Path, progress: Progress | None)
     except urllib.error.URLError as error:
         if isinstance(error.reason, TimeoutError | ConnectionResetError):
             raise _BrokenOffError(f"{host} did not answer ({error.reason})") from None
-        raise TransferError(f"there is no connection to {host} ({error.reason}); is there a network?") from None
+        raise TransferError(f"there is no connection to {host} ({error.reason}); is there no network") from None
     except (OSError, http.client.HTTPException) as error:
         raise _BrokenOffError(f"{host} did not answer ({error})") from None
     with response:
