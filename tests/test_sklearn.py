@@ -410,6 +410,10 @@ def test_text_columns_are_indicators() -> None:
     assert estimator.coef_.shape == (1, 6)
 
 
+def _numbers_in(kind: Any) -> Any:
+    return pa.table({"a": [1.0, 2.0]}) if kind is pa.Table else kind({"a": [1.0, 2.0]})
+
+
 def test_how_categories_are_coded_does_not_matter() -> None:
     frame, y = people()
     expected = UnitlessClassifier().fit(frame, y).decision_function(frame)
@@ -419,13 +423,14 @@ def test_how_categories_are_coded_does_not_matter() -> None:
         frame.astype({"job": object}),
         pl.DataFrame(frame),
         pl.DataFrame(frame).with_columns(pl.col("job").cast(pl.Categorical)),
+        pa.Table.from_pandas(frame),
+        pa.Table.from_pandas(frame.astype({"job": "category"})),
     ]
-    if hasattr(UnitlessClassifier().fit(pa.table({"a": [1.0, 2.0]}), [0, 1]), "feature_names_in_"):
-        forms += [pa.Table.from_pandas(frame), pa.Table.from_pandas(frame.astype({"job": "category"}))]
-    else:  # scikit-learn 1.7 has no names for Arrow's columns, so they are a matrix of numbers
-        with pytest.raises(ul.InputError, match="not all numbers"):
-            UnitlessClassifier().fit(pa.Table.from_pandas(frame), y)
     for form in forms:
+        if not hasattr(UnitlessClassifier().fit(_numbers_in(type(form)), [0, 1]), "feature_names_in_"):
+            with pytest.raises(ul.InputError, match="not all numbers"):  # scikit-learn 1.7 knows no names of polars 2
+                UnitlessClassifier().fit(form, y)
+            continue
         estimator = UnitlessClassifier().fit(form, y)
         predicted = estimator.predict(form)
         assert estimator.decision_function(form).tobytes() == expected.tobytes()
