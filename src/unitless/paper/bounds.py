@@ -15,7 +15,6 @@ from ..theory import Ball, Linear, Run
 from ..theory.sequences import KINDS, sequence
 from .kept import Kept
 from .rate_search import Told
-from .section import Section, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -233,6 +232,19 @@ def attack(seed: int = 1, rows: int = 500, trials: int = 60) -> Attack:
     )
 
 
+def results(kept: Kept, told: Told | None = None) -> tuple[list[Tested], Attack]:
+    """Every bound and the attack, kept."""
+
+    def compute() -> dict[str, Any]:
+        found = [dataclasses.asdict(one) for one in every_bound(told=told)]
+        attacked = attack().asdict()
+        _say(told, "the scaling adversary")
+        return {"bounds": found, "attack": attacked}
+
+    answer = kept.get({"bounds": SEQUENCES}, compute)
+    return [Tested(**one) for one in answer["bounds"]], Attack(**answer["attack"])
+
+
 def plot(tested: Sequence[Tested], attacked: Attack) -> Figure:
     """How much of each bound was reached; and what a change of units does to AG and NAG."""
     figure, (left, right) = plots.panels(2, width=6.2, height=4.8)
@@ -259,52 +271,3 @@ def plot(tested: Sequence[Tested], attacked: Attack) -> Figure:
     plots.finish(right, "")
     figure.suptitle("No bound is exceeded; units ruin AG and leave NAG as it was")
     return figure
-
-
-def section(kept: Kept, told: Told | None = None) -> Section:
-    """The bounds and the adversary, for the report."""
-
-    def compute() -> dict[str, Any]:
-        found = [dataclasses.asdict(one) for one in every_bound(told=told)]
-        attacked = attack().asdict()
-        _say(told, "the scaling adversary")
-        return {"bounds": found, "attack": attacked}
-
-    answer = kept.get({"bounds": SEQUENCES}, compute)
-    tested = [Tested(**one) for one in answer["bounds"]]
-    attacked = Attack(**answer["attack"])
-    cells = [
-        [
-            one.bound,
-            one.losses,
-            f"{one.sequences:,}",
-            str(one.violations),
-            f"{one.largest_ratio:.3f}",
-            f"{one.median_ratio:.3f}",
-            one.worst_kind,
-        ]
-        for one in tested
-    ]
-    header = ["bound", "losses", "sequences", "violations", "largest regret/bound", "median", "on a sequence that is"]
-    return Section(
-        "bounds",
-        "The bounds and the scaling adversary",
-        {"rows": [one.asdict() for one in tested], "adversary": attacked.asdict()},
-        text=[
-            "The regret of each learner of the analysis beside its bound, on random and adversarial sequences (of "
-            "eight kinds, in units from 10⁻⁶ to 10⁶). Misprints of the paper are corrected; `unitless.theory` says "
-            "which, and by which construction each bound is reached or how nearly. For linear losses the best "
-            "predictor is known in closed form, for others with a certified gap. Lemma 1 as printed is false, and is "
-            "here to show it."
-        ],
-        tables=[Table(header, cells, left=2)],
-        figures={"bounds": plot(tested, attacked)},
-        captions={"bounds": "Regret over bound; and regret against the unit of one feature."},
-        notes=[
-            "The scaling adversary multiplies one of two features by 2^k: AG's regret at its best rate goes from "
-            f"{min(attacked.adaptive):.2f} to {max(attacked.adaptive):.2f}, NAG's stays at {attacked.normalized[0]:.2f}"
-            f"{' to the last bit' if len(set(attacked.normalized)) == 1 else ''}. A search over the units of five "
-            f"features raises AG's from {attacked.searched_adaptive[0]:.2f} to {attacked.searched_adaptive[-1]:.2f}; "
-            f"NAG's stays at {attacked.searched_normalized[0]:.2f}."
-        ],
-    )

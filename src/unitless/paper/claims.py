@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..intervals import chernoff_interval
-from .tables import Result
+from .printed import RULE_NAMES
+from .tables import Result, other
 
 LEAST_RATE, GREATEST_RATE = 0.01, 20.0
 
@@ -40,17 +41,8 @@ def claims(results: Sequence[Result]) -> list[Claim]:
     ]
 
 
-def _other(results: Sequence[Result], one: Result, rule: str, normalised: bool) -> Result:
-    """The result of another rule, or on the other data, from the same table."""
-    return next(
-        other
-        for other in results
-        if (other.table, other.dataset, other.rule, other.normalised) == (one.table, one.dataset, rule, normalised)
-    )
-
-
 def _better_than_ag(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
-    pairs = [(one, _other(whole, one, "ag", False)) for one in raw if one.printed_significant]
+    pairs = [(one, other(whole, one, "ag", False)) for one in raw if one.printed_significant]
     shown = [f"{_named(one)} {one.loss:.4f} < {ag.loss:.4f}" for one, ag in pairs]
     weak = [one for one, ag in pairs if one.loss >= ag.loss]
     bold = [one for one, _ in pairs if one.significant]
@@ -62,26 +54,24 @@ def _better_than_ag(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
 
 
 def _as_good_as_pre_normalised(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
-    pairs = [(one, _other(whole, one, "ag", True)) for one in raw]
+    pairs = [(one, other(whole, one, "ag", True)) for one in raw]
     worse = [
         one for one, ag in pairs if chernoff_interval(ag.loss, one.rows)[1] < chernoff_interval(one.loss, one.rows)[0]
     ]
     return Claim(
-        "On raw data they are within noise of AG on pre-normalised data.",
+        "On raw data they are not significantly worse than AG on pre-normalised data.",
         not worse,
         ", ".join(f"{_named(one)} {one.loss:.4f} against {ag.loss:.4f}" for one, ag in pairs),
     )
 
 
 def _indifferent_to_pre_normalising(whole: Sequence[Result], raw: Sequence[Result]) -> Claim:
-    pairs = [(one, _other(whole, one, one.rule, True)) for one in raw]
-    moved = [
-        one for one, other in pairs if one.rate != other.rate or not math.isclose(one.loss, other.loss, rel_tol=0.01)
-    ]
+    pairs = [(one, other(whole, one, one.rule, True)) for one in raw]
+    moved = [one for one, same in pairs if one.rate != same.rate or not math.isclose(one.loss, same.loss, rel_tol=0.01)]
     return Claim(
         "Pre-normalising changes neither their best rate nor their loss.",
         not moved,
-        ", ".join(f"{_named(one)} {one.loss:.5f} and {other.loss:.5f} at {one.rate:.3g}" for one, other in pairs)
+        ", ".join(f"{_named(one)} {one.loss:.5f} and {same.loss:.5f} at {one.rate:.3g}" for one, same in pairs)
         + (f"; not for {', '.join(map(_named, moved))}" if moved else ""),
     )
 
@@ -97,4 +87,4 @@ def _rates_near_one(whole: Sequence[Result]) -> Claim:
 
 
 def _named(one: Result) -> str:
-    return f"{one.dataset} {'NAG' if one.rule == 'nag' else 'sNAG'}"
+    return f"{one.dataset} {RULE_NAMES[one.rule]}"

@@ -19,6 +19,7 @@ from ..inputs import Float64
 from ..options import Rule
 from ..rates import rate_grid
 from ..sweep import Sweep
+from .printed import RULE_NAMES
 from .rate_search import Told
 
 if TYPE_CHECKING:
@@ -104,9 +105,6 @@ def _losses(task: Task, rule: Rule, rates: list[float], X: Float64, y: Any) -> F
     return sweep.losses if task == "regression" else sweep.errors
 
 
-_NAMES = {"nag": "NAG", "snag": "sNAG", "ag": "AG", "gd": "GD", "ng": "NG"}
-
-
 def plot(curves: Sequence[Curve]) -> Figure:
     """Both tasks side by side: solid the best rate at every scale, dashed the rate that is best at scale 1."""
     figure, panels = plots.panels(2)
@@ -116,7 +114,7 @@ def plot(curves: Sequence[Curve]) -> Figure:
         for place, curve in enumerate(shown):
             style: dict[str, Any] = {"color": f"C{place}", "linewidth": 5 if curve.rule == "nag" else 1.8}
             scales = [2.0**k for k in curve.exponents]
-            panel.plot(scales, curve.best_loss, label=_NAMES[curve.rule], **style)
+            panel.plot(scales, curve.best_loss, label=RULE_NAMES[curve.rule], **style)
             if not curve.flat:
                 panel.plot(scales, curve.fixed_loss, linestyle=":", **style)
         panel.set(title=title, xscale="log", yscale="log", xlabel="scale of the first feature")

@@ -6,20 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import plots
-from .tables import Result
+from .printed import RULE_NAMES
+from .records import DATASETS
+from .tables import Result, other
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_TITLES = {
-    "bank": "Bank",
-    "census": "Census",
-    "covertype": "Covertype",
-    "ctslice": "CT Slice",
-    "msd": "MSD",
-    "shuttle": "Shuttle",
-}
-NAMES = {"nag": "NAG", "snag": "sNAG", "ag": "AG"}
 
 
 def figure2_points(results: Iterable[Result]) -> list[dict[str, Any]]:
@@ -29,11 +21,7 @@ def figure2_points(results: Iterable[Result]) -> list[dict[str, Any]]:
     for ours in results:
         if ours.rule == "ag" or ours.normalised:
             continue
-        theirs = next(
-            one
-            for one in results
-            if (one.table, one.dataset, one.rule, one.normalised) == (ours.table, ours.dataset, "ag", True)
-        )
+        theirs = other(results, ours, "ag", True)
         points.append(
             {
                 "dataset": ours.dataset,
@@ -55,11 +43,11 @@ def figure2(points: Sequence[dict[str, Any]]) -> Figure:
     low, high = min(both) / 1.5, max(both) * 1.5
     panel.plot([low, high], [low, high], color="0.6", linewidth=1, zorder=1)
     for rule, marker in (("nag", "o"), ("snag", "s")):
-        for place, (key, title) in enumerate(_TITLES.items()):
+        for place, (key, dataset) in enumerate(DATASETS.items()):
             for point in points:
                 if point["rule"] != rule or point["dataset"] != key:
                     continue
-                name = f"{title}{' (a sample)' if point['sample'] else ''}"
+                name = f"{dataset.title}{' (a sample)' if point['sample'] else ''}"
                 panel.plot(
                     point["loss"],
                     point["pre_normalised_ag_loss"],
@@ -80,7 +68,7 @@ def figure2(points: Sequence[dict[str, Any]]) -> Figure:
     panel.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
     panel.set(xlabel="loss of NAG (●) and sNAG (■), raw data", ylabel="loss of AG, pre-normalised data")
     plots.finish(panel, "hollow: as printed")
-    figure.suptitle("Normalized rules on raw data do as well as AG on pre-normalised data")
+    figure.suptitle("Normalized rules on raw data beside AG on pre-normalised data")
     return figure
 
 
@@ -89,7 +77,7 @@ def figure3_ranges(results: Iterable[Result]) -> list[dict[str, Any]]:
     kinds: dict[str, list[Result]] = {}
     for one in results:
         normalisation = {2: "max-norm", 3: "rms"}[one.table] if one.normalised else "raw"
-        kind = f"{NAMES[one.rule]}, {normalisation}"
+        kind = f"{RULE_NAMES[one.rule]}, {normalisation}"
         found = kinds.setdefault(kind, [])
         if one.dataset not in {other.dataset for other in found}:
             found.append(one)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ..inputs import Float64
 from ..options import Loss
+from .records import OUTSIDE
 
 if TYPE_CHECKING:
     from .datasets import Loaded
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 Normalisation = Literal["raw", "max", "rms"]
 
 _POSITIVE_ONLY = ("bank", "census")
-_OUTSIDE = -0.25
 _LABEL_SHIFT = {"ctslice": 47.0, "msd": 1998.0}
 
 
@@ -123,7 +123,7 @@ def _columns(key: str, column: Any) -> tuple[Any, list[bool]]:
         return _indicators(codes, len(column.dictionary)), [False] * len(column.dictionary)
     values: Float64 = column.to_numpy().astype(np.float64)
     if key == "ctslice":
-        outside = values == _OUTSIDE
+        outside = values == OUTSIDE
         values = np.where(outside, 0.0, values)
         both = scipy.sparse.csr_matrix(np.column_stack([values, outside]))
         return both, [True, False]

@@ -9,6 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+OUTSIDE = -0.25
+"""What CT Slice has in place of a value where a bin lies outside of the image."""
+
 
 @dataclass(frozen=True)
 class Sample:

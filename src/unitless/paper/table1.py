@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .datasets import Loaded, numeric_columns
-
-_OUTSIDE = -0.25  # CT Slice
+from .records import OUTSIDE
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,7 +78,7 @@ def _scales(loaded: Loaded) -> NDArray[np.float64]:
 
 def _values(loaded: Loaded, name: str) -> NDArray[np.float64]:
     values: NDArray[np.float64] = loaded.table.column(name).to_numpy().astype(np.float64)
-    return np.where(values == _OUTSIDE, 0.0, values) if loaded.dataset.key == "ctslice" else values
+    return np.where(values == OUTSIDE, 0.0, values) if loaded.dataset.key == "ctslice" else values
 
 
 def _header_lines(loaded: Loaded) -> int:
@@ -92,5 +91,5 @@ def _note(loaded: Loaded) -> str:
         notes.append(f"the printed size is {loaded.rows:,} rows and the header line")
     if loaded.dataset.key == "ctslice":
         columns = len(loaded.dataset.features)
-        notes.append(f"columns with a value other than 0 and {_OUTSIDE:g} (outside of the image), of {columns}")
+        notes.append(f"columns with a value other than 0 and {OUTSIDE:g} (outside of the image), of {columns}")
     return "; ".join(notes)

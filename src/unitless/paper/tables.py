@@ -96,6 +96,12 @@ def table(
     return results
 
 
+def other(results: Iterable[Result], one: Result, rule: str, normalised: bool) -> Result:
+    """The result of another rule, or on the other data, from the same table and dataset."""
+    wanted = (one.table, one.dataset, rule, normalised)
+    return next(found for found in results if (found.table, found.dataset, found.rule, found.normalised) == wanted)
+
+
 def searches(datasets: int) -> int:
     """How many searches a table takes."""
     return 4 * datasets
