@@ -9,8 +9,8 @@ from typing import Any, Literal
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from . import inputs
-from .errors import InputError
+from .. import inputs
+from ..errors import InputError
 
 Missing = Literal["error", "absent"]
 

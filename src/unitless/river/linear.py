@@ -1,0 +1,190 @@
+"""What both estimators share: rows and frames on their way to a model, and reading that model."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from river import base
+from river.utils import pretty
+
+from .. import inputs
+from ..classes import Label
+from ..errors import InputError, OptionError
+from ..explaining import explain_batch, one_row
+from ..inputs import Float64
+from ..learner import Learner
+from ..model import BIAS
+from ..one_vs_all import OneVsAll
+from ..options import Options
+from ..reading import ByFeature
+from . import rows
+from .rows import Missing
+
+Row: TypeAlias = Mapping[Any, Any]
+
+ByClass: TypeAlias = ByFeature | dict[Label, ByFeature]
+
+# The core's own methods, without looking them up for each row.
+learn_one: Any = Learner.learn_one
+predict_one: Any = Learner.predict_one
+
+
+class Linear(base.Estimator):
+    """A model behind River's interface.
+
+    There is no model before the first example, whose label may say what kind it has to be. Rows go to the core as they
+    are. Only when it refuses one are the values looked at here; if that helps, as it does with text, then those of all
+    rows are from then on.
+    """
+
+    missing: Missing
+
+    def _begin(self, **options: Any) -> None:
+        """Check the options of the model that there will be."""
+        if self.missing not in ("error", "absent"):
+            raise OptionError(f"missing is {self.missing!r}; it must be one of 'error', 'absent'")
+        if options["centre"] == "auto":
+            options["centre"] = options["bits"] is None and options["order"] == "paper"
+        Options(**options)
+        self._options = options
+        self._model: Learner | OneVsAll | None = None
+        self._direct = False  # rows can go to the core as they are
+        self._y_name: Any = None
+
+    @property
+    def model(self) -> Learner | OneVsAll | None:
+        """The model behind the estimator, to save, merge or inspect; None before the first example."""
+        return self._model
+
+    @property
+    def weights(self) -> ByClass:
+        """w by feature, in the data's units; of more than two classes, by class and feature."""
+        return self._read(lambda model: model.weights)
+
+    @property
+    def importance(self) -> ByClass:
+        """|w|·s by feature, which has no unit: how far a feature can move the score. By class, if there are many."""
+        return self._read(lambda model: model.importance)
+
+    @property
+    def intercept(self) -> float | dict[Label, float]:
+        """The score where all features are 0; of more than two classes, by class."""
+        if isinstance(self._model, OneVsAll):
+            return {label: weights.get(BIAS, 0.0) for label, weights in self._model.weights.items()}
+        return self._model.weights.get(BIAS, 0.0) if self._model else 0.0
+
+    def _read(self, what: Callable[[Any], Any]) -> ByClass:
+        def features(values: ByFeature) -> ByFeature:
+            return {feature: value for feature, value in values.items() if feature != BIAS}
+
+        if self._model is None:
+            return {}
+        if isinstance(self._model, OneVsAll):
+            return {label: features(values) for label, values in what(self._model).items()}
+        return features(what(self._model))
+
+    # ----------------------------------------------------------------------------------------------- one at a time
+
+    def _learn_row(self, model: Learner | OneVsAll, x: Row, label: Any, w: Any) -> None:
+        """Learn a row that has to be looked at, or is the first."""
+        row = rows.numbers(x, self.missing)
+        if model is self._model:
+            model.learn_one(row, label, w)
+        else:
+            self._learn_first(model, row, label, w)
+            if w == 0:
+                return
+            self._model = model
+            self._direct = True
+        self._direct = self._direct and row == x
+
+    def _learn_first(self, model: Learner | OneVsAll, row: dict[str, Any], label: Any, w: Any) -> None:
+        """The numbers of a model's first row are columns, which can be centred."""
+        if model.options.centre:
+            model.predict_one(row)  # refuses a bad row in the same words as later
+            model.learn(rows.first_row(row), [label], [w])
+        else:
+            model.learn_one(row, label, w)
+
+    def debug_one(self, x: Row, decimals: int = 5) -> str:
+        """How the prediction for `x` comes about, as a table: each feature's contribution to the score.
+
+        A contribution is the weight, in the data's units, times the value; where values are centred, times what the
+        value is above the feature's mean. (Beyond the largest value so far, a value is held at it.) The importance is
+        how far the feature can move the score; it has no unit.
+
+        Args:
+            x: a row.
+            decimals: how many digits of each number are shown.
+        """
+        if self._model is None:
+            return "Nothing has been learned yet."
+        why = explain_batch(self._model, one_row(inputs.NamedRows([rows.numbers(x, self.missing)])))
+        importance: Any = self._model.importance
+        if why.label is not None:
+            importance = importance[why.label]
+        means = self._model._reading().means()
+        lines: list[tuple[Any, ...]] = [("Intercept", 1.0, None, why.bias, why.bias, abs(why.bias))]
+        for part in why.contributions:
+            name, mean = part.feature, means.get(part.feature)
+            lines.append((str(name), part.value, mean, part.weight, part.contribution, importance.get(name, 0.0)))
+        lines.sort(key=lambda line: -line[4])
+        headers = ["Name", "Value", "Mean", "Weight", "Contribution", "Importance"]
+        columns = [[_shown(value, decimals) for value in column] for column in zip(*lines, strict=True)]
+        if not means:
+            del headers[2], columns[2]
+        table: str = pretty.print_table(headers, columns)
+        return table if why.label is None else f"Class: {why.label}\n{table}"
+
+    # ------------------------------------------------------------------------------------------------------- frames
+
+    def _table(self, X: Any) -> tuple[Any, inputs.Frame | inputs.NamedRows]:
+        frame = rows.wrapped(X)
+        return frame, rows.table(frame, self.missing, centre=self._model is None)
+
+    def _learn_batch(
+        self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64 | None
+    ) -> None:
+        """Learn rows. A new model becomes the estimator's only if all of them could be learned."""
+        weights = np.ones(data.rows) if weight is None else weight
+        if not weights.any():
+            model.learn(data, labels, weights)
+            return
+        if model is self._model or isinstance(data, inputs.Frame) or not model.options.centre:
+            model.learn(data, labels, weight)
+        else:
+            mappings, first = data.mappings, int((weights != 0).argmax())
+            model.learn(inputs.NamedRows(mappings[:first]), labels[:first], weights[:first])
+            with _rows_counted_from(first):
+                self._learn_first(model, dict(mappings[first]), labels[first], float(weights[first]))
+            with _rows_counted_from(first + 1):
+                model.learn(inputs.NamedRows(mappings[first + 1 :]), labels[first + 1 :], weights[first + 1 :])
+        self._direct = self._direct or model is not self._model
+        self._model = model
+
+
+@contextlib.contextmanager
+def _rows_counted_from(first: int) -> Iterator[None]:
+    """Errors name the rows of a part as those of the whole."""
+    try:
+        yield
+    except InputError as error:
+        message, found = re.subn(r"\brow (\d+)", lambda match: f"row {int(match[1]) + first}", str(error), count=1)
+        raise InputError(message if found else f"row {first}: {message}") from None
+
+
+def _shown(value: str | float | None, digits: int) -> str:
+    if isinstance(value, str):
+        return value
+    return "" if value is None else f"{value: ,.{digits}g}"
+
+
+def weights_of(w: Any, count: int) -> Float64 | None:
+    """One weight per row, or None if all are 1."""
+    if isinstance(w, int | float):
+        return None if w == 1 else np.full(count, float(w))
+    return inputs.vector(w, "w", count)

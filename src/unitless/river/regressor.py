@@ -1,0 +1,147 @@
+"""A regressor for River."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from river import base
+from river.utils import dataframe
+
+from .. import inputs
+from ..errors import InputError, OptionError
+from ..learner import Learner
+from ..options import Auto, Clip, Order, Precision, Rule, Schedule
+from . import rows
+from .linear import Linear, Row, learn_one, predict_one, weights_of
+from .rows import Missing
+
+
+class UnitlessRegressor(Linear, base.MiniBatchRegressor):
+    """Linear regression that depends neither on the features' units nor on the target's.
+
+    It is used like `preprocessing.StandardScaler() | linear_model.LinearRegression()`, without the scaler and without a
+    learning rate to choose. By default it learns the rate (`learning_rate="auto"`), the target's unit and offset
+    (`target="auto"`) and the features' offsets (`centre="auto"`) on the way.
+
+    Values can be numbers; booleans, which count 0 or 1; and text, of which `{"job": "clerk"}` becomes the feature
+    `"job=clerk"`. Numbers of the first row learned are used as x minus their running mean, so that their offset (°C or
+    K) does not matter, and such a feature counts as its mean where it is absent. Features that come up later are used
+    as they are: they were absent before, and absent counts as 0. Where that holds for all features, as with bags of
+    words, say `centre=False`.
+
+    What it is not for: it is linear, so what bends needs features that bend (`interactions=2` makes products), and it
+    weighs all its past, so what drifts needs a model that forgets.
+
+    Args:
+        rule: see `unitless.Learner`; as all options whose meaning is not said here.
+        loss: "squared", "quantile" (predicts the quantile given by `quantile`) or "poisson" (counts; predicts
+            their mean).
+        learning_rate: a number, or "auto".
+        target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
+            `clip`; None leaves them to the learning rate.
+        centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
+        missing: what None and not-a-number are: "absent", as if the feature were not in the row, or an "error".
+
+    Example:
+        >>> from river import datasets, evaluate, metrics
+        >>> from unitless.river import UnitlessRegressor
+        >>> model = UnitlessRegressor()
+        >>> evaluate.progressive_val_score(datasets.TrumpApproval(), model, metrics.MAE())
+        MAE: 0.229075
+        >>> print(f"{model.weights['gallup']:.2f} for each point of Gallup's")
+        0.11 for each point of Gallup's
+    """
+
+    def __init__(
+        self,
+        rule: Rule = "nag",
+        loss: Literal["squared", "quantile", "poisson"] = "squared",
+        learning_rate: float | Auto = "auto",
+        importance_aware: bool = True,
+        bias: bool = True,
+        quantile: float = 0.5,
+        schedule: Schedule | None = None,
+        order: Order = "paper",
+        clip: Clip | None = None,
+        target: Auto | None = "auto",
+        centre: bool | Auto = "auto",
+        interactions: Any = None,
+        bits: int | None = None,
+        precision: Precision = "float64",
+        missing: Missing = "absent",
+    ) -> None:
+        self.rule = rule
+        self.loss = loss
+        self.learning_rate = learning_rate
+        self.importance_aware = importance_aware
+        self.bias = bias
+        self.quantile = quantile
+        self.schedule = schedule
+        self.order = order
+        self.clip = clip
+        self.target = target
+        self.centre = centre
+        self.interactions = interactions
+        self.bits = bits
+        self.precision = precision
+        self.missing = missing
+        if loss in ("logistic", "hinge"):
+            raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
+        fits = loss in ("squared", "quantile") and clip is None and order == "paper"
+        self._begin(
+            rule=rule,
+            loss=loss,
+            learning_rate=learning_rate,
+            importance_aware=importance_aware,
+            bias=bias,
+            quantile=quantile,
+            schedule=schedule,
+            order=order,
+            clip=clip,
+            target=target if fits or target != "auto" else None,
+            centre=centre,
+            interactions=interactions,
+            bits=bits,
+            precision=precision,
+        )
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"learning_rate": 0.5, "centre": False}
+        yield {"loss": "quantile"}
+
+    def learn_one(self, x: Row, y: float, w: float = 1.0) -> None:
+        """Learn from one row and its target; an example of weight 2 counts as two."""
+        if self._direct:
+            try:
+                learn_one(self._model, x, y, w)
+                return
+            except InputError:  # looked at below: it can be learned, or the error explained
+                pass
+        self._learn_row(self._model or Learner(**self._options), x, y, w)
+
+    def predict_one(self, x: Row) -> float:
+        """The prediction for one row; changes nothing."""
+        if self._direct and self.loss != "poisson":
+            try:
+                return predict_one(self._model, x)  # type: ignore[no-any-return]
+            except InputError:  # it may be text
+                pass
+        model: Any = self._model or Learner(**self._options)
+        return float(model.link(model.predict_one(rows.numbers(x, self.missing))))
+
+    def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
+        """Learn the rows of a pandas, polars or pyarrow frame in order, exactly as `learn_one` would one by one."""
+        _, data = self._table(X)
+        weight = weights_of(w, data.rows)
+        labels = inputs.vector(y, "y", data.rows)
+        self._learn_batch(self._model or Learner(**self._options), data, labels, weight)
+        self._y_name = getattr(y, "name", None)
+
+    def predict_many(self, X: Any) -> Any:
+        """The predictions for the rows of a frame, as a series of the same library."""
+        frame, data = self._table(X)
+        model = self._model or Learner(**self._options)
+        return dataframe.to_native_series(model.link(model.predict(data)), name=self._y_name, like=frame)
