@@ -55,9 +55,19 @@ class DenseBlock {
         return seen;
     }
 
+    // bias + sum v z of a row that is only looked at, where that is quick.
+    UNITLESS_INLINE bool dot(std::size_t r, double bias, double& result) const {
+        if (input_.columns) return false;
+        const char* x = input_.data + static_cast<std::ptrdiff_t>(first_ + r) * input_.row_stride;
+        if (input_.type == Type::f32)
+            return scale_.dot_within(reinterpret_cast<const float*>(x), input_.column_count, bias, result);
+        if (input_.type == Type::f64)
+            return scale_.dot_within(reinterpret_cast<const double*>(x), input_.column_count, bias, result);
+        return false;
+    }
+
     // Only looks.
     Outcome peek(std::size_t r, bool extrapolate) {
-        if (fast(r)) return {};
         const Outcome seen = widen_and_check(r);
         extrapolate ? scale_.linear(z(r)) : scale_.peek(z(r));
         active_count_[r % 2] = find_active(z(r), chunks_, active(r));

@@ -44,6 +44,24 @@ class DenseScale {
         return !beyond.any();
     }
 
+    // bias + sum v x/s for a row that is only looked at, without a trace of it: the same conditions, the same bits as
+    // by way of z.
+    template <class T>
+    UNITLESS_INLINE bool dot_within(const T* x, std::size_t count, double bias, double& result) const {
+        if (raw || rms || !plain_) return false;
+        Flags beyond;
+        Vec8 total = Vec8::first(bias);
+        const auto eight = [&](const Vec8& value, std::size_t j) UNITLESS_INLINE_LAMBDA {
+            beyond.note_beyond(value, Vec8::load(pack_.scale + j));
+            total = total + Vec8::load(pack_.v + j) * (value * Vec8::load(pack_.inverse + j));
+        };
+        std::size_t j = 0;
+        for (; j + width <= count; j += width) eight(Vec8::load(x + j), j);
+        if (j < count) eight(Vec8::load(x + j, count - j), j);
+        result = sum(total);
+        return !beyond.any();
+    }
+
     // x becomes z in place; scales are updated and rho is set. True if some rho is not 1.
     bool observe(double* x, double h, double* rho) {
         if constexpr (raw) {

@@ -68,17 +68,22 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
         using Rule = typename decltype(rule)::type;
         DenseBlock<typename Rule::Scale> block(input, pack, chunks, memory);
         Pack current = pack;
+        const double bias = bias_part<Rule>(options, pack, extrapolate),
+                     spread = spread_asked<Rule>(clock, extrapolate);
         for (std::size_t first = 0, rows; first < input.rows; first += rows) {
             rows = smaller(block_rows(chunks), input.rows - first);
             block.begin(first, rows);
             for (std::size_t r = 0; r < rows; ++r) {
-                const Outcome seen = block.peek(r, extrapolate);
-                if (seen.status != Status::ok) return seen;
-                current.x = block.z(r);
-                current.active = block.active(r);
-                const std::size_t active = block.active_count(r);
-                predictions[first + r] = limit_asked(
-                    options, clock, predict<Rule>(options, clock, current, active, extrapolate), extrapolate);
+                double dotted;
+                block.prefetch(first + rows + r);
+                if (!block.dot(r, bias, dotted)) {
+                    const Outcome seen = block.peek(r, extrapolate);
+                    if (seen.status != Status::ok) return seen;
+                    current.x = block.z(r);
+                    current.active = block.active(r);
+                    dotted = unitless::dot(current, block.active_count(r), bias);
+                }
+                predictions[first + r] = limit_asked(options, clock, spread * dotted, extrapolate);
             }
         }
         return {};

@@ -30,6 +30,13 @@ T number(double x) {
     }
 }
 
+// By how much v moves for each unit of z rate when the prediction, which moves `reach` times as far, changes by
+// `change`.
+inline double change_by_reach(double change, double slope, double speed, double reach) {
+    const double per_reach = 1.0 / reach;
+    return is_finite(per_reach) ? change * per_reach : -(speed * slope);
+}
+
 // L = (p - y)^2, y real. The error shrinks by exp(-2 tau).
 struct Squared {
     explicit Squared(const Options&) {}
@@ -58,11 +65,16 @@ struct Logistic {
         const double m = y * p;
         return m > 0 ? log1p(exp(-m)) : log1p(exp(m)) - m;
     }
-    double slope(double p, double y) const { return -y / (1.0 + exp(with_sign(p, y))); }  // y p, y being 1 or -1
-    UNITLESS_INLINE double change(double p, double y, double slope, double tau) const {
+    double slope(double p, double y) const { return with_sign(inverse_of_one_plus_exp(with_sign(p, y)), -y); }
+    double change(double p, double y, double slope, double tau) const {
         const double s = absolute(slope), b = 1.0 - s, d = s * tau;  // s = 1/(1 + exp(m))
-        if (d <= 0.0625) return with_sign(series(d, b), y);
-        return y * (d <= 0.5 ? near(d, b) : far(d, exp(y * p) * s, y * p, tau));
+        return d <= 0.0625 ? with_sign(d * series(d, b), y) : long_change(p, y, s, tau);
+    }
+    // The short steps, nearly all, without a division: change/reach = (change/d) s speed.
+    UNITLESS_INLINE double move(double p, double y, double slope, double speed, double reach) const {
+        const double s = absolute(slope), b = 1.0 - s, plain = s * speed, d = plain * reach;
+        if (d <= 0.0625) return with_sign(plain * series(d, b), y);
+        return change_by_reach(long_change(p, y, s, speed * reach), slope, speed, reach);
     }
 
     // Eight lanes: where all steps are short, the series; where some are not, Halley's method for those.
@@ -143,19 +155,24 @@ struct Logistic {
         return Vec8::load(out);
     }
 
-    // The coefficients depend on b alone, which is known long before d: they cost no time on the way to the update.
+    // f/d. The coefficients depend on b alone, which is known long before d: they cost no time on the way to the
+    // update.
     static UNITLESS_INLINE double series(double d, double b) {
-        const Vec8 powers = Vec8::all(b);
-        Vec8 horner = Vec8::load(table[8]);
-        for (int k = 7; k >= 0; --k) horner = Vec8::load(table[k]) + powers * horner;
-        double c[width];
-        (powers * horner).store(c);
+        const double b2 = b * b, b4 = b2 * b2;
+        const auto pair = [&](int k)
+                              UNITLESS_INLINE_LAMBDA { return Vec8::load(table[k]) + b * Vec8::load(table[k + 1]); };
+        const Vec8 low = pair(0) + b2 * pair(2), high = pair(4) + b2 * pair(6);
+        const Vec8 c = b * (low + b4 * (high + b4 * Vec8::load(table[8])));
         const double d2 = d * d, d4 = d2 * d2;
-        const double first = (1.0 - d * (0.5 * b)) + d2 * (c[0] + d * c[1]);
-        const double second = (c[2] + d * c[3]) + d2 * (c[4] + d * c[5]);
-        return d * (first + d4 * (second + d4 * (c[6] + d * c[7])));
+        const double first = (1.0 - d * (0.5 * b)) + d2 * (at<0>(c) + d * at<1>(c));
+        const double second = (at<2>(c) + d * at<3>(c)) + d2 * (at<4>(c) + d * at<5>(c));
+        return first + d4 * (second + d4 * (at<6>(c) + d * at<7>(c)));
     }
-    // The same to d^4, then Halley's method (cubic) twice.
+    UNITLESS_RARE static double long_change(double p, double y, double s, double tau) {
+        const double d = s * tau;
+        return y * (d <= 0.5 ? near(d, 1.0 - s) : far(d, exp(y * p) * s, y * p, tau));
+    }
+    // f to d^4, then Halley's method (cubic) twice.
     UNITLESS_RARE static double near(double d, double b) {
         const double third = b * (b * 0.5 - 1.0 / 6), fourth = b * (b * (5.0 / 12 - b * 0.625) - 1.0 / 24);
         return refine(refine(d * (1.0 + d * (b * -0.5 + d * (third + d * fourth))), d, b), d, b);
@@ -189,8 +206,10 @@ struct Logistic {
     }
 };
 
-// L = max(0, 1 - y p), y = -1 or +1.
+// L = max(0, 1 - y p), y = -1 or +1. A step ends where the margin is 1: what is 1 to rounding must count as reached, or
+// the last bit of a sum would decide whether H grows.
 struct Hinge {
+    static constexpr double reached = 1.0 - 0x1p-40;
     explicit Hinge(const Options&) {}
     template <class T>
     T value(T p, T y) const {
@@ -198,7 +217,7 @@ struct Hinge {
     }
     template <class T>
     T slope(T p, T y) const {
-        return select(y * p < number<T>(1.0), -y, number<T>(0.0));
+        return select(y * p < number<T>(reached), -y, number<T>(0.0));
     }
     template <class T>
     T change(T p, T y, T, T tau) const {
@@ -243,6 +262,17 @@ struct Poisson {
         return select(part > number<T>(-0.5), -log1p(part), -log(exp(-y * tau) + exp(p) * decay));
     }
 };
+
+// The importance-aware step of a learner of speed `speed`, as a move of v.
+template <class Loss>
+UNITLESS_INLINE double importance_aware_move(const Loss& loss, double p, double y, double slope, double speed,
+                                             double reach) {
+    if constexpr (std::is_same_v<Loss, Logistic>) {
+        return loss.move(p, y, slope, speed, reach);
+    } else {
+        return change_by_reach(loss.change(p, y, slope, speed * reach), slope, speed, reach);
+    }
+}
 
 }  // namespace UNITLESS_ISA
 }  // namespace unitless

@@ -11,9 +11,9 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// sum v z over the active chunks.
-UNITLESS_INLINE double dot(const Pack pack, std::size_t active) {
-    Vec8 total = Vec8::all(0.0);
+// sum v z over the active chunks; the bias's part comes first.
+UNITLESS_INLINE double dot(const Pack pack, std::size_t active, double bias) {
+    Vec8 total = Vec8::first(bias);
     for (std::size_t k = 0; k < active; ++k) {
         const std::size_t at = pack.active[k] * width;
         total = total + Vec8::load(pack.v + at) * Vec8::load(pack.x + at);
@@ -21,13 +21,23 @@ UNITLESS_INLINE double dot(const Pack pack, std::size_t active) {
     return sum(total);
 }
 
-// The prediction for the z in the pack, with or without the limit of what has been seen.
+// What the bias adds to a prediction that is asked for, and the factor of it all; with or without the limit of what has
+// been seen.
 template <class Rule>
-double predict(const Options& options, const Clock& clock, Pack pack, std::size_t active, bool extrapolate) {
+double bias_part(const Options& options, const Pack& pack, bool extrapolate) {
     using Scale = typename Rule::Scale;
     const double one = options.bias ? 1.0 : 0.0, s = pack.bias->scale;
-    const double bias = pack.bias->v * (extrapolate ? Scale::linear(s, one) : Scale::peek(s, one));
-    return Rule::spread(extrapolate ? clock.t : clock.t + 1) * (dot(pack, active) + bias);
+    return pack.bias->v * (extrapolate ? Scale::linear(s, one) : Scale::peek(s, one));
+}
+template <class Rule>
+double spread_asked(const Clock& clock, bool extrapolate) {
+    return Rule::spread(extrapolate ? clock.t : clock.t + 1);
+}
+
+// The prediction for the z in the pack.
+template <class Rule>
+double predict(const Options& options, const Clock& clock, const Pack pack, std::size_t active, bool extrapolate) {
+    return spread_asked<Rule>(clock, extrapolate) * dot(pack, active, bias_part<Rule>(options, pack, extrapolate));
 }
 
 // The prediction within the labels' range so far, where the options ask for it.
@@ -85,7 +95,7 @@ class Row {
         const Observed one = observe_bias<typename Rule::Scale>(bias.scale, options_.bias ? 1.0 : 0.0, h);
         double raw = 0;
         if (options_.order == Order::vw) {
-            raw = Rule::spread(clock.t) * (dot_before_rescaling(pack, active) + bias.v * (one.z / one.rho));
+            raw = Rule::spread(clock.t) * dot_before_rescaling(pack, active, bias.v * (one.z / one.rho));
             prediction = limit(options_, clock, raw, y);
             if (!is_finite(raw)) return Learned::diverged;
             if (!(loss_.value(prediction, y) > 0)) {
@@ -95,21 +105,20 @@ class Row {
                 return Learned::skipped;
             }
         }
-        Sums sums = grown ? rescale_and_sum<true>(pack, active) : rescale_and_sum<false>(pack, active);
         rescale(bias, one.rho);
-        sums.vz += bias.v * one.z;
-        sums.zz += one.z * one.z;
+        const Sums sums = grown ? rescale_and_sum<true>(pack, active, bias, one.z)
+                                : rescale_and_sum<false>(pack, active, bias, one.z);
         if (options_.order == Order::paper) {
             raw = Rule::spread(t) * sums.vz;
             prediction = limit(options_, clock, raw, y);
         }
         const double p = prediction, T = clock.T + h, N = clock.N + h * (Rule::spread_squared(t) * sums.zz);
         const double slope = loss_.slope(p, y);
-        if (!is_finite(raw) || !is_finite(slope) || !is_finite(t) || !is_finite(N)) return Learned::diverged;
+        const bool ordinary = absolute(raw) + absolute(slope) + (t + N) <= suspicious;
+        if (!ordinary && !all_finite(raw, slope, t, N, slope * slope * h)) return Learned::diverged;
         if (slope != 0 && N > 0 && !update(pack, active, bias, one.z, sums.zz, p, y, h, eta, slope, t, T / N))
             return Learned::diverged;
-        if (absolute(raw) + absolute(slope) + h + sums.zz > suspicious && !all_finite(pack, active, bias))
-            return Learned::diverged;
+        if (!ordinary && !all_finite(pack, active, bias)) return Learned::diverged;
         if (options_.precision == Precision::float32 && !narrow_all(pack, active, bias, clock.examples + 1))
             return Learned::diverged;
         pack.bias->scale = bias.scale;
@@ -127,11 +136,15 @@ class Row {
     struct Sums {
         double vz, zz;
     };
-    // Beyond this, results are looked at one by one: a product of two such numbers may not be one.
-    static constexpr double suspicious = 0x1p500;
+    static constexpr double suspicious = 0x1p300;  // beyond this, results are looked at one by one
+    static constexpr double longest_move = 0x1p500;
     const Options& options_;
     Loss loss_;
 
+    template <class... Numbers>
+    UNITLESS_RARE static bool all_finite(Numbers... numbers) {
+        return (is_finite(numbers) && ...);
+    }
     UNITLESS_RARE static bool all_finite(const Pack& pack, std::size_t active, const Slot64& bias) {
         bool finite = is_finite(bias.scale) && is_finite(bias.v) && is_finite(bias.H);
         for (std::size_t k = 0; k < active; ++k)
@@ -140,22 +153,26 @@ class Row {
         return finite;
     }
 
-    // Steps 2.(a).i, (b) and (c): what a new scale does to the state, yhat, and N's increment.
+    // Steps 2.(a).i, (b) and (c): what a new scale does to the state, yhat, and N's increment. Adaptive rules also keep
+    // z/sqrt(H) in pack.step, with the H of before this example: it is known long before the gradient.
     template <bool grown>
-    static UNITLESS_INLINE Sums rescale_and_sum(const Pack pack, std::size_t active) {
-        Vec8 vz = Vec8::all(0.0), zz = vz;
+    static UNITLESS_INLINE Sums rescale_and_sum(const Pack pack, std::size_t active, const Slot64& bias,
+                                                double bias_z) {
+        Vec8 vz = Vec8::first(bias.v * bias_z), zz = Vec8::first(bias_z * bias_z);
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
             const Vec8 z = Vec8::load(pack.x + at);
-            Vec8 v = Vec8::load(pack.v + at);
+            Vec8 v = Vec8::load(pack.v + at), H = Vec8::load(pack.H + at);
             if constexpr (grown && Rule::rescale != Rescale::none) {
                 const Vec8 rho = Vec8::load(pack.rho + at);
-                (Vec8::load(pack.H + at) * (rho * rho)).store(pack.H + at);
+                H = H * (rho * rho);
+                H.store(pack.H + at);
                 if constexpr (Rule::rescale == Rescale::v_by_rho) {
                     v = v * rho;
                     v.store(pack.v + at);
                 }
             }
+            if constexpr (Rule::adaptive) (z * inverse_root(H)).store(pack.step + at);
             vz = vz + v * z;
             zz = zz + z * z;
         }
@@ -168,8 +185,8 @@ class Row {
     }
 
     // Order "vw": with the weights and scales of before this example, x/s = z/rho.
-    static UNITLESS_INLINE double dot_before_rescaling(const Pack pack, std::size_t active) {
-        Vec8 total = Vec8::all(0.0);
+    static UNITLESS_INLINE double dot_before_rescaling(const Pack pack, std::size_t active, double bias) {
+        Vec8 total = Vec8::first(bias);
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
             total = total + Vec8::load(pack.v + at) * (Vec8::load(pack.x + at) / Vec8::load(pack.rho + at));
@@ -184,33 +201,30 @@ class Row {
         // reach = sum z^2 rate. Plain: move = -speed * slope. Importance-aware: the prediction's own path, for a time.
         const double spread = Rule::spread(t), damp = Rule::damp(t_over_N);
         if constexpr (Rule::adaptive) {
-            const double square = slope * slope, speed = eta * h * damp;
-            if (!is_finite(square * h)) return false;
-            const double bias_zz = h * (bias_z * bias_z);
-            bias.H += square * bias_zz;
-            const double bias_rate = inverse_root(bias.H);
+            const double speed = eta * h * damp;
+            const Gradient gradient{Vec8::all(slope * slope), Vec8::all(h)};
+            bias.H += slope * slope * (h * (bias_z * bias_z));
+            const double bias_step = bias.H >= __DBL_MIN__ ? bias_z / square_root(bias.H) : 0.0;
             double move = -(speed * slope);
             if constexpr (aware) {
-                const double reach = spread * (accumulate(pack, active, h, square) + bias_z * bias_z * bias_rate);
+                const double reach = spread * accumulate(pack, active, gradient, Vec8::first(bias_z * bias_step));
                 if (!(reach > 0)) return true;
-                const double per_reach = 1.0 / reach;  // apart, so that the division does not wait for the change
-                if (is_finite(per_reach)) move = loss_.change(p, y, slope, speed * reach) * per_reach;
-                if (!(absolute(move) <= suspicious)) return false;
+                move = importance_aware_move(loss_, p, y, slope, speed, reach);
+                if (!(absolute(move) <= longest_move)) return false;
                 add(pack, active, move);
             } else {
-                if (!(absolute(move) <= suspicious)) return false;
-                accumulate_and_add(pack, active, h, square, move);
+                if (!(absolute(move) <= longest_move)) return false;
+                accumulate_and_add(pack, active, gradient, move);
             }
-            bias.v += move * (bias_z * bias_rate);
+            bias.v += move * bias_step;
         } else {
             const double speed = h * (options_.schedule == Schedule::root ? eta / square_root(t) : eta) * damp;
             double move = -(speed * slope);
             if constexpr (aware) {
                 if (!(zz > 0)) return true;
-                const double per_zz = 1.0 / zz;
-                if (is_finite(per_zz)) move = loss_.change(p, y, slope, speed * zz) * per_zz;
+                move = importance_aware_move(loss_, p, y, slope, speed, zz);
             }
-            if (!(absolute(move) <= suspicious)) return false;
+            if (!(absolute(move) <= longest_move)) return false;
             add_and_count(pack, active, h, move);
             bias.H += h * (bias_z * bias_z);
             bias.v += move * bias_z;
@@ -218,18 +232,36 @@ class Row {
         return true;
     }
 
-    // H += h (g z)^2; keeps z/sqrt(H) in pack.step; gives sum z^2/sqrt(H).
-    static UNITLESS_INLINE double accumulate(const Pack pack, std::size_t active, double h, double square) {
-        const Vec8 weight = Vec8::all(h), factor = Vec8::all(square);
-        Vec8 total = Vec8::all(0.0);
+    struct Gradient {
+        Vec8 square, weight;
+    };
+    struct Adapted {
+        Vec8 H, step;
+    };
+
+    // H += h (g z)^2, and z/sqrt(H) with the new H: `step` is that with the old one. Where H grows little, as it nearly
+    // always does, the new root is the old one times (1 + u)^(-1/2), u = h (g z)^2/H, by its series: from the gradient
+    // to the step this is much shorter than a root. Each of the eight is decided for itself.
+    static UNITLESS_INLINE Adapted adapt(const Vec8& z, const Vec8& step, const Vec8& H, const Gradient& gradient) {
+        const Vec8 gain = gradient.square * (gradient.weight * (z * z)), now = H + gain;
+        const Vec8 u = gradient.square * (gradient.weight * (step * step)), u2 = u * u, u4 = u2 * u2;
+        const Vec8 shrunk = ((1.0 - 0.5 * u) + u2 * (0.375 - 0.3125 * u)) +
+                            u4 * ((35.0 / 128 - (63.0 / 256) * u) + u2 * (231.0 / 1024));
+        const Mask8 leap = gain > H * (1.0 / 64);
+        if (any(leap)) return {now, select(leap, z * inverse_root(now), step * shrunk)};
+        return {now, step * shrunk};
+    }
+
+    // Gives sum z^2/sqrt(H), added to that of the bias.
+    static UNITLESS_INLINE double accumulate(const Pack pack, std::size_t active, const Gradient& gradient,
+                                             Vec8 total) {
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
-            const Vec8 z = Vec8::load(pack.x + at), zz = z * z;
-            const Vec8 H = Vec8::load(pack.H + at) + factor * (weight * zz);
-            H.store(pack.H + at);
-            const Vec8 rate = inverse_root(H);
-            (z * rate).store(pack.step + at);
-            total = total + zz * rate;
+            const Vec8 z = Vec8::load(pack.x + at);
+            const Adapted now = adapt(z, Vec8::load(pack.step + at), Vec8::load(pack.H + at), gradient);
+            now.H.store(pack.H + at);
+            now.step.store(pack.step + at);
+            total = total + z * now.step;
         }
         return sum(total);
     }
@@ -242,15 +274,15 @@ class Row {
         }
     }
 
-    static UNITLESS_INLINE void accumulate_and_add(const Pack pack, std::size_t active, double h, double square,
+    static UNITLESS_INLINE void accumulate_and_add(const Pack pack, std::size_t active, const Gradient& gradient,
                                                    double move) {
-        const Vec8 weight = Vec8::all(h), factor = Vec8::all(square), length = Vec8::all(move);
+        const Vec8 length = Vec8::all(move);
         for (std::size_t k = 0; k < active; ++k) {
             const std::size_t at = pack.active[k] * width;
-            const Vec8 z = Vec8::load(pack.x + at);
-            const Vec8 H = Vec8::load(pack.H + at) + factor * (weight * (z * z));
-            H.store(pack.H + at);
-            (Vec8::load(pack.v + at) + length * (z * inverse_root(H))).store(pack.v + at);
+            const Adapted now =
+                adapt(Vec8::load(pack.x + at), Vec8::load(pack.step + at), Vec8::load(pack.H + at), gradient);
+            now.H.store(pack.H + at);
+            (Vec8::load(pack.v + at) + length * now.step).store(pack.v + at);
         }
     }
 
@@ -265,7 +297,7 @@ class Row {
         }
     }
 
-    static bool narrow_all(Pack pack, std::size_t active, Slot64& bias, std::uint64_t example) {
+    static bool narrow_all(const Pack pack, std::size_t active, Slot64& bias, std::uint64_t example) {
         bool fits = narrow(bias.v, bias.H, 0, example);
         for (std::size_t k = 0; k < active; ++k)
             for (std::size_t i = pack.active[k] * width; i < (pack.active[k] + 1) * width; ++i)

@@ -40,6 +40,17 @@ struct Vec8 {
         for (auto& p : r.part) p = x - Register{};  // x - 0 is x, -0.0 included
         return r;
     }
+    static Vec8 first(double x) {  // the rest is 0
+        Vec8 r{};
+#if defined(__AVX512F__)
+        r.part[0] = (Register)_mm512_zextpd128_pd512(_mm_set_sd(x));
+#elif defined(__AVX2__)
+        r.part[0] = (Register)_mm256_zextpd128_pd256(_mm_set_sd(x));
+#else
+        r.part[0] = Register{x, 0.0};
+#endif
+        return r;
+    }
     static Vec8 load(const double* from) {
         Vec8 r;
         for (int i = 0; i < registers; ++i)
@@ -60,6 +71,13 @@ struct Vec8 {
         }
         return r;
     }
+    // Only the first `count`; the rest is 0.
+    template <class T>
+    static Vec8 load(const T* from, std::size_t count) {
+        T some[width] = {};
+        for (std::size_t i = 0; i < count; ++i) some[i] = from[i];
+        return load(some);
+    }
     static Vec8 gather(const double* from, const std::uint32_t* at) {
         Vec8 r;
 #if defined(__AVX512F__)
@@ -74,6 +92,12 @@ struct Vec8 {
         for (int i = 0; i < registers; ++i) *reinterpret_cast<UnalignedRegister*>(to + i * register_width) = part[i];
     }
 };
+
+// One of the eight, without a way through memory.
+template <int i>
+UNITLESS_INLINE double at(const Vec8& a) {
+    return a.part[i / register_width][i % register_width];
+}
 
 #define UNITLESS_ELEMENTWISE(op)                                                      \
     inline Vec8 operator op(const Vec8& a, const Vec8& b) {                           \

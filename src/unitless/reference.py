@@ -93,16 +93,18 @@ class Logistic(Loss):
 
 
 class Hinge(Loss):
-    """max(0, 1 − yp), y = ±1."""
+    """max(0, 1 − yp), y = ±1. A margin that is 1 to rounding has reached it: steps end there."""
+
+    reached = 1 - 2.0**-40
 
     def value(self, p: float, y: float) -> float:
         return max(0.0, 1 - y * p)
 
     def slope(self, p: float, y: float) -> float:
-        return -y if y * p < 1 else 0.0
+        return -y if y * p < self.reached else 0.0
 
     def step(self, p: float, y: float, e: float, P: float) -> float:
-        return y * min(e, (1 - y * p) / P) if y * p < 1 else 0.0
+        return y * min(e, (1 - y * p) / P) if y * p < self.reached else 0.0
 
 
 class Quantile(Loss):
