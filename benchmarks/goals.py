@@ -1,4 +1,4 @@
-"""What the numbers are to reach, as data: who beside whom, in the same run, at the same or a better progressive loss."""
+"""What the numbers are to reach: who beside whom, in the same run, at the same or a better progressive loss."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
     python benchmarks/pages.py [benchmarks/results]
 
-A mark names what belongs there, as `report.page` does: `<!-- results: workload dense -->` ... `<!-- end of results -->`.
-The pictures go to docs/ too. `python benchmarks/run.py --page` does this after its run.
+A mark names what belongs there, as `report.page` does: `<!-- results: workload dense -->`; the block ends with
+`<!-- end of results -->`. The pictures go to docs/ too. `python benchmarks/run.py --page` does this after its run.
 """
 
 from __future__ import annotations

@@ -10,7 +10,8 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from report import nanoseconds
+from matplotlib.ticker import LogLocator
+from report import has_loss, loss, nanoseconds
 
 OURS, THEIRS, FLOOR = "#d1622b", "#4878a8", "#9aa5ad"
 FLOORS = ("NumPy X @ w", "reading the bytes once")
@@ -48,7 +49,7 @@ def _panel(axis: Any, workload: dict[str, Any]) -> None:
     values = [one["best_ns_a_row"] for one in contenders]
     drawn = axis.barh(names, values, color=[_colour(name) for name in names])
     labels = [
-        f" {nanoseconds(value)}" + ("" if one["loss"] is None else f"   ({workload['loss']} {one['loss']:.3g})")
+        f" {nanoseconds(value)}" + (f"   ({workload['loss']} {loss(one['loss'])})" if has_loss(workload, one) else "")
         for value, one in zip(values, contenders, strict=True)
     ]
     axis.bar_label(drawn, labels, fontsize=8)
@@ -76,6 +77,8 @@ def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
             axis.xaxis.set_major_formatter("{x:.0f}")
             axis.set_xticks(curve["lines"][0]["points"])
         axis.yaxis.set_major_formatter("{x:g}")
+        axis.yaxis.set_minor_locator(LogLocator(subs=(2, 5)))
+        axis.yaxis.set_minor_formatter("{x:g}")
         axis.grid(alpha=0.3)
         axis.legend(fontsize=8)
     figure.savefig(path, dpi=110)

@@ -23,7 +23,12 @@ def times(ratio: float) -> str:
     return f"{ratio:.0f} ×" if ratio >= 99.5 else f"{ratio:.1f} ×" if ratio >= 0.995 else f"{ratio:.2f} ×"
 
 
-def _loss(value: float | None) -> str:
+def has_loss(workload: dict[str, Any], contender: dict[str, Any]) -> bool:
+    """Is there one, and does it mean anything?"""
+    return bool(workload["loss"]) and contender["loss"] is not None
+
+
+def loss(value: float | None) -> str:
     return "" if value is None else f"{value:.4f}" if value < 1e4 else f"{value:.1e}"
 
 
@@ -40,7 +45,7 @@ def workload(result: dict[str, Any]) -> Cells:
                 nanoseconds(one["best_ns_a_row"]),
                 nanoseconds(one["median_ns_a_row"]),
                 "" if one is first else times(one["best_ns_a_row"] / first["best_ns_a_row"]),
-                _loss(one["loss"]),
+                loss(one["loss"]) if has_loss(result, one) else "",
                 f"{one['peak_mb']:,.0f}",
             ]
         )
@@ -49,13 +54,13 @@ def workload(result: dict[str, Any]) -> Cells:
 
 def goals(results: list[dict[str, Any]]) -> Cells:
     """A row for each goal."""
-    cells = [["work", "ours", "beside", "aim", "best rounds", "median rounds", "losses", "reached"]]
+    cells = [["work: ours", "beside", "aim", "best rounds", "median rounds", "losses", "reached"]]
     for one in results:
         aim = f"≥ {one['at_least']:g} ×" if one["at_least"] is not None else f"≤ {one['at_most']:g} × its time"
-        losses = "" if None in one["losses"] else " and ".join(_loss(value) for value in one["losses"])
+        losses = "" if None in one["losses"] else " and ".join(loss(value) for value in one["losses"])
         reached = "yes" if one["reached"] else "no"
         ratios = [times(one["best"]), times(one["median"])]
-        cells.append([one["workload"], one["ours"], one["other"], aim, *ratios, losses, reached])
+        cells.append([f"{one['workload']}: {one['ours']}", one["other"], aim, *ratios, losses, reached])
     return cells
 
 

@@ -251,6 +251,8 @@ ALL = {
         Workload(
             "tables", "CSV and Parquet", "From the file to the model; starting counts.", "log loss", tables, files=True
         ),
-        Workload("starting", "Starting", "One row of a file: what is in every time above.", "", starting, files=True),
+        Workload(
+            "starting", "Starting", "A file of a row or two: what is in every time above.", "", starting, files=True
+        ),
     )
 }
