@@ -36,6 +36,7 @@ class Goal:
             "best": best,
             "median": median,
             "losses": losses,
+            "fast": bool(fast),
             "reached": bool(fast and as_good),
         }
 

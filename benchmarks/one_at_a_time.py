@@ -16,13 +16,13 @@ import unitless as ul
 Make = Callable[[], Any]
 
 
-def learner(store: Store) -> Pass:
+def learner(store: Store, **options: Any) -> Pass:
     """`ul.Learner`, without River's conventions."""
     rows, score = store.named()
     labels = (score > 0).tolist()
 
     def run() -> list[float]:
-        model = ul.Learner(loss="logistic")
+        model = ul.Learner(loss="logistic", **options)
         predict_one, learn_one, scores = model.predict_one, model.learn_one, []
         for x, y in zip(rows, labels, strict=True):
             scores.append(predict_one(x))

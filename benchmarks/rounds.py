@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
+import pathlib
 import re
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,6 +16,8 @@ from typing import Any
 
 from data import Store
 from passes import Prepare, Worker
+
+LAUNCH = pathlib.Path(__file__).with_name("launch.py")
 
 
 @dataclass(frozen=True)
@@ -42,19 +43,18 @@ class Program:
     loss: str = "(never)"  # the pattern of what it says of its loss
 
     def once(self) -> tuple[float, dict[str, Any]]:
-        start = time.perf_counter()
-        with tempfile.TemporaryFile("w+") as out:
-            process = subprocess.Popen(self.command, stdout=out, stderr=subprocess.STDOUT)
-            _, status, usage = os.wait4(process.pid, 0)
-            seconds = time.perf_counter() - start
-            process.returncode = os.waitstatus_to_exitcode(status)
-            out.seek(0)
-            said = out.read()
-        if process.returncode:
-            raise SystemExit(f"{' '.join(self.command)}:\n{said}")
-        found = re.search(self.loss, said)
-        loss = float(found[1]) if found else None
-        return seconds, {"rows": self.rows, "peak_mb": usage.ru_maxrss / 1024, "loss": loss}
+        """Seconds, and what else it tells."""
+        with tempfile.TemporaryDirectory() as folder:
+            said, report = pathlib.Path(folder) / "said", pathlib.Path(folder) / "report"
+            with said.open("w") as out:
+                command = [sys.executable, "-I", "-S", str(LAUNCH), str(report), *self.command]
+                subprocess.run(command, stdout=out, stderr=subprocess.STDOUT, check=True)
+            seconds, code, kilobytes = report.read_text().split()
+            text = said.read_text()
+        if code != "0":
+            raise SystemExit(f"{' '.join(self.command)}:\n{text}")
+        found = re.search(self.loss, text)
+        return float(seconds), {"loss": float(found[1]) if found else None, "peak_mb": int(kilobytes) / 1024}
 
 
 @dataclass

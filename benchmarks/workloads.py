@@ -79,6 +79,7 @@ def named(_: Store) -> Contenders:
     classify, estimator = one.classify, one.our_classifier
     return [
         Loop("unitless.Learner, one rate", one.learner),
+        Loop("unitless.Learner, automatic rate", partial(one.learner, learning_rate="auto")),
         Loop("unitless.river, one rate", partial(classify, make=partial(estimator, **ONE_RATE))),
         Loop("unitless.river", partial(classify, make=estimator)),
         Loop("unitless.river, text labels", partial(classify, make=estimator, words=True)),
