@@ -1,7 +1,7 @@
 # make demo    what it is about, on bundled data: numbers and a picture
 # make test    tests, linter, types, formatting
 # make sanitize   the core under the address and undefined-behaviour sanitizers
-# make bench   speed beside Vowpal Wabbit, scikit-learn and River
+# make bench   speed beside Vowpal Wabbit, scikit-learn and River; make bench BENCH=--page puts it into the pages
 # make docs    the documentation as a site, in site/
 # Everything is installed into .venv from PyPI; nothing else is needed but Python >= 3.10 and a C++ compiler.
 
@@ -68,9 +68,8 @@ sanitize:
 	build/sanitize/text_test
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/throughput.py
-	$(BIN)/python benchmarks/lanes.py
-	$(BIN)/python benchmarks/files.py
+	$(BIN)/python benchmarks/run.py $(BENCH)
+	$(BIN)/python benchmarks/instructions.py
 	$(BIN)/python benchmarks/river_stream.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/estimators.py

@@ -6,27 +6,18 @@ best of the grid exp(0.2 k), k = -23 ... 12, chosen in hindsight. Needs UNITLESS
 
 from __future__ import annotations
 
-import os
-import pathlib
 import sys
 
 import numpy as np
-import pyarrow.parquet
+from data import folder_of_datasets, paper_dataset
 
 import unitless as ul
-
-
-def load(name: str) -> tuple[np.ndarray, np.ndarray]:
-    table = pyarrow.parquet.read_table(pathlib.Path(os.environ["UNITLESS_DATA"]) / f"{name}.parquet")
-    numeric = [f.name for f in table.schema if f.name != "label" and not pyarrow.types.is_dictionary(f.type)]
-    X = np.column_stack([table.column(column).to_numpy().astype(np.float64) for column in numeric])
-    return X, table.column("label").to_numpy()
 
 
 def classification() -> None:
     print(f"{'progressive log loss and error':34}{'best rate':>18}{'automatic':>18}{'ratio of losses':>17}")
     for name in ("bank", "census", "shuttle", "covertype"):
-        X, y = load(name)
+        X, y = paper_dataset(name)
         classes = np.unique(y)
         for centre in (False, True):
             if len(classes) == 2:
@@ -53,7 +44,7 @@ def regression() -> None:
         f"{'progressive RMSE, first row aside':34}{'rate 0.5':>12}{'auto':>10}{'auto, target':>14}{'and centred':>13}"
     )
     for name, title in (("msd_random7000", "songs' years, sample"), ("ctslice_head682", "CT slices, first 682 rows")):
-        X, labels = load(name)
+        X, labels = paper_dataset(name)
         y = labels.astype(float)
 
         def rmse(X: np.ndarray = X, y: np.ndarray = y, **options: object) -> float:
@@ -68,7 +59,7 @@ def regression() -> None:
 
 
 if __name__ == "__main__":
-    if not os.environ.get("UNITLESS_DATA"):
+    if folder_of_datasets() is None:
         sys.exit("automatic.py needs the paper's datasets: set UNITLESS_DATA to their directory")
     classification()
     regression()

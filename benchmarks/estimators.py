@@ -9,16 +9,15 @@ hindsight: of a grid of C the best mean is shown. Needs UNITLESS_DATA, the direc
 from __future__ import annotations
 
 import argparse
-import os
-import pathlib
+import functools
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from automatic import load
+from data import folder_of_datasets, paper_dataset
+from passes import seconds_of
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
@@ -50,9 +49,8 @@ def cross_validate(
         X_train, y_train, X_test, y_test = X[train], y[train], X[test], y[test]
         for seed in range(seeds):
             for name, make in peers(seed, grid).items():
-                start = time.perf_counter()
-                model = make().fit(X_train, y_train)
-                seconds.setdefault(name, []).append(time.perf_counter() - start)
+                model = make()
+                seconds.setdefault(name, []).append(seconds_of(functools.partial(model.fit, X_train, y_train)))
                 scores.setdefault(name, []).append(model.score(X_test, y_test))
     return {name: (float(np.mean(scores[name])), float(np.median(seconds[name]))) for name in scores}
 
@@ -64,13 +62,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3, help="orders of the rows to try; accuracies are their mean")
     parser.add_argument("--grid", type=float, nargs="*", default=[0.01, 1.0, 100.0], help="C of logistic regression")
     options = parser.parse_args()
-    if not os.environ.get("UNITLESS_DATA"):
-        sys.exit(f"{pathlib.Path(__file__).name} needs the paper's datasets: set UNITLESS_DATA to their directory")
+    if folder_of_datasets() is None:
+        sys.exit("estimators.py needs the paper's datasets: set UNITLESS_DATA to their directory")
     warnings.simplefilter("ignore")  # that 300 iterations were not enough for some C
     heads = ("unitless", "scaler + SGD", "tuned logistic", "faster than SGD")
     print(f"{'accuracy; seconds of a fit':32}" + "".join(f"{head:>18}" for head in heads))
     for name in options.sets:
-        X, y = load(name)
+        X, y = paper_dataset(name)
         X, y = X[:: options.every], y[:: options.every]
         for shuffle in (False, True):
             found = cross_validate(X, y, shuffle, options.seeds, options.grid)

@@ -1,0 +1,72 @@
+"""What the numbers are to reach: who beside whom, in the same run, at the same or a better progressive loss."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+SAME_LOSS = 1.005  # a loss that is higher by this factor or less counts as the same
+
+
+@dataclass(frozen=True)
+class Goal:
+    """`ours` is to be so many times faster than `other` ("at least"), or to take so many times its time ("at most")."""
+
+    workload: str
+    ours: str
+    other: str
+    at_least: float | None = None
+    at_most: float | None = None
+
+    def check(self, contenders: dict[str, Any]) -> dict[str, Any] | None:
+        """What came of it, from what the contenders of the workload measured; None if one of them is not there."""
+        if not {self.ours, self.other} <= contenders.keys():
+            return None
+        mine, theirs = contenders[self.ours], contenders[self.other]
+        best, median = (self._ratio(mine[key], theirs[key]) for key in ("best_ns_a_row", "median_ns_a_row"))
+        losses = mine["loss"], theirs["loss"]
+        as_good = None in losses or losses[0] <= losses[1] * SAME_LOSS
+        fast = best >= self.at_least if self.at_least is not None else best <= self.at_most
+        return {
+            "workload": self.workload,
+            "ours": self.ours,
+            "other": self.other,
+            "at_least": self.at_least,
+            "at_most": self.at_most,
+            "best": best,
+            "median": median,
+            "losses": losses,
+            "fast": bool(fast),
+            "reached": bool(fast and as_good),
+        }
+
+    def _ratio(self, mine: float, theirs: float) -> float:
+        return theirs / mine if self.at_least is not None else mine / theirs
+
+
+ALL = (
+    Goal("dense", "unitless", "Vowpal Wabbit, cache", at_least=15),
+    Goal("dense", "unitless", "scikit-learn SGD, pre-scaled", at_least=8),
+    Goal("dense", "unitless", "unitless, predictions alone", at_most=3),
+    Goal("stream", "unitless, bits=20", "Vowpal Wabbit -b 20, cache", at_least=5),
+    Goal("vw_file", "unitless, one rate", "Vowpal Wabbit", at_least=6),
+    Goal("tables", "unitless, CSV, one rate", "Vowpal Wabbit --csv", at_least=8),
+    Goal("tables", "unitless, Parquet, one rate", "pandas + scaler + SGD, CSV", at_least=20),
+    Goal("named", "unitless.Learner, one rate", "River logistic, bare", at_least=10),
+    Goal("named", "unitless.Learner, one rate", "River scaler | logistic", at_least=30),
+    Goal("predict", "unitless", "NumPy X @ w", at_most=2),
+    Goal("rates", "automatic rate, 2 threads", "one rate", at_most=2.5),
+    Goal("rates", "16 rates, 2 threads", "one rate", at_most=5),
+    Goal("rates", "16 rates, 2 threads", "16 rates, 1 thread", at_least=1.7),
+    Goal("classes", "unitless, 2 threads", "unitless, 1 thread", at_least=1.7),
+)
+
+
+def check(workloads: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """All goals whose workload was run."""
+    found = []
+    for workload in workloads:
+        contenders = {one["name"]: one for one in workload["contenders"]}
+        results = (goal.check(contenders) for goal in ALL if goal.workload == workload["name"])
+        found += [result for result in results if result is not None]
+    return found

@@ -1,0 +1,66 @@
+"""Our passes, ready to be run in a process of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from data import Store
+from passes import Pass
+
+import unitless as ul
+
+SIXTEEN_RATES = [float(rate) for rate in np.exp(0.6 * np.arange(-8, 8))]
+CLASSES = range(1, 8)
+
+
+def log_loss(scores: np.ndarray, y: np.ndarray) -> float:
+    """The mean logistic loss of scores for labels that are true or false."""
+    return float(np.logaddexp(0.0, np.where(y, -scores, scores)).mean())
+
+
+def learn(store: Store, kind: str = "dense", **options: Any) -> Pass:
+    """Two classes: every row is predicted, then learned."""
+    X, y = store.two_classes(kind)
+
+    def run() -> np.ndarray:
+        return ul.Learner(loss="logistic", **options).learn(X, y)
+
+    return Pass(run, len(y), lambda: log_loss(run(), y))
+
+
+def predict(store: Store, kind: str = "dense") -> Pass:
+    """The same loop without learning."""
+    X, y = store.two_classes(kind)
+    model = ul.Learner(loss="logistic")
+    model.learn(X, y)
+    return Pass(lambda: model.predict(X), len(y))
+
+
+def sweep(store: Store) -> Pass:
+    """Sixteen rates; the loss is that of the best."""
+    X, y = store.two_classes("dense")
+
+    def run() -> ul.Sweep:
+        model = ul.Sweep(SIXTEEN_RATES, loss="logistic")
+        model.learn(X, y)
+        return model
+
+    return Pass(run, len(y), lambda: float(run().losses.min()))
+
+
+def one_vs_all(store: Store, **options: Any) -> Pass:
+    """Covertype's seven classes; the loss is the share of rows whose largest score is another class's."""
+    X, classes = store.covertype()
+
+    def run() -> np.ndarray:
+        return ul.OneVsAll(CLASSES, **options).learn(X, classes)
+
+    return Pass(run, len(classes), lambda: float(np.mean(1 + run().argmax(axis=1) != classes)))
+
+
+def predict_classes(store: Store) -> Pass:
+    X, classes = store.covertype()
+    model = ul.OneVsAll(CLASSES, learning_rate=0.5)
+    model.learn(X, classes)
+    return Pass(lambda: model.predict(X), len(classes))

@@ -1,0 +1,129 @@
+"""Results for people: the tables of a run, as text for a terminal and as Markdown for a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import machine
+import scaling
+
+Cells = list[list[str]]
+
+
+def nanoseconds(value: float) -> str:
+    """Three digits, in the unit that suits."""
+    for unit, size in (("ns", 1e3), ("µs", 1e6), ("ms", 1e9)):
+        if value < 0.9995 * size:
+            return f"{value / (size / 1e3):#.3g}".rstrip(".") + f" {unit}"
+    return f"{value / 1e9:#.3g} s".replace(". ", " ")
+
+
+def times(ratio: float) -> str:
+    """So many times."""
+    return f"{ratio:.0f} ×" if ratio >= 99.5 else f"{ratio:.1f} ×" if ratio >= 0.995 else f"{ratio:.2f} ×"
+
+
+def has_loss(workload: dict[str, Any], contender: dict[str, Any]) -> bool:
+    """Is there one, and does it mean anything?"""
+    return bool(workload["loss"]) and contender["loss"] is not None
+
+
+def loss(value: float | None) -> str:
+    return "" if value is None else f"{value:.4f}" if value < 1e4 else f"{value:.1e}"
+
+
+def workload(result: dict[str, Any]) -> Cells:
+    """A row for each contender, the heading first."""
+    first = result["contenders"][0]
+    several = any(one["rows"] > 1 for one in result["contenders"])
+    head = ["", "time a row" if several else "time", "median round", "times the first", result["loss"] or "", "peak MB"]
+    cells = [head]
+    for one in result["contenders"]:
+        cells.append(
+            [
+                one["name"],
+                nanoseconds(one["best_ns_a_row"]),
+                nanoseconds(one["median_ns_a_row"]),
+                "" if one is first else times(one["best_ns_a_row"] / first["best_ns_a_row"]),
+                loss(one["loss"]) if has_loss(result, one) else "",
+                f"{one['peak_mb']:,.0f}",
+            ]
+        )
+    return _without_empty_columns(cells)
+
+
+def goals(results: list[dict[str, Any]]) -> Cells:
+    """A row for each goal."""
+    cells = [["work: ours", "beside", "aim", "best rounds", "median rounds", "losses", "reached"]]
+    for one in results:
+        aim = f"≥ {one['at_least']:g} ×" if one["at_least"] is not None else f"≤ {one['at_most']:g} × its time"
+        losses = "" if None in one["losses"] else " and ".join(loss(value) for value in one["losses"])
+        reached = "yes" if one["reached"] else "no: the loss" if one["fast"] else "no"
+        ratios = [times(one["best"]), times(one["median"])]
+        cells.append([f"{one['workload']}: {one['ours']}", one["other"], aim, *ratios, losses, reached])
+    return cells
+
+
+def curve(result: dict[str, Any]) -> Cells:
+    """A row for each line, a column for each point."""
+    points = result["lines"][0]["points"]
+    cells = [[f"time a {result['per']}; {result['label']}:", *(f"{point:,}" for point in points)]]
+    cells += [[line["name"], *(nanoseconds(value) for value in line["best_ns"])] for line in result["lines"]]
+    return cells
+
+
+def straightness(results: list[dict[str, Any]]) -> str:
+    """Is the time linear in the rows?"""
+    ratio, straight = scaling.linear(next(one for one in results if one["name"] == "rows"))
+    verdict = "linear" if straight else "NOT linear"
+    return (
+        f"From the middle of the curve to its end a row's time changes by a factor of {ratio:.2f}: {verdict} in rows."
+    )
+
+
+def _without_empty_columns(cells: Cells) -> Cells:
+    filled = [any(row[j] for row in cells[1:]) for j in range(len(cells[0]))]
+    return [[cell for cell, keep in zip(row, filled, strict=True) if keep] for row in cells]
+
+
+def as_text(cells: Cells) -> str:
+    widths = [max(len(row[j]) for row in cells) for j in range(len(cells[0]))]
+    lines = []
+    for row in cells:
+        rest = "".join(f"  {cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True))
+        lines.append(f"  {row[0]:{widths[0]}}{rest}".rstrip())
+    return "\n".join(lines)
+
+
+def as_markdown(cells: Cells) -> str:
+    escaped = [[cell.replace("|", "\\|") for cell in row] for row in cells]
+    lines = ["| " + " | ".join(row) + " |" for row in escaped]
+    lines.insert(1, "|---|" + "---:|" * (len(cells[0]) - 1))
+    return "\n".join(lines)
+
+
+def page(results: dict[str, Any]) -> dict[str, str]:
+    """What a page can show of a run, as Markdown, by name."""
+    parts = {
+        "machine": f"{results['data']}; {results['rounds']} rounds. {machine.sentence(results['machine'])}",
+        "goals": as_markdown(goals(results["goals"])),
+    }
+    for one in results["workloads"]:
+        parts[f"workload {one['name']}"] = as_markdown(workload(one))
+    if results["scaling"]:
+        tables = [as_markdown(curve(one)) for one in results["scaling"]]
+        parts["scaling"] = "\n\n".join([*tables, straightness(results["scaling"])])
+    return parts
+
+
+def markdown(results: dict[str, Any]) -> str:
+    """All of it as one document."""
+    parts = page(results)
+    blocks = ["# Results", parts["machine"]]
+    if results["goals"]:
+        blocks += ["## Goals", parts["goals"]]
+    for one in results["workloads"]:
+        blocks += [f"## {one['title']}", one["note"], parts[f"workload {one['name']}"]]
+    if "scaling" in parts:
+        blocks += ["## Scaling", parts["scaling"]]
+    return "\n\n".join(blocks) + "\n"

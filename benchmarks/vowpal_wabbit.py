@@ -1,0 +1,68 @@
+"""Vowpal Wabbit in memory: the library that its program calls, so that Python's start is no part of it."""
+
+from __future__ import annotations
+
+import pathlib
+import subprocess
+import sys
+
+from data import Store
+from passes import Pass
+
+LOGISTIC = ("--loss_function", "logistic")
+
+
+def _run(*arguments: object) -> float:
+    """One run over a file, or over its cache; gives the progressive loss."""
+    import vowpalwabbit  # noqa: PLC0415
+
+    workspace = vowpalwabbit.Workspace(arg_list=["--quiet", *map(str, arguments)])
+    loss = workspace.get_sum_loss() / workspace.get_weighted_examples()
+    workspace.finish()
+    return loss
+
+
+def _run_apart(*arguments: object) -> None:
+    """To make something ready: what that takes must not hide what a run takes."""
+    command = [sys.executable, "-m", "vowpalwabbit", "--quiet", *map(str, arguments)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def _cache(text: pathlib.Path, options: tuple[str, ...]) -> pathlib.Path:
+    """Rows as Vowpal Wabbit itself keeps them for another pass."""
+    cache = text.with_suffix(f".{'-'.join(one.strip('-') for one in options)}.cache")
+    if not cache.exists():
+        _run_apart(*options, "-d", text, "--cache_file", cache, "-k")
+    return cache
+
+
+def _rows(text: pathlib.Path) -> tuple[int, pathlib.Path]:
+    """How many there are, and a file with the first alone."""
+    with text.open() as file:
+        first = file.readline()
+        count = 1 + sum(1 for _ in file)
+    alone = text.with_suffix(".one")
+    alone.write_text(first)
+    return count, alone
+
+
+def learn(store: Store, data: str, options: tuple[str, ...] = (), cached: bool = True) -> Pass:
+    """From its text or its binary cache. What a single row takes, which is setting up, is taken off."""
+    text, options = store.path(data), LOGISTIC + options
+    rows, one = _rows(text)
+    source = ("-d", text, "--cache_file", _cache(text, options)) if cached else ("-d", text)
+
+    def run() -> float:
+        return _run(*options, *source)
+
+    return Pass(run, rows, run, idle=lambda: _run(*options, "-d", one))
+
+
+def predict(store: Store, data: str) -> Pass:
+    """From its cache, with a model that it has learned from the same rows."""
+    text = store.path(data)
+    rows, one = _rows(text)
+    source, model = ("-d", text, "--cache_file", _cache(text, LOGISTIC)), text.with_suffix(".model")
+    _run_apart(*LOGISTIC, *source, "-f", model)
+    asked = (*LOGISTIC, "-t", "-i", model)
+    return Pass(lambda: _run(*asked, *source), rows, idle=lambda: _run(*asked, "-d", one))

@@ -1,0 +1,92 @@
+"""The benchmark runs and writes what it promises. No time is tested: machines differ."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parent.parent
+PEERS = ("vowpalwabbit", "river", "sklearn", "scipy", "pandas", "pyarrow", "matplotlib")
+MARK = re.compile(r"<!-- results: ([\w ]+) -->")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    missing = [name for name in PEERS if importlib.util.find_spec(name) is None]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+    folder = tmp_path_factory.mktemp("results")
+    command = [sys.executable, str(ROOT / "benchmarks" / "run.py"), "named", "predict"]
+    done = subprocess.run(
+        [*command, "--quick", "--rounds", "1", "--results", str(folder)], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "\r" not in done.stderr
+    assert "reached" in done.stdout
+    return folder
+
+
+def test_a_quick_run_keeps_every_round_loss_and_memory(results: pathlib.Path) -> None:
+    kept = json.loads((results / "benchmarks.json").read_text())
+    assert [one["name"] for one in kept["workloads"]] == ["named", "predict"]
+    for workload in kept["workloads"]:
+        for contender in workload["contenders"]:
+            assert len(contender["seconds"]) == 1
+            assert contender["best_ns_a_row"] > 0
+            assert contender["peak_mb"] >= 0
+            assert (contender["loss"] is not None) == (workload["name"] == "named")
+    assert {goal["workload"] for goal in kept["goals"]} == {"named", "predict"}
+    assert kept["machine"]["versions"]["vowpalwabbit"]
+
+
+def test_a_quick_run_writes_tables_and_a_picture(results: pathlib.Path) -> None:
+    text = (results / "benchmarks.md").read_text()
+    tables = re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE)
+    assert len(tables) == 3  # the goals and two workloads
+    for table in tables:
+        columns = {len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}
+        assert len(columns) == 1
+    assert (results / "benchmarks.png").stat().st_size > 10_000
+
+
+def test_results_fill_the_marked_blocks_of_pages_and_nothing_else(
+    results: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    pages, report = importlib.import_module("pages"), importlib.import_module("report")
+    parts = report.page(json.loads((results / "benchmarks.json").read_text()))
+    before = "a\n<!-- results: goals -->\nold\n<!-- end of results -->\nb\n<!-- results: scaling -->\nkept\n"
+    after = pages.filled(before + "<!-- end of results -->\n", parts)
+    assert "old" not in after
+    assert parts["goals"] in after
+    assert "kept" in after  # this run has no scaling
+    assert pages.filled(after, parts) == after
+
+
+def test_every_mark_on_the_pages_names_a_part_of_the_benchmark(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    names = {f"workload {name}" for name in importlib.import_module("workloads").ALL} | {"machine", "goals", "scaling"}
+    marks = MARK.findall((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"))
+    assert set(marks) == names
+    assert set(MARK.findall((ROOT / "docs" / "river.md").read_text(encoding="utf-8"))) < names
+
+
+def test_every_goal_names_contenders_that_there_are(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    data, goals, workloads = (importlib.import_module(name) for name in ("data", "goals", "workloads"))
+    for name in ("large.vw", "large.csv", "large.parquet"):
+        (tmp_path / name).touch()
+        (tmp_path / f"{name}.rows").write_text("1")
+    store = data.Store(tmp_path, data.Size.quick())
+    for goal in goals.ALL:
+        names = [one.name for one in workloads.ALL[goal.workload].contenders(store)]
+        assert goal.ours in names
+        assert goal.other in names
