@@ -285,6 +285,15 @@ class PyLearner {
         return guard;
     }
 
+    // Does it, if the row is like the last one and nobody else is using the learner.
+    template <class Action>
+    bool placed(nb::handle x, Action action) {
+        const std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
+        if (!guard || !last_.read_placed(x.ptr())) return false;
+        action(last_.placement());
+        return true;
+    }
+
     // Names that were given up are not to be remembered.
     template <class Action>
     void remembering(Action action) {
@@ -335,14 +344,22 @@ class PyLearner {
         const double h = number_of(weight, [] { return std::string("weight"); });
         if (!(h >= 0 && std::isfinite(h)))
             throw InputError("weight is " + shown(weight) + "; weights must be finite and not negative");
+        if (h > 0 &&
+            placed(x, [&](Placement& row) { remembering([&] { learner.learn_placed(row, label, h, *predictions); }); }))
+            return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
         remembering(
             [&] { learner.learn_named(row.size(), row.values(), label, h, resolver(row), predictions, new_classes); });
-        if (!row.repeats()) remember(row);
+        if (!row.repeats()) {
+            remember(row);
+        } else if (h > 0) {
+            last_.place(learner);
+        }
     }
     void predict_row(nb::handle x, bool extrapolate, double* predictions) {
+        if (placed(x, [&](Placement& row) { *predictions = learner.predict_placed(row, extrapolate); })) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);

@@ -639,6 +639,38 @@ void Learner::predict_prepared(bool extrapolate, double* predictions) {
                             extrapolate || setup_.options.order == Order::vw, predictions);
 }
 
+// ---------------------------------------------------------------------------------------------------- placed rows
+
+bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) const {
+    return !lanes_ && !setup_.centre && !interactions_.any() && kernel_->placed->supports(setup_.options) &&
+           to.assign(features);
+}
+
+// The slots change with the number of examples, and not otherwise.
+void Learner::mirror(Placement& row) const {
+    if (row.mirrored == clock_.examples) return;
+    kernel_->placed->load(setup_.options, slots_.get(), row.row());
+    row.mirrored = clock_.examples;
+}
+
+void Learner::learn_placed(Placement& row, double y, double weight, double& prediction) {
+    learn_label(y, weight, 0, 0, &prediction, [&](const Labels& labels) {
+        mirror(row);
+        row.mirrored = Placement::never;
+        const Status status = kernel_->placed->learn(setup_.options, clock_, slots_.get(), row.row(), *labels.y, weight,
+                                                     setup_.options.learning_rate * *labels.pace, prediction);
+        if (status == Status::diverged) throw_diverged(0);
+        row.mirrored = clock_.examples;
+    });
+}
+
+double Learner::predict_placed(Placement& row, bool extrapolate) {
+    mirror(row);
+    double prediction = kernel_->placed->predict(setup_.options, clock_, row.row(), extrapolate);
+    add_offset(&prediction, 1);
+    return prediction;
+}
+
 // ---------------------------------------------------------------------------------------------------- the rest
 
 void Learner::loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const {

@@ -35,6 +35,19 @@ double number_of(nb::handle object, const What& what) {
     throw InputError(what() + " is " + shown(object) + ", not a number");
 }
 
+// A number whose reading runs no code of the caller's and cannot fail.
+inline bool plain_number(PyObject* object, double& value) {
+    if (PyFloat_Check(object)) {
+        value = PyFloat_AS_DOUBLE(object);
+        return true;
+    }
+    if (!PyLong_CheckExact(object) && !PyBool_Check(object)) return false;
+    value = PyLong_AsDouble(object);
+    if (!(value == -1.0 && PyErr_Occurred())) return true;
+    PyErr_Clear();  // too large: said where it is read again
+    return false;
+}
+
 // Python strings that were looked up before. Their hashes are known (they are keys of a dictionary), so that finding
 // one again costs a few nanoseconds, whether it is the same object or another with the same text.
 class KnownStrings {
@@ -77,14 +90,43 @@ class KnownStrings {
 };
 
 // The names of the last row, in its order, and their features. A row whose names are the same objects, as in a stream
-// they nearly always are, needs neither to check nor to look up any.
+// they nearly always are, needs neither to check nor to look up any; and where its values go is known.
 class LastNames {
   public:
     bool is(std::size_t i, PyObject* name) const { return i < names_.size() && names_[i] == name; }
     std::size_t size() const { return names_.size(); }
     std::uint32_t feature(std::size_t i) const { return features_[i]; }
 
+    // The values of a dict with these names, if they have places, to those places. False: it must be read otherwise.
+    // Runs no code of the caller's.
+    bool read_placed(PyObject* x) {
+        if (!placed_ || !PyDict_Check(x) || static_cast<std::size_t>(PyDict_GET_SIZE(x)) != names_.size()) return false;
+        PyObject* const* expected = names_.data();
+        const PlacedRow& row = placement_.row();
+        PyObject *name = nullptr, *object = nullptr;
+        Py_ssize_t position = 0;
+        double largest = 0;
+        for (std::size_t i = 0; PyDict_Next(x, &position, &name, &object); ++i) {
+            if (name != expected[i]) return false;
+            double value = 0;
+            if (PyFloat_CheckExact(object)) {
+                value = PyFloat_AS_DOUBLE(object);
+            } else if (!plain_number(object, value)) {
+                return false;
+            }
+            row.x[row.place[i]] = value;
+            largest = std::fabs(value) <= largest ? largest : std::fabs(value);  // not a number stays
+        }
+        return largest <= Learner::placed_most;
+    }
+    Placement& placement() { return placement_; }
+    // When rows are seen to have the same names again.
+    void place(const Learner& learner) {
+        if (!std::exchange(tried_, true)) placed_ = learner.place(features_, placement_);
+    }
+
     void clear() {
+        placed_ = tried_ = false;
         for (PyObject* name : names_) Py_DECREF(name);
         names_.clear();
         features_.clear();
@@ -101,6 +143,8 @@ class LastNames {
   private:
     std::vector<PyObject*> names_;
     std::vector<std::uint32_t> features_;
+    Placement placement_;
+    bool placed_ = false, tried_ = false;
 };
 
 struct RowMemory {
@@ -173,13 +217,7 @@ class NamedRow {
         bool repeats = count == last.size();
         for (std::size_t i = 0; PyDict_Next(x, &position, &name, &object); ++i) {
             double value = 0;
-            if (PyFloat_CheckExact(object)) {
-                value = PyFloat_AS_DOUBLE(object);
-            } else if (PyLong_CheckExact(object) || PyBool_Check(object)) {
-                value = number_of(object, [&] { return "the value of feature " + shown(name); });
-            } else {
-                return false;
-            }
+            if (!plain_number(object, value)) return false;
             if (!last.is(i, name)) {
                 repeats = false;
                 check_name(name);
