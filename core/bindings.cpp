@@ -344,9 +344,10 @@ class PyLearner {
         const double h = number_of(weight, [] { return std::string("weight"); });
         if (!(h >= 0 && std::isfinite(h)))
             throw InputError("weight is " + shown(weight) + "; weights must be finite and not negative");
-        if (h > 0 &&
-            placed(x, [&](Placement& row) { remembering([&] { learner.learn_placed(row, label, h, *predictions); }); }))
-            return;
+        const auto learn = [&](Placement& row) {
+            remembering([&] { learner.learn_placed(row, label, h, predictions); });
+        };
+        if (h > 0 && new_classes == 0 && placed(x, learn)) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
@@ -359,7 +360,7 @@ class PyLearner {
         }
     }
     void predict_row(nb::handle x, bool extrapolate, double* predictions) {
-        if (placed(x, [&](Placement& row) { *predictions = learner.predict_placed(row, extrapolate); })) return;
+        if (placed(x, [&](Placement& row) { learner.predict_placed(row, extrapolate, predictions); })) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);

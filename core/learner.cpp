@@ -642,8 +642,9 @@ void Learner::predict_prepared(bool extrapolate, double* predictions) {
 // ---------------------------------------------------------------------------------------------------- placed rows
 
 bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) const {
-    return !lanes_ && !setup_.centre && !interactions_.any() && kernel_->placed->supports(setup_.options) &&
-           to.assign(features);
+    if (interactions_.any()) return false;
+    const bool packed = !lanes_ && !setup_.centre && kernel_->placed->supports(setup_.options);
+    return to.assign(features, packed ? Placement::Kind::packed : Placement::Kind::in_order);
 }
 
 // The slots change with the number of examples, and not otherwise.
@@ -653,22 +654,31 @@ void Learner::mirror(Placement& row) const {
     row.mirrored = clock_.examples;
 }
 
-void Learner::learn_placed(Placement& row, double y, double weight, double& prediction) {
-    learn_label(y, weight, 0, 0, &prediction, [&](const Labels& labels) {
+void Learner::learn_placed(Placement& row, double y, double weight, double* predictions) {
+    if (row.kind() == Placement::Kind::in_order) {
+        const std::uint32_t* slots = row.row().pack.slot;
+        return learn_named(
+            row.row().count, row.row().x, y, weight, [slots](std::size_t i, bool) { return slots[i]; }, predictions);
+    }
+    learn_label(y, weight, 0, 0, predictions, [&](const Labels& labels) {
         mirror(row);
         row.mirrored = Placement::never;
         const Status status = kernel_->placed->learn(setup_.options, clock_, slots_.get(), row.row(), *labels.y, weight,
-                                                     setup_.options.learning_rate * *labels.pace, prediction);
+                                                     setup_.options.learning_rate * *labels.pace, *predictions);
         if (status == Status::diverged) throw_diverged(0);
         row.mirrored = clock_.examples;
     });
 }
 
-double Learner::predict_placed(Placement& row, bool extrapolate) {
+void Learner::predict_placed(Placement& row, bool extrapolate, double* predictions) {
+    if (row.kind() == Placement::Kind::in_order) {
+        const std::uint32_t* slots = row.row().pack.slot;
+        return predict_named(
+            row.row().count, row.row().x, extrapolate, [slots](std::size_t i, bool) { return slots[i]; }, predictions);
+    }
     mirror(row);
-    double prediction = kernel_->placed->predict(setup_.options, clock_, row.row(), extrapolate);
-    add_offset(&prediction, 1);
-    return prediction;
+    *predictions = kernel_->placed->predict(setup_.options, clock_, row.row(), extrapolate);
+    add_offset(predictions, 1);
 }
 
 // ---------------------------------------------------------------------------------------------------- the rest

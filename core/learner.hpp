@@ -112,8 +112,8 @@ class Learner {
     // in their places; the weight is not 0.
     static constexpr double placed_most = 0x1p500;
     bool place(const std::vector<std::uint32_t>& features, Placement& to) const;
-    void learn_placed(Placement& row, double y, double weight, double& prediction);
-    double predict_placed(Placement& row, bool extrapolate);
+    void learn_placed(Placement& row, double y, double weight, double* predictions);
+    void predict_placed(Placement& row, bool extrapolate, double* predictions);
 
     // Throws if the labels or weights cannot be learned from. The caller holds the lock.
     void check(const Labels& labels, std::size_t rows) const;
@@ -185,9 +185,6 @@ class Learner {
     template <class Action>
     void learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
                      Action action);
-    template <class Resolve>
-    void learn_named(std::size_t count, const double* values, const Labels& labels, Resolve resolve,
-                     double* predictions, std::size_t new_classes, std::size_t row);
     void mirror(Placement& row) const;
     Encoded encode(const Labels& labels, std::size_t rows) const;
     void add_offset(double* predictions, std::size_t count) const;
@@ -295,42 +292,35 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
                           double* predictions, std::size_t new_classes, std::size_t row) {
     learn_label(y, weight, row, new_classes, predictions, [&](const Labels& labels) {
         check_named();
-        learn_named(count, values, labels, resolve, predictions, new_classes, row);
-    });
-}
-
-template <class Resolve>
-void Learner::learn_named(std::size_t count, const double* values, const Labels& labels, Resolve resolve,
-                          double* predictions, std::size_t new_classes, std::size_t row) {
-    const double weight = *labels.weight;
-    const bool grow = weight > 0;
-    const Looking looking = grow ? Looking::learning : Looking::predicting;
-    const Features::Mark mark = features_.mark();
-    const std::size_t products = interactions_.mark();
-    journal_.clear();
-    try {
-        if (grow) features_.use_names();
-        rows_.clear();
-        rows_.begin_row();
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint32_t feature = resolve(i, grow);
-            if (feature == 0) continue;
-            if (setup_.centre && grow) journal_.emplace_back(feature, centre_.column(feature));
-            rows_.add(feature, centred(feature, values[i], looking, weight));
+        const bool grow = weight > 0;
+        const Looking looking = grow ? Looking::learning : Looking::predicting;
+        const Features::Mark mark = features_.mark();
+        const std::size_t products = interactions_.mark();
+        journal_.clear();
+        try {
+            if (grow) features_.use_names();
+            rows_.clear();
+            rows_.begin_row();
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::uint32_t feature = resolve(i, grow);
+                if (feature == 0) continue;
+                if (setup_.centre && grow) journal_.emplace_back(feature, centre_.column(feature));
+                rows_.add(feature, centred(feature, values[i], looking, weight));
+            }
+            end_row(row, grow);
+            reserve(features_.slot_count());
+            add_classes(new_classes);
+            learn_prepared(labels, predictions, row);
+            if (lanes_) finish_lanes();
+        } catch (const DivergedError& error) {
+            if (error.row > row) throw;  // lanes that had learned it before the last of a head ran away
+            forget_row(mark, products);
+            throw;
+        } catch (...) {
+            forget_row(mark, products);
+            throw;
         }
-        end_row(row, grow);
-        reserve(features_.slot_count());
-        add_classes(new_classes);
-        learn_prepared(labels, predictions, row);
-        if (lanes_) finish_lanes();
-    } catch (const DivergedError& error) {
-        if (error.row > row) throw;  // lanes that had learned it before the last of a head ran away
-        forget_row(mark, products);
-        throw;
-    } catch (...) {
-        forget_row(mark, products);
-        throw;
-    }
+    });
 }
 
 template <class Resolve>

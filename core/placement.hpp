@@ -17,17 +17,22 @@ class Placement {
     Placement() = default;
     Placement(const Placement&) = delete;
 
-    // Each feature in its lane, as deep as that lane is filled by those with smaller slots. False if two share a slot.
-    bool assign(const std::vector<std::uint32_t>& slots) {
+    // Packed: each feature in its lane, as deep as that lane is filled by those with smaller slots. In order: by slots.
+    enum class Kind { packed, in_order };
+    Kind kind() const { return kind_; }
+
+    // False if two share a slot.
+    bool assign(const std::vector<std::uint32_t>& slots, Kind kind) {
         std::vector<std::pair<std::uint32_t, std::uint32_t>> order;
         for (const std::uint32_t slot : slots) order.emplace_back(slot, static_cast<std::uint32_t>(order.size()));
         std::sort(order.begin(), order.end());
         for (std::size_t k = 1; k < order.size(); ++k)
             if (order[k - 1].first == order[k].first) return false;
-        std::uint32_t depth[8] = {};
+        kind_ = kind;
+        std::uint32_t depth[8] = {}, next = 0;
         places_.resize(slots.size());
         for (const auto& [slot, feature] : order) {
-            const std::uint32_t lane = (slot - 1) % 8;
+            const std::uint32_t lane = (kind == Kind::packed ? slot - 1 : next++) % 8;
             places_[feature] = depth[lane]++ * 8 + lane;
         }
         const std::size_t chunks = std::max(1u, *std::max_element(depth, depth + 8)), length = chunks * 8;
@@ -59,6 +64,7 @@ class Placement {
     std::vector<double> memory_;
     std::vector<std::uint32_t> indices_, places_;
     Slot64 bias_{};
+    Kind kind_ = Kind::packed;
     PlacedRow row_{};
 };
 

@@ -6,7 +6,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -46,6 +48,17 @@ inline bool plain_number(PyObject* object, double& value) {
     if (!(value == -1.0 && PyErr_Occurred())) return true;
     PyErr_Clear();  // too large: said where it is read again
     return false;
+}
+
+// A number that no other dict has had, nor this one before it was last changed (PEP 509); 0 where Python has none. What
+// stands in the dict are numbers that cannot change, so that the row that was predicted need not be read again to be
+// learned from.
+inline std::uint64_t version_of([[maybe_unused]] PyObject* dict) {
+#if PY_VERSION_HEX < 0x030c0000
+    return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+    return 0;
+#endif
 }
 
 // Python strings that were looked up before. Their hashes are known (they are keys of a dictionary), so that finding
@@ -101,11 +114,15 @@ class LastNames {
     // Runs no code of the caller's.
     bool read_placed(PyObject* x) {
         if (!placed_ || !PyDict_Check(x) || static_cast<std::size_t>(PyDict_GET_SIZE(x)) != names_.size()) return false;
+        const std::uint64_t version = version_of(x);
+        if (version != 0 && version == read_) return true;
+        read_ = 0;
         PyObject* const* expected = names_.data();
-        const PlacedRow& row = placement_.row();
+        double* const to = placement_.row().x;
+        const std::uint32_t* const place = placement_.row().place;
         PyObject *name = nullptr, *object = nullptr;
         Py_ssize_t position = 0;
-        double largest = 0;
+        std::uint64_t largest = 0;  // bits without the sign rise with the number; not finite is beyond all
         for (std::size_t i = 0; PyDict_Next(x, &position, &name, &object); ++i) {
             if (name != expected[i]) return false;
             double value = 0;
@@ -114,10 +131,12 @@ class LastNames {
             } else if (!plain_number(object, value)) {
                 return false;
             }
-            row.x[row.place[i]] = value;
-            largest = std::fabs(value) <= largest ? largest : std::fabs(value);  // not a number stays
+            to[place[i]] = value;
+            largest = std::max(largest, std::bit_cast<std::uint64_t>(value) << 1);
         }
-        return largest <= Learner::placed_most;
+        if (largest > std::bit_cast<std::uint64_t>(Learner::placed_most) << 1) return false;
+        read_ = version;
+        return true;
     }
     Placement& placement() { return placement_; }
     // When rows are seen to have the same names again.
@@ -127,6 +146,7 @@ class LastNames {
 
     void clear() {
         placed_ = tried_ = false;
+        read_ = 0;
         for (PyObject* name : names_) Py_DECREF(name);
         names_.clear();
         features_.clear();
@@ -145,6 +165,7 @@ class LastNames {
     std::vector<std::uint32_t> features_;
     Placement placement_;
     bool placed_ = false, tried_ = false;
+    std::uint64_t read_ = 0;  // the version of the dict whose values stand in their places, if it has one
 };
 
 struct RowMemory {
