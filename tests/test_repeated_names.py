@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from typing import Any
 
 import numpy as np
@@ -152,3 +153,22 @@ def test_a_row_that_diverges_among_others_changes_nothing() -> None:
     other = pickle.loads(before)
     assert m.learn_one(good, 1.0) == other.learn_one(good, 1.0)
     assert pickle.dumps(m) == pickle.dumps(other)
+
+
+def test_threads_can_share_a_learner_one_row_at_a_time() -> None:
+    m = ul.Learner()
+    rows = [dict.fromkeys(NAMES, 0.1 * k) for k in range(10)]
+
+    def work() -> None:
+        for _ in range(200):
+            for row in rows:
+                m.predict_one(row)
+                m.learn_one(row, 1.0)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    m.learn(pd.DataFrame([rows[3]] * 50_000), np.ones(50_000))  # holds the learner, but not the interpreter
+    for thread in threads:
+        thread.join()
+    assert m.examples == 4 * 200 * 10 + 50_000
