@@ -258,6 +258,7 @@ const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
     predict_sparse,
     loss,
     &UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA),
+    &UNITLESS_JOIN(placed_kernel_, UNITLESS_ISA),
 };
 
 }  // namespace unitless

@@ -121,6 +121,27 @@ struct LaneKernel {
                 double* memory);
 };
 
+// ---- one row at a time: see placed_kernel.cpp
+
+// A row whose features have their places in a pack of their own, which mirrors their slots. Where no feature stands,
+// all is zero; all chunks are listed as active.
+struct PlacedRow {
+    Pack pack;
+    double* x;                   // the row's values, by place; the pack's x is z alone
+    const std::uint32_t* place;  // of each feature
+    std::size_t count, chunks;
+    bool plain;  // every scale has a normal inverse
+};
+
+struct PlacedKernel {
+    bool (*supports)(const Options&);
+    void (*load)(const Options&, const void* slots, PlacedRow&);
+    // Writes the slots too. Diverged: they are as before, and the row is to be loaded again.
+    Status (*learn)(const Options&, Clock&, void* slots, PlacedRow&, double y, double h, double eta,
+                    double& prediction);
+    double (*predict)(const Options&, const Clock&, const PlacedRow&, bool extrapolate);
+};
+
 struct Kernel {
     const char* name;
     bool (*supported)();
@@ -138,6 +159,7 @@ struct Kernel {
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
                  double* out);
     const LaneKernel* lanes;
+    const PlacedKernel* placed;
 };
 
 // How many rows a block holds: as many as stay in the first-level cache.
@@ -153,9 +175,11 @@ inline constexpr std::size_t block_doubles(std::size_t pack_chunks) {
 
 extern const Kernel kernel_baseline;
 extern const LaneKernel lane_kernel_baseline;
+extern const PlacedKernel placed_kernel_baseline;
 #if defined(UNITLESS_X86_KERNELS)
 extern const Kernel kernel_avx2, kernel_avx512;
 extern const LaneKernel lane_kernel_avx2, lane_kernel_avx512;
+extern const PlacedKernel placed_kernel_avx2, placed_kernel_avx512;
 #endif
 
 }  // namespace unitless

@@ -639,6 +639,48 @@ void Learner::predict_prepared(bool extrapolate, double* predictions) {
                             extrapolate || setup_.options.order == Order::vw, predictions);
 }
 
+// ---------------------------------------------------------------------------------------------------- placed rows
+
+bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) const {
+    if (interactions_.any()) return false;
+    const bool packed = !lanes_ && !setup_.centre && kernel_->placed->supports(setup_.options);
+    return to.assign(features, packed ? Placement::Kind::packed : Placement::Kind::in_order);
+}
+
+// The slots change with the number of examples, and not otherwise.
+void Learner::mirror(Placement& row) const {
+    if (row.mirrored == clock_.examples) return;
+    kernel_->placed->load(setup_.options, slots_.get(), row.row());
+    row.mirrored = clock_.examples;
+}
+
+void Learner::learn_placed(Placement& row, double y, double weight, double* predictions) {
+    if (row.kind() == Placement::Kind::in_order) {
+        const std::uint32_t* slots = row.row().pack.slot;
+        return learn_named(
+            row.row().count, row.row().x, y, weight, [slots](std::size_t i, bool) { return slots[i]; }, predictions);
+    }
+    learn_label(y, weight, 0, 0, predictions, [&](const Labels& labels) {
+        mirror(row);
+        row.mirrored = Placement::never;
+        const Status status = kernel_->placed->learn(setup_.options, clock_, slots_.get(), row.row(), *labels.y, weight,
+                                                     setup_.options.learning_rate * *labels.pace, *predictions);
+        if (status == Status::diverged) throw_diverged(0);
+        row.mirrored = clock_.examples;
+    });
+}
+
+void Learner::predict_placed(Placement& row, bool extrapolate, double* predictions) {
+    if (row.kind() == Placement::Kind::in_order) {
+        const std::uint32_t* slots = row.row().pack.slot;
+        return predict_named(
+            row.row().count, row.row().x, extrapolate, [slots](std::size_t i, bool) { return slots[i]; }, predictions);
+    }
+    mirror(row);
+    *predictions = kernel_->placed->predict(setup_.options, clock_, row.row(), extrapolate);
+    add_offset(predictions, 1);
+}
+
 // ---------------------------------------------------------------------------------------------------- the rest
 
 void Learner::loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const {

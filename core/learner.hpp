@@ -17,6 +17,7 @@
 #include "lane_batch.hpp"
 #include "lanes.hpp"
 #include "named_rows.hpp"
+#include "placement.hpp"
 #include "selection.hpp"
 #include "sparse_rows.hpp"
 #include "table.hpp"
@@ -106,6 +107,14 @@ class Learner {
     template <class Resolve>
     void predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve, double* predictions);
 
+    // The same for a row of features that have been learned from before, all of them and in this order. `place` says
+    // whether such rows can be taken so. The caller holds the lock and has put the values, none beyond `placed_most`,
+    // in their places; the weight is not 0.
+    static constexpr double placed_most = 0x1p500;
+    bool place(const std::vector<std::uint32_t>& features, Placement& to) const;
+    void learn_placed(Placement& row, double y, double weight, double* predictions);
+    void predict_placed(Placement& row, bool extrapolate, double* predictions);
+
     // Throws if the labels or weights cannot be learned from. The caller holds the lock.
     void check(const Labels& labels, std::size_t rows) const;
     // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
@@ -173,6 +182,10 @@ class Learner {
     void store(const Pack& pack, std::size_t features);
 
     double encode(double y, std::size_t row, NegativeLabel& negative, std::size_t new_classes = 0) const;
+    template <class Action>
+    void learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
+                     Action action);
+    void mirror(Placement& row) const;
     Encoded encode(const Labels& labels, std::size_t rows) const;
     void add_offset(double* predictions, std::size_t count) const;
     void check_columns(std::size_t count) const;
@@ -255,50 +268,59 @@ inline double Learner::centred(std::uint32_t feature, double x, Looking looking,
     return looking == Looking::learning && weight > 0 ? centre_.observe(feature, x, weight) : centre_.peek(feature, x);
 }
 
-template <class Resolve>
-void Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
-                          double* predictions, std::size_t new_classes, std::size_t row) {
+// One row: `action` learns it, given its label as the loss wants it.
+template <class Action>
+void Learner::learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
+                          Action action) {
     NegativeLabel negative = negative_;
     Target target = target_;
     double label = weight == 0 && lanes_ && lanes_->classes() ? 0.0 : encode(y, row, negative, new_classes), pace = 1;
     if (target.on) pace = target.observe(label, weight);
-    check_named();
-    const bool grow = weight > 0;
-    const Looking looking = grow ? Looking::learning : Looking::predicting;
-    const Features::Mark mark = features_.mark();
-    const std::size_t products = interactions_.mark();
-    journal_.clear();
-    try {
-        if (grow) features_.use_names();
-        rows_.clear();
-        rows_.begin_row();
-        for (std::size_t i = 0; i < count; ++i) {
-            const std::uint32_t feature = resolve(i, grow);
-            if (feature == 0) continue;
-            if (setup_.centre && grow) journal_.emplace_back(feature, centre_.column(feature));
-            rows_.add(feature, centred(feature, values[i], looking, weight));
-        }
-        end_row(row, grow);
-        reserve(features_.slot_count());
-        add_classes(new_classes);
-        learn_prepared({&label, &weight, &pace}, predictions, row);
-        if (lanes_) finish_lanes();
-    } catch (const DivergedError& error) {
-        if (error.row > row) throw;  // lanes that had learned it before the last of a head ran away
-        forget_row(mark, products);
-        throw;
-    } catch (...) {
-        forget_row(mark, products);
-        throw;
-    }
+    action(Labels{&label, &weight, &pace});
     if (target_.started) {
         add_offset(predictions, learn_width());
     } else if (target_.on) {
         std::fill_n(predictions, learn_width(), 0.0);
     }
-    if (!grow) return;
+    if (weight == 0) return;
     negative_ = negative;
     target_ = target;
+}
+
+template <class Resolve>
+void Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
+                          double* predictions, std::size_t new_classes, std::size_t row) {
+    learn_label(y, weight, row, new_classes, predictions, [&](const Labels& labels) {
+        check_named();
+        const bool grow = weight > 0;
+        const Looking looking = grow ? Looking::learning : Looking::predicting;
+        const Features::Mark mark = features_.mark();
+        const std::size_t products = interactions_.mark();
+        journal_.clear();
+        try {
+            if (grow) features_.use_names();
+            rows_.clear();
+            rows_.begin_row();
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::uint32_t feature = resolve(i, grow);
+                if (feature == 0) continue;
+                if (setup_.centre && grow) journal_.emplace_back(feature, centre_.column(feature));
+                rows_.add(feature, centred(feature, values[i], looking, weight));
+            }
+            end_row(row, grow);
+            reserve(features_.slot_count());
+            add_classes(new_classes);
+            learn_prepared(labels, predictions, row);
+            if (lanes_) finish_lanes();
+        } catch (const DivergedError& error) {
+            if (error.row > row) throw;  // lanes that had learned it before the last of a head ran away
+            forget_row(mark, products);
+            throw;
+        } catch (...) {
+            forget_row(mark, products);
+            throw;
+        }
+    });
 }
 
 template <class Resolve>

@@ -6,7 +6,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -33,6 +35,30 @@ double number_of(nb::handle object, const What& what) {
         PyErr_Clear();
     }
     throw InputError(what() + " is " + shown(object) + ", not a number");
+}
+
+// A number whose reading runs no code of the caller's and cannot fail.
+inline bool plain_number(PyObject* object, double& value) {
+    if (PyFloat_Check(object)) {
+        value = PyFloat_AS_DOUBLE(object);
+        return true;
+    }
+    if (!PyLong_CheckExact(object) && !PyBool_Check(object)) return false;
+    value = PyLong_AsDouble(object);
+    if (!(value == -1.0 && PyErr_Occurred())) return true;
+    PyErr_Clear();  // too large: said where it is read again
+    return false;
+}
+
+// A number that no other dict has had, nor this one before it was last changed (PEP 509); 0 where Python has none. What
+// stands in the dict are numbers that cannot change, so that the row that was predicted need not be read again to be
+// learned from.
+inline std::uint64_t version_of([[maybe_unused]] PyObject* dict) {
+#if PY_VERSION_HEX < 0x030c0000
+    return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
+#else
+    return 0;
+#endif
 }
 
 // Python strings that were looked up before. Their hashes are known (they are keys of a dictionary), so that finding
@@ -77,14 +103,50 @@ class KnownStrings {
 };
 
 // The names of the last row, in its order, and their features. A row whose names are the same objects, as in a stream
-// they nearly always are, needs neither to check nor to look up any.
+// they nearly always are, needs neither to check nor to look up any; and where its values go is known.
 class LastNames {
   public:
     bool is(std::size_t i, PyObject* name) const { return i < names_.size() && names_[i] == name; }
     std::size_t size() const { return names_.size(); }
     std::uint32_t feature(std::size_t i) const { return features_[i]; }
 
+    // The values of a dict with these names, if they have places, to those places. False: it must be read otherwise.
+    // Runs no code of the caller's.
+    bool read_placed(PyObject* x) {
+        if (!placed_ || !PyDict_Check(x) || static_cast<std::size_t>(PyDict_GET_SIZE(x)) != names_.size()) return false;
+        const std::uint64_t version = version_of(x);
+        if (version != 0 && version == read_) return true;
+        read_ = 0;
+        PyObject* const* expected = names_.data();
+        double* const to = placement_.row().x;
+        const std::uint32_t* const place = placement_.row().place;
+        PyObject *name = nullptr, *object = nullptr;
+        Py_ssize_t position = 0;
+        std::uint64_t largest = 0;  // bits without the sign rise with the number; not finite is beyond all
+        for (std::size_t i = 0; PyDict_Next(x, &position, &name, &object); ++i) {
+            if (name != expected[i]) return false;
+            double value = 0;
+            if (PyFloat_CheckExact(object)) {
+                value = PyFloat_AS_DOUBLE(object);
+            } else if (!plain_number(object, value)) {
+                return false;
+            }
+            to[place[i]] = value;
+            largest = std::max(largest, std::bit_cast<std::uint64_t>(value) << 1);
+        }
+        if (largest > std::bit_cast<std::uint64_t>(Learner::placed_most) << 1) return false;
+        read_ = version;
+        return true;
+    }
+    Placement& placement() { return placement_; }
+    // When rows are seen to have the same names again.
+    void place(const Learner& learner) {
+        if (!std::exchange(tried_, true)) placed_ = learner.place(features_, placement_);
+    }
+
     void clear() {
+        placed_ = tried_ = false;
+        read_ = 0;
         for (PyObject* name : names_) Py_DECREF(name);
         names_.clear();
         features_.clear();
@@ -101,6 +163,9 @@ class LastNames {
   private:
     std::vector<PyObject*> names_;
     std::vector<std::uint32_t> features_;
+    Placement placement_;
+    bool placed_ = false, tried_ = false;
+    std::uint64_t read_ = 0;  // the version of the dict whose values stand in their places, if it has one
 };
 
 struct RowMemory {
@@ -173,13 +238,7 @@ class NamedRow {
         bool repeats = count == last.size();
         for (std::size_t i = 0; PyDict_Next(x, &position, &name, &object); ++i) {
             double value = 0;
-            if (PyFloat_CheckExact(object)) {
-                value = PyFloat_AS_DOUBLE(object);
-            } else if (PyLong_CheckExact(object) || PyBool_Check(object)) {
-                value = number_of(object, [&] { return "the value of feature " + shown(name); });
-            } else {
-                return false;
-            }
+            if (!plain_number(object, value)) return false;
             if (!last.is(i, name)) {
                 repeats = false;
                 check_name(name);

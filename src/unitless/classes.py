@@ -74,8 +74,9 @@ class Classes:
         """The same for one label."""
         if self.open and isinstance(weight, int | float) and weight == 0:
             return 0.0, []
-        if type(y) in (str, int, bool) and y in self._number:  # as it nearly always is
-            return float(self._number[y]), []
+        known = self._number.get(y) if type(y) in (str, int, bool) else None  # as it nearly always is
+        if known is not None:
+            return float(known), []
         new: dict[Label, int] = {}
         return float(self._find(y, 0, new)), list(new)
 

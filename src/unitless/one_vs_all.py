@@ -93,6 +93,8 @@ class OneVsAll(Model):
 
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
         """Learn from one mapping of names to numbers; gives the scores made before."""
+        if not self._classes.open:  # then only the core changes, which has a lock of its own
+            return self._learn_one_wide(x, self._classes.number(y)[0], weight)
         with self._lock:
             number, new = self._classes.number(y, weight)
             if not new:
@@ -108,6 +110,8 @@ class OneVsAll(Model):
 
     def predict_one(self, x: Any, *, extrapolate: bool = False) -> Float64:  # type: ignore[override]
         """The scores for one mapping of names to numbers; changes nothing."""
+        if not self._classes.open:
+            return self._predict_one_wide(x, extrapolate)
         with self._lock:
             return self._predict_one_wide(x, extrapolate)
 

@@ -17,12 +17,12 @@ Missing = Literal["error", "absent"]
 
 def numbers(x: Mapping[Any, Any], missing: Missing) -> dict[str, Any]:
     """A mapping as the core takes it: text names, and numbers or booleans. Text becomes `name=value`: True."""
-    if not isinstance(x, Mapping):
+    if type(x) is not dict and not isinstance(x, Mapping):
         raise InputError(f"x is {x!r}, not a mapping of names to values")
     row: dict[str, Any] = {}
     absent = 0
     for name, value in x.items():
-        if type(value) is float and type(name) is str and not math.isnan(value):  # as it nearly always is
+        if type(value) is float and type(name) is str and value == value:  # noqa: PLR0124  (not NaN)
             row[name] = value
         elif isinstance(value, str):
             row[f"{name}={value}"] = True
