@@ -8,6 +8,7 @@
 #include "dense_block.hpp"
 #include "dispatch.hpp"
 #include "row.hpp"
+#include "score.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -253,6 +254,7 @@ const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
     predict_sparse,
     loss,
     &UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA),
+    score_two_classes,
 };
 
 }  // namespace unitless

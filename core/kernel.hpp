@@ -121,6 +121,13 @@ struct LaneKernel {
                 double* memory);
 };
 
+// Where the scores of two classes are added up.
+struct TwoClassSums {
+    static constexpr std::size_t count = 5, bin_bits = 20, bins = std::size_t{2} << bin_bits;
+    double* sums;      // loss, errors, Brier score, weight, squared weight
+    double* by_score;  // weight by the score's leading bits (sign, exponent, eight of fraction), negative class first
+};
+
 struct Kernel {
     const char* name;
     bool (*supported)();
@@ -138,6 +145,8 @@ struct Kernel {
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
                  double* out);
     const LaneKernel* lanes;
+    // Two classes with logistic loss; without weights each row counts 1.
+    void (*score)(const double* p, const bool* positive, const double* weight, std::size_t n, const TwoClassSums&);
 };
 
 // How many rows a block holds: as many as stay in the first-level cache.

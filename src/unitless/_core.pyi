@@ -111,6 +111,7 @@ class Learner:
         names: list[str],
         columns: list[Any],
         missing: bool,
+        whole: bool,
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         new_classes: int = 0,
@@ -126,6 +127,14 @@ class Learner:
         new_classes: int = 0,
     ) -> NDArray[np.float64]: ...
     def _predict_rows(self, rows: TextRows, extrapolate: bool) -> NDArray[np.float64]: ...
+    def _score(
+        self,
+        p: NDArray[np.float64],
+        positive: NDArray[np.bool_],
+        weight: NDArray[np.float64] | None,
+        sums: NDArray[np.float64],
+        bins: NDArray[np.float64],
+    ) -> None: ...
     def _loss(
         self,
         which: int,
@@ -195,7 +204,7 @@ class CsvReader:
 
     def __init__(self, kinds: list[int], delimiter: str) -> None: ...
     def read(
-        self, data: bytes
+        self, data: NDArray[np.uint8]
     ) -> (
         tuple[
             NDArray[np.float64],

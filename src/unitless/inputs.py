@@ -71,6 +71,7 @@ class Frame:
     columns: list[FrameColumn]
     rows: int
     missing: bool = False  # not-a-number means that there is none
+    whole: bool = False  # and it is known that there is no such value
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Co
                 columns.append(FlagColumn(column.numbers[rows]))
             else:
                 columns.append(column[rows])
-        return Frame(data.names, columns, len(rows), data.missing)
+        return Frame(data.names, columns, len(rows), data.missing, data.whole)
     lengths = np.diff(data.row_starts)[rows]
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(data.row_starts.dtype)
     entries = np.repeat(data.row_starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
