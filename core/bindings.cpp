@@ -9,6 +9,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -628,6 +632,13 @@ void define_text(nb::module_& m) {
         .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
 }
 
+void keep_memory() {
+#if defined(__GLIBC__)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 void raise(const char* name, const char* message) {
     const nb::object type = nb::module_::import_("unitless.errors").attr(name);
     PyErr_SetString(type.ptr(), message);
@@ -655,6 +666,10 @@ NB_MODULE(_core, m) {
 
     m.def("kernels", &kernel_names, "The instruction sets that this machine can run, slowest first.");
 
+    m.def(
+        "keep_memory", &keep_memory,
+        "From now on this process keeps freed memory for itself, instead of having it cleared by the system each time "
+        "that it is used again.");
     define_text(m);
     m.def(
         "row_end",

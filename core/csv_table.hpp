@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "field_ends.hpp"
 #include "name_table.hpp"
 #include "text_chunk.hpp"
 
@@ -67,8 +68,6 @@ class CsvReader {
         bool numbers;
     };
     std::vector<Run> runs_;  // columns of numbers that lie side by side, and single other columns
-
-    class FieldEnds;
 
     template <class Next>
     bool read_rows(CsvTable& table, Next next);

@@ -254,6 +254,7 @@ const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
     predict_sparse,
     loss,
     &UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA),
+    widen_block,
     score_two_classes,
 };
 

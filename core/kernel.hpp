@@ -145,6 +145,8 @@ struct Kernel {
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
                  double* out);
     const LaneKernel* lanes;
+    // Rows of columns that do not lie side by side, put so; positions that no column feeds must be zero already.
+    void (*widen)(const DenseInput&, std::size_t first, std::size_t rows, double* to, std::size_t row_length);
     // Two classes with logistic loss; without weights each row counts 1.
     void (*score)(const double* p, const bool* positive, const double* weight, std::size_t n, const TwoClassSums&);
 };

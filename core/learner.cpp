@@ -365,11 +365,11 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
         part.rows = rows;
         if (!input.columns || features < 8) return learn(part, 0);
         // Columns of their own are put side by side first, some rows at a time: the kernel is quickest with those.
-        constexpr std::size_t at_once = 64;
+        constexpr std::size_t at_once = 128;
         wide_.assign(at_once * features, 0.0);
         for (std::size_t first = 0; first < rows; first += at_once) {
             const std::size_t count = std::min(at_once, rows - first);
-            widen_block(input, first, count, wide_.data(), features);
+            kernel_->widen(input, first, count, wide_.data(), features);
             const DenseInput tile{reinterpret_cast<const char*>(wide_.data()),
                                   static_cast<std::ptrdiff_t>(features * sizeof(double)),
                                   Type::f64,

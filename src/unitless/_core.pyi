@@ -36,6 +36,9 @@ class Snapshot(TypedDict):
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
 
+def keep_memory() -> None:
+    """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
+
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 

@@ -33,6 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _train(given: dict[str, Any]) -> int:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would only wait, and not quietly
     from .failures import answered, interruptible  # noqa: PLC0415
     from .training import carry_out  # noqa: PLC0415
 

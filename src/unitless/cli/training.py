@@ -16,8 +16,10 @@ if TYPE_CHECKING:
 
 def carry_out(given: Mapping[str, Any]) -> int:
     """Train with the command's arguments, by name; gives the exit code."""
+    from .._core import keep_memory  # noqa: PLC0415
     from ..training import train  # noqa: PLC0415
 
+    keep_memory()
     if given["plot"] is not None:
         from ..plots import check_path  # noqa: PLC0415
 
