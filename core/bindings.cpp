@@ -13,6 +13,7 @@
 #include <malloc.h>
 #endif
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -614,6 +615,10 @@ void define_text(nb::module_& m) {
             "weight", [](const TextRows& rows) { return copied<NewDoubles>(rows.weight); }, arrays)
         .def_prop_ro(
             "line", [](const TextRows& rows) { return copied_sizes(rows.line); }, arrays)
+        .def_prop_ro("weighted",
+                     [](const TextRows& rows) {
+                         return std::any_of(rows.weight.begin(), rows.weight.end(), [](double h) { return h != 1; });
+                     })
         .def_prop_ro("tags", &text_tags)
         .def_prop_ro("entries", [](const TextRows& rows) { return rows.features.ids.size(); })
         .def_prop_ro("names", &text_names)

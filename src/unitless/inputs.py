@@ -195,7 +195,8 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
 
 def unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
     """The array behind a mask that hides nothing."""
-    if isinstance(array, np.ma.MaskedArray):
+    # Nearly all are plain, and NumPy imports this part of itself when it is first named.
+    if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
         if np.any(array.mask):
             raise InputError(f"{what} has masked values; fill them in or leave them out")
         return np.asarray(array.data)
