@@ -1,4 +1,4 @@
-"""The commands, put together; errors turned into one message and an exit code."""
+"""The commands, put together, and what is made of commands that were not understood."""
 
 from __future__ import annotations
 
