@@ -9,6 +9,11 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -39,6 +44,7 @@ using NewDoubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using NewSlots = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<1>>;
 using NewIntegers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
 using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sums = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class Array, class T>
@@ -206,9 +212,11 @@ DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
 // offsets, bytes) of text. Keeps the arrays alive.
 class TableArrays {
   public:
-    TableArrays(const std::vector<std::string>& names, const nb::list& columns, std::size_t rows, bool missing) {
+    TableArrays(const std::vector<std::string>& names, const nb::list& columns, std::size_t rows, bool missing,
+                bool whole = false) {
         table.rows = rows;
         table.missing = missing;
+        table.whole = whole;
         if (names.size() != columns.size()) throw InputError("a table must have as many names as columns");
         for (std::size_t j = 0; j < names.size(); ++j) {
             const nb::handle column = columns[j];
@@ -598,8 +606,9 @@ Array array_of(std::vector<T>&& from, std::initializer_list<std::size_t> shape) 
 
 // (numbers [row][column], how many of each column are missing, numbers apart, text as (codes, offsets, bytes)), or
 // None.
-nb::object csv_table(CsvReader& reader, const nb::bytes& data) {
-    std::optional<CsvTable> table = unlocked_get([&] { return reader.read(data.c_str(), data.size()); });
+nb::object csv_table(CsvReader& reader, const Bytes& data) {
+    std::optional<CsvTable> table =
+        unlocked_get([&] { return reader.read(reinterpret_cast<const char*>(data.data()), data.size()); });
     if (!table) return nb::none();
     using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
     using Codes = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
@@ -615,7 +624,7 @@ nb::object csv_table(CsvReader& reader, const nb::bytes& data) {
                                     array_of<Letters>(std::move(bytes), {letters})));
     }
     double* numbers = table->numbers.release();
-    const nb::capsule owner(numbers, [](void* p) noexcept { delete[] static_cast<double*>(p); });
+    const nb::capsule owner(numbers, [](void* p) noexcept { CsvTable::Free()(static_cast<double*>(p)); });
     return nb::make_tuple(Numbers(numbers, {rows, table->number_count}, owner), copied<NewIntegers>(table->absent),
                           apart, texts);
 }
@@ -644,6 +653,10 @@ void define_text(nb::module_& m) {
             "weight", [](const TextRows& rows) { return copied<NewDoubles>(rows.weight); }, arrays)
         .def_prop_ro(
             "line", [](const TextRows& rows) { return copied_sizes(rows.line); }, arrays)
+        .def_prop_ro("weighted",
+                     [](const TextRows& rows) {
+                         return std::any_of(rows.weight.begin(), rows.weight.end(), [](double h) { return h != 1; });
+                     })
         .def_prop_ro("tags", &text_tags)
         .def_prop_ro("entries", [](const TextRows& rows) { return rows.features.ids.size(); })
         .def_prop_ro("names", &text_names)
@@ -660,6 +673,13 @@ void define_text(nb::module_& m) {
     nb::class_<PyReader<LibsvmReader>>(m, "LibsvmReader")
         .def(nb::init<bool>(), "zero_based"_a)
         .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
+}
+
+void keep_memory() {
+#if defined(__GLIBC__)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
 }
 
 void raise(const char* name, const char* message) {
@@ -689,6 +709,10 @@ NB_MODULE(_core, m) {
 
     m.def("kernels", &kernel_names, "The instruction sets that this machine can run, slowest first.");
 
+    m.def(
+        "keep_memory", &keep_memory,
+        "From now on this process keeps freed memory for itself, instead of having it cleared by the system each time "
+        "that it is used again.");
     define_text(m);
     m.def(
         "row_end",
@@ -782,13 +806,13 @@ NB_MODULE(_core, m) {
         .def(
             "_learn_table",
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
-               const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
-                const TableArrays arrays(names, columns, y.shape(0), missing);
+               bool whole, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
+                const TableArrays arrays(names, columns, y.shape(0), missing, whole);
                 return unlocked(y.shape(0) * (self.learner.learn_width() + new_classes), [&](double* p) {
                     self.learner.learn_table(arrays.table, labels(y, weight, new_classes), p);
                 });
             },
-            "names"_a, "columns"_a, "missing"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+            "names"_a, "columns"_a, "missing"_a, "whole"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
             "_predict_table",
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
@@ -822,6 +846,20 @@ NB_MODULE(_core, m) {
                 });
             },
             "which"_a, "p"_a, "y"_a, "tau"_a)
+        .def(
+            "_score",
+            [](const PyLearner& self, const Doubles& p, const Mask& positive, const std::optional<Doubles>& weight,
+               const Sums& sums, const Sums& bins) {
+                if (positive.size() != p.size() || (weight && weight->size() != p.size()) ||
+                    sums.size() != TwoClassSums::count || bins.size() != TwoClassSums::bins)
+                    throw InputError("scores, labels, weights and sums do not fit together");
+                const nb::gil_scoped_release release;
+                self.learner.score(p.data(), positive.data(), weight ? weight->data() : nullptr, p.size(),
+                                   {sums.data(), bins.data()});
+            },
+            "p"_a, "positive"_a, "weight"_a.none(), "sums"_a, "bins"_a,
+            "Adds up what logistic predictions come to, row after row: loss, errors, Brier score, weight, its square; "
+            "and how often which score came.")
         .def("_snapshot", &snapshot)
         .def("_restore", &restore, "snapshot"_a)
         .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })

@@ -25,20 +25,24 @@ constexpr std::array<std::string_view, 16> no_number{"NA",   "N/A",  "NaN",     
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-// Where the bytes at p are one of two characters, as bits.
-std::uint64_t either(const char* p, char a, char b) {
-    std::uint64_t found = 0;
+// Eight fields of one digit each, as columns of zeros and ones and small counts have them, all at once.
+bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimiter, [[maybe_unused]] double* to) {
 #if defined(__SSE2__)
-    const __m128i first = _mm_set1_epi8(a), second = _mm_set1_epi8(b);
-    for (int i = 0; i < 4; ++i) {
-        const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p + 16 * i));
-        const __m128i hit = _mm_or_si128(_mm_cmpeq_epi8(x, first), _mm_cmpeq_epi8(x, second));
-        found |= static_cast<std::uint64_t>(static_cast<unsigned>(_mm_movemask_epi8(hit))) << (16 * i);
-    }
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+    const int digits = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit));
+    const int delimiters = _mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(delimiter)));
+    if ((digits & 0x5555) + (delimiters & 0xaaaa) != 0xffff) return false;
+    const __m128i numbers = _mm_and_si128(digit, _mm_set1_epi16(0xff)), zero = _mm_setzero_si128();
+    const __m128i low = _mm_unpacklo_epi16(numbers, zero), high = _mm_unpackhi_epi16(numbers, zero);
+    _mm_storeu_pd(to, _mm_cvtepi32_pd(low));
+    _mm_storeu_pd(to + 2, _mm_cvtepi32_pd(_mm_unpackhi_epi64(low, low)));
+    _mm_storeu_pd(to + 4, _mm_cvtepi32_pd(high));
+    _mm_storeu_pd(to + 6, _mm_cvtepi32_pd(_mm_unpackhi_epi64(high, high)));
+    return true;
 #else
-    for (int i = 0; i < 64; ++i) found |= static_cast<std::uint64_t>(p[i] == a || p[i] == b) << i;
+    return false;
 #endif
-    return found;
 }
 
 }  // namespace
@@ -62,37 +66,18 @@ CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter) : kinds_(std::m
     }
 }
 
-void CsvReader::start(CsvTable& table, std::size_t most_rows) const {
+// With memory for all rows, if they are about as long as the first one.
+CsvTable CsvReader::started(const char* data, std::size_t size) {
+    for (NameTable& names : names_) names.clear();
+    CsvTable table;
     table.number_count = numbers_;
-    table.numbers = std::make_unique_for_overwrite<double[]>(most_rows * numbers_);
+    const void* const newline = std::memchr(data, '\n', size);
+    const auto first = newline ? static_cast<std::size_t>(static_cast<const char*>(newline) - data) : size;
+    table.make_room(size / std::max(first, kinds_.size()) * 9 / 8 + 16);
     table.absent.assign(numbers_, 0);
     table.apart.resize(apart_);
     table.texts.resize(texts_);
-    for (auto& column : table.apart) column.reserve(most_rows);
-    for (auto& column : table.texts) column.codes.reserve(most_rows);
-}
-
-// Where all fields end, quotes not being thought of.
-void CsvReader::find_ends(std::size_t size) {
-    std::size_t count = 0;
-    row_ends_.clear();
-    for (std::size_t at = 0; at < size; at += 64) {
-        if (ends_.size() < count + 64) ends_.resize(2 * ends_.size() + 4096);
-        std::uint64_t places = either(text_.data() + at, delimiter_, '\n');
-        std::uint64_t newlines = either(text_.data() + at, '\n', '\n');
-        if (size - at < 64) {
-            places &= ~std::uint64_t{0} >> (64 - (size - at));
-            newlines &= places;
-        }
-        std::uint32_t* to = ends_.data() + count;
-        const std::uint32_t* const first = to;
-        for (; places; places &= places - 1) {
-            const auto bit = static_cast<unsigned>(std::countr_zero(places));
-            *to++ = static_cast<std::uint32_t>(at) + bit;
-            if (newlines >> bit & 1) row_ends_.push_back(static_cast<std::uint32_t>(count + (to - first)));
-        }
-        count += static_cast<std::size_t>(to - first);
-    }
+    return table;
 }
 
 // A field of numbers; false if it is not one.
@@ -157,6 +142,7 @@ bool CsvReader::read_rows(CsvTable& table, Next next) {
     Step step;
     while ((step = next(begin, end, last)) == Step::field) {
         if (last && (begin == end || (end - begin == 1 && *begin == '\r'))) continue;  // an empty line
+        if (table.rows == table.room) table.make_room(2 * table.room);
         for (std::size_t j = 0;; ++j) {
             if (last != (j + 1 == columns)) return false;
             if (last && end != begin && end[-1] == '\r') --end;
@@ -169,55 +155,69 @@ bool CsvReader::read_rows(CsvTable& table, Next next) {
     return step == Step::finished;
 }
 
-bool CsvReader::read_plain(std::size_t size, CsvTable& table) {
-    find_ends(size);
-    start(table, row_ends_.size());
-    const char* const text = text_.data();
-    const char* begin = text;
-    std::size_t k = 0;
-    for (const std::uint32_t row_end : row_ends_) {
-        const char* const line_end = text + ends_[row_end - 1];
-        const char* const last_end = line_end != begin && line_end[-1] == '\r' ? line_end - 1 : line_end;
-        if (last_end == begin) {  // an empty line
-            k = row_end;
-            begin = line_end + 1;
+// Does a field of this column end as it should: the last one of a row with the line, the others with a delimiter?
+bool CsvReader::ends_well(const char* end, std::size_t column) const {
+    return *end == (column + 1 == kinds_.size() ? '\n' : delimiter_);
+}
+
+// Columns of numbers that lie side by side.
+bool CsvReader::read_numbers(CsvTable& table, const Run& run, const char*& begin, FieldEnds& ends) const {
+    const std::size_t at = places_[run.first], columns = kinds_.size();
+    const std::size_t delimited = run.count - (run.first + run.count == columns);  // not followed by the line's end
+    double* const to = table.numbers.get() + table.rows * numbers_ + at;
+    for (std::size_t i = 0; i < run.count; ++i) {
+        const char* const end = ends.next();
+        if (!ends_well(end, run.first + i)) return false;
+        const auto length = static_cast<std::size_t>(end - begin);
+        std::uint64_t whole;
+        if (length - 1 < 8 && decimal::up_to_eight(begin, length, whole)) [[likely]] {
+            to[i] = static_cast<double>(static_cast<std::int64_t>(whole));
+        } else {
+            const bool carriage_return = *end == '\n' && length > 0 && end[-1] == '\r';
+            if (!number(begin, end - carriage_return, to[i])) return false;
+            table.absent[at + i] += to[i] != to[i];
+        }
+        begin = end + 1;
+        if (length != 1) continue;  // where one field has one digit, others will
+        const std::size_t before = i;
+        for (; i + 8 < delimited && eight_digits(begin, delimiter_, to + i + 1); i += 8) begin += 16;
+        if (i != before) ends.go_to(begin);
+    }
+    return true;
+}
+
+// Lines without quotes.
+bool CsvReader::read_plain(const char* begin, const char* stop, CsvTable& table) {
+    FieldEnds ends(begin, delimiter_);
+    while (begin != stop) {
+        if (*begin == '\n' || (*begin == '\r' && begin[1] == '\n')) {  // an empty line
+            begin = ends.next() + 1;
             continue;
         }
-        if (row_end - k != kinds_.size()) return false;
-        ends_[row_end - 1] = static_cast<std::uint32_t>(last_end - text);
+        if (table.rows == table.room) table.make_room(2 * table.room);
         for (const Run& run : runs_) {
             if (run.numbers) {
-                double* to = table.numbers.get() + table.rows * numbers_ + places_[run.first];
-                const std::uint32_t* const ends = ends_.data() + k;
-                for (std::size_t i = 0; i < run.count; ++i) {
-                    const char* const end = text + ends[i];
-                    const auto length = static_cast<std::size_t>(end - begin);
-                    std::uint64_t whole;
-                    if (length - 1 < 8 && decimal::up_to_eight(begin, length, whole)) [[likely]] {
-                        to[i] = static_cast<double>(static_cast<std::int64_t>(whole));
-                    } else {
-                        if (!number(begin, end, to[i])) return false;
-                        table.absent[places_[run.first] + i] += to[i] != to[i];
-                    }
-                    begin = end + 1;
-                }
-                k += run.count;
-            } else {
-                const char* const end = text + ends_[k++];
-                if (!take(table, run.first, begin, end)) return false;
-                begin = end + 1;
+                if (!read_numbers(table, run, begin, ends)) return false;
+                continue;
             }
+            const char* const end = ends.next();
+            if (!ends_well(end, run.first)) return false;
+            const bool carriage_return = *end == '\n' && end != begin && end[-1] == '\r';
+            if (!take(table, run.first, begin, end - carriage_return)) return false;
+            begin = end + 1;
         }
-        begin = line_end + 1;
         ++table.rows;
     }
     return true;
 }
 
 // A quote opens only at the beginning of a field; doubled inside, it stands for itself.
-bool CsvReader::read_quoted(std::size_t size, CsvTable& table) {
-    char *at = text_.data(), *const stop = text_.data() + size;
-    start(table, static_cast<std::size_t>(std::count(at, stop, '\n')));
+bool CsvReader::read_quoted(const char* data, std::size_t size, CsvTable& table) {
+    quoted_.resize(size + 1 + text_padding);
+    std::copy_n(data, size, quoted_.data());
+    if (size && data[size - 1] != '\n') quoted_[size++] = '\n';
+    std::fill(quoted_.begin() + static_cast<std::ptrdiff_t>(size), quoted_.end(), '\0');
+    char *at = quoted_.data(), *const stop = quoted_.data() + size;
     return read_rows(table, [&](const char*& begin, const char*& end, bool& last) {
         if (at == stop) return Step::finished;
         begin = at;
@@ -248,15 +248,17 @@ bool CsvReader::read_quoted(std::size_t size, CsvTable& table) {
 }
 
 std::optional<CsvTable> CsvReader::read(const char* data, std::size_t size) {
-    if (size >= std::numeric_limits<std::uint32_t>::max() - 128) return std::nullopt;
-    text_.resize(size + 1 + text_padding);
-    std::copy_n(data, size, text_.data());
-    if (size && data[size - 1] != '\n') text_[size++] = '\n';
-    std::fill(text_.begin() + static_cast<std::ptrdiff_t>(size), text_.end(), '\0');
-    for (NameTable& names : names_) names.clear();
-    CsvTable table;
-    const bool quotes = std::memchr(text_.data(), '"', size) != nullptr;
-    if (!(quotes ? read_quoted(size, table) : read_plain(size, table))) return std::nullopt;
+    if (std::memchr(data, '\0', size)) return std::nullopt;
+    CsvTable table = started(data, size);
+    if (std::memchr(data, '"', size)) {
+        if (!read_quoted(data, size, table)) return std::nullopt;
+    } else {
+        bool plain = true;
+        chunk_.read(data, size, true,
+                    [&](const char* begin, const char* end) { plain = plain && read_plain(begin, end, table); });
+        if (!plain) return std::nullopt;
+    }
+    table.make_room(table.rows);
     for (std::size_t j = 0; j < kinds_.size(); ++j) {
         if (kinds_[j] != CsvKind::text && kinds_[j] != CsvKind::boolean) continue;
         CsvText& column = table.texts[places_[j]];

@@ -8,6 +8,7 @@
 #include "dense_block.hpp"
 #include "dispatch.hpp"
 #include "row.hpp"
+#include "score.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -259,6 +260,8 @@ const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
     loss,
     &UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA),
     &UNITLESS_JOIN(placed_kernel_, UNITLESS_ISA),
+    widen_block,
+    score_two_classes,
 };
 
 }  // namespace unitless

@@ -142,6 +142,13 @@ struct PlacedKernel {
     double (*predict)(const Options&, const Clock&, const PlacedRow&, bool extrapolate);
 };
 
+// Where the scores of two classes are added up.
+struct TwoClassSums {
+    static constexpr std::size_t count = 5, bin_bits = 20, bins = std::size_t{2} << bin_bits;
+    double* sums;      // loss, errors, Brier score, weight, squared weight
+    double* by_score;  // weight by the score's leading bits (sign, exponent, eight of fraction), negative class first
+};
+
 struct Kernel {
     const char* name;
     bool (*supported)();
@@ -160,6 +167,10 @@ struct Kernel {
                  double* out);
     const LaneKernel* lanes;
     const PlacedKernel* placed;
+    // Rows of columns that do not lie side by side, put so; positions that no column feeds must be zero already.
+    void (*widen)(const DenseInput&, std::size_t first, std::size_t rows, double* to, std::size_t row_length);
+    // Two classes with logistic loss; without weights each row counts 1.
+    void (*score)(const double* p, const bool* positive, const double* weight, std::size_t n, const TwoClassSums&);
 };
 
 // How many rows a block holds: as many as stay in the first-level cache.

@@ -29,8 +29,6 @@ std::int64_t index_at(const void* indices, bool wide, std::size_t k) {
     return wide ? static_cast<const std::int64_t*>(indices)[k] : static_cast<const std::int32_t*>(indices)[k];
 }
 
-std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
-
 }  // namespace
 
 Learner::Learner(const Setup& setup, const Kernel& kernel)
@@ -367,11 +365,11 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
         part.rows = rows;
         if (!input.columns || features < 8) return learn(part, 0);
         // Columns of their own are put side by side first, some rows at a time: the kernel is quickest with those.
-        constexpr std::size_t at_once = 64;
+        constexpr std::size_t at_once = 128;
         wide_.assign(at_once * features, 0.0);
         for (std::size_t first = 0; first < rows; first += at_once) {
             const std::size_t count = std::min(at_once, rows - first);
-            widen_block(input, first, count, wide_.data(), features);
+            kernel_->widen(input, first, count, wide_.data(), features);
             const DenseInput tile{reinterpret_cast<const char*>(wide_.data()),
                                   static_cast<std::ptrdiff_t>(features * sizeof(double)),
                                   Type::f64,
@@ -568,54 +566,24 @@ void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, 
 
 // Is it quicker to spread the rows over all slots? The dense way keeps the state in registers' order from row to row;
 // the sparse way must collect and put back each feature's.
-bool Learner::spreads(const SparseInput& input) const {
+bool Learner::spreads(std::size_t rows, std::size_t entries) const {
     const std::size_t features = features_.slot_count() - 1;
-    return setup_.options.order == Order::paper && features_.space() != Space::hashed && !interactions_.any() &&
-           input.rows >= 16 && features >= 8 && features <= 4 * (rows_.entries() / input.rows) + 32;
+    return !lanes_ && setup_.options.order == Order::paper && features_.space() != Space::hashed &&
+           !interactions_.any() && rows >= 16 && features >= 8 && features <= 4 * (entries / rows) + 32;
 }
 
 void Learner::learn_spread(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
-    const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
-    const Pack pack = make_pack(chunks);
-    double* block = aligned(block_, block_doubles(chunks));
-    constexpr std::size_t at_once = 64;
-    wide_.resize(at_once * features);
-    load(pack, features);
-    for (std::size_t first = 0, rows; first < input.rows; first += rows) {
-        rows = std::min(at_once, input.rows - first);
-        std::fill_n(wide_.begin(), rows * features, 0.0);
-        for (std::size_t r = 0; r < rows; ++r)
-            for (std::size_t k = input.begin(first + r); k < input.end(first + r); ++k)
-                wide_[r * features + position(input.slots[k])] = input.values[k];
-        DenseInput spread{reinterpret_cast<const char*>(wide_.data()),
-                          static_cast<std::ptrdiff_t>(features * sizeof(double)),
-                          Type::f64,
-                          nullptr,
-                          features,
-                          rows};
-        Clock clock = clock_;
-        const auto run = [&] {
-            return kernel_->learn_dense(setup_.options, clock, pack, chunks, block, spread, labels.from(first),
-                                        predictions + first);
-        };
-        const Outcome outcome = run();
-        if (outcome.status == Status::diverged) {  // once more up to there, which gives the same bits
-            spread.rows = outcome.row;
-            clock = clock_;
-            load(pack, features);
-            run();
-        }
-        store(pack, features);
-        clock_ = clock;
-        if (outcome.status == Status::diverged) throw_diverged(row + first + outcome.row);
-    }
+    const auto fill = [&](std::size_t r, double* to) {
+        for (std::size_t k = input.begin(r); k < input.end(r); ++k) to[position(input.slots[k])] = input.values[k];
+    };
+    learn_tiles(input.rows, fill, labels, predictions, row);
 }
 
 // `row`: the number of the first one, for messages.
 void Learner::learn_prepared(const Labels& labels, double* predictions, std::size_t row) {
     reserve(features_.slot_count());
     const SparseInput input = rows_.view();
-    if (!lanes_ && spreads(input)) return learn_spread(input, labels, predictions, row);
+    if (spreads(input.rows, rows_.entries())) return learn_spread(input, labels, predictions, row);
     if (!lanes_) {
         const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(),
                                                       input, labels, predictions);

@@ -128,6 +128,10 @@ class Learner {
 
     // Values, slopes or importance-aware changes of the learner's loss.
     void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;
+    void score(const double* p, const bool* positive, const double* weight, std::size_t n,
+               const TwoClassSums& to) const {
+        kernel_->score(p, positive, weight, n, to);
+    }
 
     Snapshot snapshot() const;
     void restore(const Snapshot& from);
@@ -220,8 +224,12 @@ class Learner {
     void widen(const MentionedTable& input, std::size_t first, std::size_t rows);
     void add_row(MentionedRows& input, std::size_t row, std::size_t at, Looking looking, double weight);
     void add_row(MentionedTable& input, std::size_t row, std::size_t at, Looking looking, double weight);
-    bool spreads(const SparseInput& input) const;
+    bool spreads(std::size_t rows, std::size_t entries) const;
     void learn_spread(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
+    template <class Fill>
+    void learn_tiles(std::size_t all_rows, Fill fill, const Labels& labels, double* predictions, std::size_t row);
+    bool know(MentionedRows& input);
+    void spread(const MentionedRows& input, std::size_t row, double* to);
     void learn_prepared(const Labels& labels, double* predictions, std::size_t row);
     void predict_prepared(bool extrapolate, double* predictions);
     template <class Action>

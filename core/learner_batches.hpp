@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "errors.hpp"
 #include "learner.hpp"
 
 namespace unitless {
@@ -41,6 +42,8 @@ inline bool any_weight(const Labels& labels, std::size_t rows) {
         if (labels.weight_of(r) > 0) return true;
     return false;
 }
+
+inline std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
 
 // How many features a row has, roughly.
 template <class Input>
@@ -120,6 +123,43 @@ void Learner::in_batches(Input&& input, Looking looking, const double* weight, A
             end_row(first + rows, looking == Looking::learning && h > 0);
         }
         action(first, rows);
+    }
+}
+
+// Rows spread over all slots, some at a time. `fill(row, to)` writes what is not zero.
+template <class Fill>
+void Learner::learn_tiles(std::size_t all_rows, Fill fill, const Labels& labels, double* predictions, std::size_t row) {
+    const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
+    const Pack pack = make_pack(chunks);
+    double* block = aligned(block_, block_doubles(chunks));
+    constexpr std::size_t at_once = 128;
+    wide_.resize(at_once * features);
+    load(pack, features);
+    for (std::size_t first = 0, rows; first < all_rows; first += rows) {
+        rows = std::min(at_once, all_rows - first);
+        std::fill_n(wide_.begin(), rows * features, 0.0);
+        for (std::size_t r = 0; r < rows; ++r) fill(first + r, wide_.data() + r * features);
+        DenseInput spread{reinterpret_cast<const char*>(wide_.data()),
+                          static_cast<std::ptrdiff_t>(features * sizeof(double)),
+                          Type::f64,
+                          nullptr,
+                          features,
+                          rows};
+        Clock clock = clock_;
+        const auto run = [&] {
+            return kernel_->learn_dense(setup_.options, clock, pack, chunks, block, spread, labels.from(first),
+                                        predictions + first);
+        };
+        const Outcome outcome = run();
+        if (outcome.status == Status::diverged) {  // once more up to there, which gives the same bits
+            spread.rows = outcome.row;
+            clock = clock_;
+            load(pack, features);
+            run();
+        }
+        store(pack, features);
+        clock_ = clock;
+        if (outcome.status == Status::diverged) throw_diverged(row + first + outcome.row);
     }
 }
 

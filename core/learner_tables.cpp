@@ -53,6 +53,16 @@ struct Learner::MentionedRows {
     std::size_t width() const { return std::max<std::size_t>(1, from.ids.size() / std::max<std::size_t>(1, rows)); }
 };
 
+// Are all names known? What is known is noted.
+bool Learner::know(MentionedRows& input) {
+    for (std::size_t i = 0; i < input.features.size(); ++i) {
+        const auto found = feature(input.from.name(i), false);
+        if (!found) return false;
+        input.features[i] = *found;
+    }
+    return true;
+}
+
 struct Learner::MentionedTable {
     const Table& from;
     std::vector<std::vector<std::uint32_t>> features;  // by column; by value of a column of text
@@ -121,6 +131,29 @@ void Learner::add_row(MentionedRows& input, std::size_t row, std::size_t, Lookin
     if (!ordered) rows_.order_unknown();
 }
 
+// A row over all slots, its names being known. A feature that stands there twice is added up as elsewhere.
+void Learner::spread(const MentionedRows& input, std::size_t row, double* to) {
+    const NamedRows& from = input.from;
+    const std::size_t begin = row ? from.row_ends[row - 1] : 0, end = from.row_ends[row];
+    bool twice = false;
+    for (std::size_t k = begin; k < end; ++k) {
+        double& there = to[position(input.features[from.ids[k]])];
+        twice |= there != 0;
+        there = from.values[k] + 0.0;  // turns -0 into 0
+    }
+    if (!twice) return;
+    rows_.clear();
+    rows_.begin_row();
+    for (std::size_t k = begin; k < end; ++k) {
+        const std::uint32_t slot = input.features[from.ids[k]];
+        to[position(slot)] = 0;
+        rows_.add(slot, from.values[k]);
+    }
+    rows_.end_row();
+    const SparseInput once = rows_.view();
+    for (std::size_t k = once.begin(0); k < once.end(0); ++k) to[position(once.slots[k])] = once.values[k];
+}
+
 void Learner::check_rows(const NamedRows& rows) {
     for (std::size_t i = 0; i < rows.names(); ++i)
         if (rows.name(i) == "(bias)")
@@ -140,8 +173,13 @@ void Learner::learn_rows(const NamedRows& rows, const Labels& labels, double* pr
     check_rows(rows);
     learn_all(encoded, labels, rows.rows(), predictions, [&] {
         if (any_weight(labels, rows.rows())) features_.use_names();
-        learn_batches(MentionedRows{rows, std::vector<std::uint32_t>(rows.names(), not_met), rows.rows()},
-                      encoded.with(labels), predictions);
+        MentionedRows input{rows, std::vector<std::uint32_t>(rows.names(), not_met), rows.rows()};
+        if (!setup_.centre && spreads(rows.rows(), rows.ids.size()) && know(input)) {
+            reserve(features_.slot_count());
+            const auto fill = [&](std::size_t row, double* to) { spread(input, row, to); };
+            return learn_tiles(rows.rows(), fill, encoded.with(labels), predictions, 0);
+        }
+        learn_batches(input, encoded.with(labels), predictions);
     });
 }
 
@@ -231,7 +269,7 @@ bool Learner::check_table(const Table& table) {
             if (column.codes[r] >= 0 && static_cast<std::size_t>(column.codes[r]) >= column.values)
                 throw InputError("column '" + column.name + "' is malformed" + where(r));
     }
-    if (!one_by_one && !table.missing) return false;  // the rest is looked at on the way
+    if (!one_by_one && (!table.missing || table.whole)) return false;  // the rest is looked at on the way
     double largest = 0;
     if (const auto input = rows_of_numbers(table)) {  // in one go, as they lie
         largest = largest_of(*input);
@@ -297,10 +335,11 @@ void Learner::learn_table(const Table& table, const Labels& labels, double* pred
             columns.back().slot = *feature(column.name, true);
             columns.back().name = column.name;
         }
-        const bool settled = setup_.centre && table.missing && any_weight(labels, table.rows);
+        const bool settling = setup_.centre && table.missing && any_weight(labels, table.rows);
         for (const Column& column : columns)
-            if (settled) centre_.settle(column.slot, column.indicator ? Offset::kept : Offset::removed);
-        learn_columns(as_input(columns, table.rows, settled), &names, encoded.with(labels), predictions);
+            if (settling) centre_.settle(column.slot, column.indicator ? Offset::kept : Offset::removed);
+        learn_columns(as_input(columns, table.rows, settling || !setup_.centre), &names, encoded.with(labels),
+                      predictions);
     });
 }
 

@@ -59,6 +59,8 @@ class RowBuilder {
         ids_[entries_] = id;
         values_[entries_++] = value;
     }
+    // The row is to be read anew; it has added no names.
+    void restart_row() { entries_ = row_begin_; }
     void end_row(double label, double weight, std::string_view tag = {}) {
         rows_.features.row_ends.push_back(entries_);
         rows_.label.push_back(label);

@@ -34,6 +34,7 @@ struct Table {
     std::vector<TableColumn> columns;
     std::size_t rows = 0;
     bool missing = false;  // not-a-number means that there is none
+    bool whole = false;    // no value is known to be missing
 };
 
 }  // namespace unitless

@@ -24,9 +24,83 @@ constexpr const char* text_advice = "write UTF-8 without NUL bytes and carriage 
 TextRows VwReader::read(const char* data, std::size_t size, bool last) {
     rows_.clear();
     spaces_.clear();
+    expected_.clear();
     const std::size_t used =
-        chunk_.read(data, size, last, [this](const char* begin, const char* end) { read_lines(begin, end); });
+        chunk_.read(data, size, last, [this](const char* begin, const char* end) { read_window(begin, end); });
     return rows_.finish(used);
+}
+
+// Lines of the form `label | name:value name:value ...` whose names are known, and follow one another as they did
+// before: nearly all lines of many files. Reads on up to the first that is another; gives where that begins.
+const char* VwReader::read_plain(const char* begin, const char* end) {
+    FieldEnds ends(begin, ' ');
+    rows_.reserve(static_cast<std::size_t>(end - begin) / 2);
+    while (begin < end) {
+        rows_.begin_row();
+        const char* const next = read_plain_line(begin, ends);
+        if (!next) {
+            rows_.restart_row();
+            break;
+        }
+        rows_.end_line();
+        begin = next;
+    }
+    return begin;
+}
+
+// Where the next line begins, or null.
+const char* VwReader::read_plain_line(const char* line, FieldEnds& ends) {
+    const char* end = ends.next();
+    double label;
+    if (end[0] != ' ' || end[1] != '|' || ends.next() != end + 2 || end[2] != ' ' || !parse_number(line, end, label))
+        return nullptr;
+    const char* begin = end + 3;
+    for (std::uint32_t before = ExpectedNames::start;; begin = end + 1) {
+        end = ends.next();
+        const ExpectedNames::Name* const name = expected_.follower(before);
+        std::uint32_t id;
+        const char* number;
+        if (name && name->stands_at(begin)) [[likely]] {
+            id = name->number;
+            number = begin + name->length;
+        } else {
+            const void* const colon = std::memchr(begin, ':', ExpectedNames::longest);
+            if (!colon || colon == begin) return nullptr;
+            number = static_cast<const char*>(colon) + 1;
+            const auto length = static_cast<std::size_t>(number - begin);
+            id = rows_.names.find(0, begin, length - 1);
+            if (id == NameTable::none) return nullptr;
+            expected_.learn(before, id, begin, length);
+        }
+        before = ExpectedNames::after(id);
+        double value;
+        if (number >= end || !parse_number(number, end, value)) return nullptr;
+        rows_.add(id, value);
+        if (*end == '\n') break;
+    }
+    rows_.end_row(label, 1);
+    return end + 1;
+}
+
+// Plain lines and others. Where most are others the quick way is left alone for a while.
+void VwReader::read_window(const char* begin, const char* end) {
+    if (patience_ > 0) {
+        --patience_;
+        return read_lines(begin, end);
+    }
+    std::ptrdiff_t strange = 0;
+    const std::ptrdiff_t size = end - begin;
+    while ((begin = read_plain(begin, end)) != end) {
+        const void* const newline = std::memchr(begin, '\n', static_cast<std::size_t>(end - begin));
+        const char* const next = static_cast<const char*>(newline) + 1;
+        read_lines(begin, next);
+        strange += next - begin;
+        begin = next;
+    }
+    strange_windows_ = 2 * strange > size ? strange_windows_ + 1 : 0;
+    if (strange_windows_ < 2) return;
+    strange_windows_ = 1;
+    patience_ = 16;
 }
 
 void VwReader::read_lines(const char* begin, const char* end) {

@@ -13,6 +13,8 @@
 #include <string>
 
 #include "delimiters.hpp"
+#include "expected_names.hpp"
+#include "field_ends.hpp"
 #include "row_builder.hpp"
 #include "text_chunk.hpp"
 #include "text_tokens.hpp"
@@ -34,11 +36,16 @@ class VwReader {
     TextChunk chunk_;
     Delimiters<'|'> delimiters_;
     RowBuilder rows_;
-    NameTable spaces_;  // namespace i is space 1 + i of the names
+    ExpectedNames expected_;
+    int strange_windows_ = 0, patience_ = 0;  // how many were mostly not plain; as many are not tried
+    NameTable spaces_;                        // namespace i is space 1 + i of the names
     std::string full_name_;
     Problem problem_;
 
+    void read_window(const char* begin, const char* end);
     void read_lines(const char* begin, const char* end);
+    const char* read_plain(const char* begin, const char* end);
+    const char* read_plain_line(const char* line, FieldEnds& ends);
     bool read_head(std::string_view text, Head& head);
     bool read_features(const char* const*& place);
     std::uint32_t space_of(std::string_view name);

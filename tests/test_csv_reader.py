@@ -100,3 +100,23 @@ def test_rows_end_where_they_end_whatever_the_quotes(rows: list[list[str]], data
     assert _core.row_end(text[:cut], ",", False) == max(end for end in ends if end <= cut)
     assert _core.row_end(text, ",", False) == len(text)
     assert _core.row_end(text, ",", True) == ends[1]
+
+
+@settings(max_examples=200)
+@given(
+    st.integers(1, 40).flatmap(
+        lambda columns: st.lists(
+            st.lists(st.one_of(st.integers(0, 1), st.integers(0, 12)), min_size=columns, max_size=columns),
+            min_size=1,
+            max_size=40,
+        )
+    ),
+    st.sampled_from(["\n", "\r\n"]),
+)
+def test_many_columns_of_few_digits_are_read_as_they_are_written(rows: list[list[int]], end: str) -> None:
+    text = "".join(",".join(map(str, row)) + end for row in rows)
+    read = _core.CsvReader([NUMBER] * len(rows[0]), ",").read(text.encode())
+    assert read is not None
+    assert read[0].tolist() == rows
+    short = _core.CsvReader([NUMBER] * (len(rows[0]) + 1), ",").read(text.encode())
+    assert short is None

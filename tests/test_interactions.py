@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from streams import UNIT_FREE, stream
 
 import unitless as ul
-from unitless.cli import options as cli_options
+from unitless.cli import arguments as cli_arguments
 
 NAMES = ["a", "b", "c", "job=x", "job=y", "city=x"]
 LISTS: dict[str, tuple[Any, list[tuple[int, int]]]] = {
@@ -574,10 +574,10 @@ def test_options_keep_interactions_in_one_form() -> None:
     ],
 )
 def test_pairs_on_the_command_line_are_split_between_their_stars(written: str, pairs: list[tuple[str, str]]) -> None:
-    assert cli_options.interactions(written) == pairs
+    assert cli_arguments.interactions(written) == pairs
 
 
 @pytest.mark.parametrize("written", ["age", "age*", "*age", "a***b", "a*b*c", "a*b,"])
 def test_what_is_no_pair_on_the_command_line_is_refused(written: str) -> None:
     with pytest.raises(ul.OptionError, match="pairs such as"):
-        cli_options.interactions(written)
+        cli_arguments.interactions(written)

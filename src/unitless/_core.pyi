@@ -36,6 +36,9 @@ class Snapshot(TypedDict):
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
 
+def keep_memory() -> None:
+    """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
+
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
@@ -111,6 +114,7 @@ class Learner:
         names: list[str],
         columns: list[Any],
         missing: bool,
+        whole: bool,
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         new_classes: int = 0,
@@ -126,6 +130,14 @@ class Learner:
         new_classes: int = 0,
     ) -> NDArray[np.float64]: ...
     def _predict_rows(self, rows: TextRows, extrapolate: bool) -> NDArray[np.float64]: ...
+    def _score(
+        self,
+        p: NDArray[np.float64],
+        positive: NDArray[np.bool_],
+        weight: NDArray[np.float64] | None,
+        sums: NDArray[np.float64],
+        bins: NDArray[np.float64],
+    ) -> None: ...
     def _loss(
         self,
         which: int,
@@ -162,6 +174,8 @@ class TextRows:
     @property
     def line(self) -> NDArray[np.int64]: ...
     @property
+    def weighted(self) -> bool: ...
+    @property
     def tags(self) -> list[str] | None: ...
     @property
     def entries(self) -> int: ...
@@ -195,7 +209,7 @@ class CsvReader:
 
     def __init__(self, kinds: list[int], delimiter: str) -> None: ...
     def read(
-        self, data: bytes
+        self, data: NDArray[np.uint8]
     ) -> (
         tuple[
             NDArray[np.float64],

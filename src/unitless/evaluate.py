@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,12 +146,37 @@ class Evaluation:
             self._confuse(truth, best, h)
             each = metrics.of_classes(scores, truth, best, self._model, self._judge)
         elif self._ranking is not None:
+            if self._judge.options.loss == "logistic":
+                self._score(self._ranking, np.ascontiguousarray(p), truth, h)
+                return
             self._ranking.add(p, truth, h)
             each = metrics.of_two_classes(p, truth, self._judge)
         else:
             self._labels = (min(self._labels[0], float(truth.min())), max(self._labels[1], float(truth.max())))
             each = metrics.of_numbers(p, truth, self._judge)
         self._total(each, len(p), h)
+
+    def _score(self, ranking: Ranking, p: Float64, positive: NDArray[np.bool_], h: Float64 | None) -> None:
+        """Two classes with logistic loss, in the core, from one moment that is kept to the next."""
+        names = ("loss", "zero_one", "brier")
+        sums = np.array([*(self._sums.get(name, 0.0) for name in names), self.weight, self._squared_weight])
+        for done, last in self._stops(len(p)):
+            part = slice(done, last)
+            self._judge._score(p[part], positive[part], None if h is None else h[part], sums, ranking.counts)
+            loss, error, _, self.weight, self._squared_weight = sums.tolist()
+            self.examples += last - done
+            for track in (self._octaves, self._quarters):
+                if track.next == self.examples:
+                    track.record(track.moment(self.examples, self.weight, loss, error), loss)
+        self._sums = dict(zip(names, sums.tolist(), strict=False))
+
+    def _stops(self, rows: int) -> Iterator[tuple[int, int]]:
+        """So many rows in parts that end where a moment is to be kept."""
+        done = 0
+        while done < rows:
+            last = min(rows, done + min(self._octaves.next, self._quarters.next) - self.examples)
+            yield done, last
+            done = last
 
     def _confuse(self, truth: NDArray[np.intp], best: NDArray[np.intp], h: Float64 | None) -> None:
         missing = len(self._model.classes) - self._confusion.shape[1]  # type: ignore[union-attr]

@@ -71,6 +71,7 @@ class Frame:
     columns: list[FrameColumn]
     rows: int
     missing: bool = False  # not-a-number means that there is none
+    whole: bool = False  # and it is known that there is no such value
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Co
                 columns.append(FlagColumn(column.numbers[rows]))
             else:
                 columns.append(column[rows])
-        return Frame(data.names, columns, len(rows), data.missing)
+        return Frame(data.names, columns, len(rows), data.missing, data.whole)
     lengths = np.diff(data.row_starts)[rows]
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(data.row_starts.dtype)
     entries = np.repeat(data.row_starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -194,7 +195,8 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
 
 def unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
     """The array behind a mask that hides nothing."""
-    if isinstance(array, np.ma.MaskedArray):
+    # Nearly all are plain, and NumPy imports this part of itself when it is first named.
+    if type(array) is not np.ndarray and isinstance(array, np.ma.MaskedArray):
         if np.any(array.mask):
             raise InputError(f"{what} has masked values; fill them in or leave them out")
         return np.asarray(array.data)

@@ -27,13 +27,8 @@ def of_numbers(p: Float64, y: Float64, judge: Learner) -> dict[str, Float64]:
 
 
 def of_two_classes(p: Float64, positive: NDArray[np.bool_], judge: Learner) -> dict[str, Float64]:
-    """Loss and error; with logistic loss Brier score."""
-    error = np.not_equal(p > 0, positive).astype(np.float64)
-    if judge.options.loss != "logistic":
-        return {"loss": judge.losses(p, positive), "zero_one": error}
-    against = np.where(positive, -p, p)
-    wrong = judge.link(against)  # the probability of the other class
-    return {"loss": logistic(against), "zero_one": error, "brier": wrong * wrong}
+    """Loss and error, of hinge loss; logistic loss is added up in the core."""
+    return {"loss": judge.losses(p, positive), "zero_one": np.not_equal(p > 0, positive).astype(np.float64)}
 
 
 def of_classes(

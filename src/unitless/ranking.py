@@ -21,7 +21,7 @@ class Ranking:
 
     def __init__(self) -> None:
         # By the score's leading bits (sign, exponent, eight bits of fraction); positive examples in the second half.
-        self._counts = np.zeros(2 << self.BITS)
+        self.counts = np.zeros(2 << self.BITS)
 
     def add(self, scores: Float64, positive: NDArray[np.bool_], weight: Float64 | None) -> None:
         """Count scores of positive and negative examples, in order; without a weight each counts 1."""
@@ -29,12 +29,12 @@ class Ranking:
         bins >>= 64 - self.BITS
         bins &= (1 << self.BITS) - 1
         bins += positive * np.int64(1 << self.BITS)
-        np.add.at(self._counts, bins, 1.0 if weight is None else weight)
+        np.add.at(self.counts, bins, 1.0 if weight is None else weight)
 
     @property
     def area(self) -> float:
         """How often a positive example scores above a negative one; not a number before both have been seen."""
-        counts = self._counts.reshape(2, -1)
+        counts = self.counts.reshape(2, -1)
         bins = np.flatnonzero(counts.any(axis=0))
         below_zero = bins >= 1 << (self.BITS - 1)  # their sign bit is set, and a larger magnitude ranks lower
         bins = np.concatenate([bins[below_zero][::-1], bins[~below_zero]])
@@ -47,12 +47,12 @@ class Ranking:
     @property
     def weight(self) -> float:
         """Of all examples."""
-        return float(self._counts.sum())
+        return float(self.counts.sum())
 
     def state(self) -> dict[str, Any]:
         """The bins in use and what they hold; whole numbers as such, others in hexadecimal."""
-        bins = np.flatnonzero(self._counts)
-        weights = [int(w) if w.is_integer() and w < 2**53 else w.hex() for w in self._counts[bins].tolist()]
+        bins = np.flatnonzero(self.counts)
+        weights = [int(w) if w.is_integer() and w < 2**53 else w.hex() for w in self.counts[bins].tolist()]
         return {"bins": bins.tolist(), "weights": weights}
 
     @classmethod
@@ -65,5 +65,5 @@ class Ranking:
         values = [float(weight) if type(weight) is int else float.fromhex(weight) for weight in weights]
         if len(values) != len(bins) or not all(value > 0 for value in values):
             raise ValueError("weights in the ranking that are not positive")
-        ranking._counts[np.array(bins, dtype=np.intp)] = values
+        ranking.counts[np.array(bins, dtype=np.intp)] = values
         return ranking

@@ -8,22 +8,36 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
+
+from . import quick
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command; gives its exit code."""
+    if sys.stdout is None:  # closed by whoever started it
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    given = quick.read(sys.argv[1:] if arguments is None else arguments)
     try:
+        if given is not None:
+            return _train(given)
         from .app import run  # noqa: PLC0415  (typer is an extra)
     except ModuleNotFoundError as error:
         if error.name not in ("typer", "rich"):
             raise
         print("unitless: the command line needs more: pip install 'unitless[cli]'", file=sys.stderr)
         return 2
-    if sys.stdout is None:  # closed by whoever started it
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
-    if sys.stderr is None:
-        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     return run(arguments)
+
+
+def _train(given: dict[str, Any]) -> int:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would only wait, and not quietly
+    from .failures import answered, interruptible  # noqa: PLC0415
+    from .training import carry_out  # noqa: PLC0415
+
+    return answered(lambda: interruptible(lambda: carry_out(given)))
 
 
 if __name__ == "__main__":

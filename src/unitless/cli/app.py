@@ -1,18 +1,16 @@
-"""The commands, put together; errors turned into one message and an exit code."""
+"""The commands, put together, and what is made of commands that were not understood."""
 
 from __future__ import annotations
 
 import functools
-import os
-import re
-import sys
 from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
 
-from ..errors import Error, OptionError
-from . import convert, demo, evaluate, inspect, merge, paper, predict, sweep, train
+from ..errors import Error
+from . import convert, demo, evaluate, failures, inspect, merge, paper, predict, sweep, train
+from .failures import failed
 
 
 def _interruptible(command: Callable[..., None], stopped: str) -> Callable[..., None]:
@@ -23,7 +21,7 @@ def _interruptible(command: Callable[..., None], stopped: str) -> Callable[..., 
         try:
             command(*arguments, **options)
         except KeyboardInterrupt:
-            raise typer.Exit(_failed(stopped, 130)) from None
+            raise typer.Exit(failed(stopped, 130)) from None
 
     return wrapped
 
@@ -60,63 +58,20 @@ def _top(
     pass
 
 
-# Options that the library's messages call by their Python names.
-_OPTIONS = (
-    *("target", "weight", "task", "positive", "loss", "rule", "learning_rate", "centre", "interactions", "bits"),
-    *("passes", "holdout", "seed", "model", "resume", "checkpoint", "ignore", "only", "text", "numbers", "dates"),
-    *("missing", "on_error", "format", "delimiter", "encoding", "inputs", "dtype"),
-)
-
-
-def as_options(message: str) -> str:
-    """The library's advice in the command line's words: on_error='skip' is --on-error skip."""
-
-    def flag(match: re.Match[str]) -> str:
-        name, value = match[1], match[2].strip("'\"")
-        if name == "header":
-            return "--no-header"
-        if name == "zero_based":
-            return "--zero-based"
-        return f"--{'rate' if name == 'learning_rate' else name.replace('_', '-')} {value}"
-
-    message = message.replace(" (--no-header)", "")
-    message = re.sub(
-        r"\b(target|weight|ignore|only|text|numbers): there is no column", r"--\1: there is no column", message
-    )
-    names = "|".join([*_OPTIONS, "header", "zero_based"])
-    message = re.sub(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)", flag, message)
-    message = message.replace("checkpoint needs to know where to save the model", "--checkpoint needs --model")
-
-    def named(match: re.Match[str]) -> str:
-        name = match[1]
-        return (
-            f"--{'rate' if name == 'learning_rate' else name.replace('_', '-')} is " if name in _OPTIONS else match[0]
-        )
-
-    return re.sub(r"^(\w+) is ", named, message)
-
-
 def run(arguments: list[str] | None = None) -> int:
     """Run a command; gives its exit code."""
+    return failures.answered(lambda: _run(arguments))
+
+
+def _run(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, standalone_mode=False)
-        sys.stdout.flush()
-    except OptionError as error:
-        return _failed(str(error), 2)
-    except Error as error:
-        return _failed(str(error), 1)
     except typer.Exit as stop:
         return stop.exit_code
-    except (typer.Abort, KeyboardInterrupt):
-        return _failed("stopped", 130)
-    except (BrokenPipeError, SystemExit):  # whoever read the output has had enough; typer makes an exit of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except MemoryError:
-        return _failed("there is not enough memory; fewer features (ignore, bits) need less", 1)
-    except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        return _failed(f"{where}{error.strerror or error}", 1)
+    except typer.Abort:
+        return failed("stopped", 130)
+    except (Error, OSError, MemoryError):
+        raise
     except Exception as error:
         usage = getattr(error, "format_message", None)  # of a command that was not understood
         if usage is None:
@@ -125,10 +80,5 @@ def run(arguments: list[str] | None = None) -> int:
             return 2
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
-        return _failed(f"{usage()}{hint}", 2)
+        return failed(f"{usage()}{hint}", 2)
     return code if isinstance(code, int) else 0
-
-
-def _failed(message: str, code: int) -> int:
-    print(f"unitless: {as_options(message)}", file=sys.stderr)
-    return code

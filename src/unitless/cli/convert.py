@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import display, options
+from . import arguments, display, options
 
 if TYPE_CHECKING:
     from ..converting import Converted
@@ -101,12 +101,12 @@ def command(
 
     kind = to or _suffix(source, output)
     reading: dict[str, Any] = {
-        **options.reading(format, delimiter, no_header, encoding, zero_based),
+        **arguments.reading(format, delimiter, no_header, encoding, zero_based),
         "target": target,
         "weight": weight,
-        "ignore": options.listed(ignore),
-        "only": options.listed(only),
-        "text": options.listed(text),
+        "ignore": arguments.listed(ignore),
+        "only": arguments.listed(only),
+        "text": arguments.listed(text),
         "dates": dates,
         "on_error": on_error,
     }

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from . import display, options
+from . import arguments, display, options
 
 if TYPE_CHECKING:
     from ..comparing import Compared, Comparison
@@ -62,7 +62,7 @@ def command(
     Every row is predicted before it is learned, so all numbers are out of sample. A learner whose numbers run away is
     left out from there.
     """
-    shared = options.shared(locals())
+    shared = arguments.shared(locals())
     from ..comparing import RULES, compare  # noqa: PLC0415
     from ..errors import DivergedError  # noqa: PLC0415
 
@@ -72,10 +72,10 @@ def command(
         check_path(plot)
     with display.Board(quiet or as_json) as board:
         comparison = compare(
-            options.sources(data),
+            arguments.sources(data),
             target,
-            options.listed(rules) or RULES,
-            options.rate(rate) or "auto",
+            arguments.listed(rules) or RULES,
+            arguments.rate(rate) or "auto",
             **shared,
             opened=lambda runs: board.start(runs.source.total_bytes),
             progress=board.show,

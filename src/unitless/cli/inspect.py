@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import display, options
+from . import arguments, display, options
 
 if TYPE_CHECKING:
     from ..explaining import Explanation
@@ -81,7 +81,7 @@ def command(
             raise OptionError("--row needs --data, the file that the row is in")
         _features(loaded, model, None if every else top, label, as_csv, as_json)
         return
-    reading = options.reading(format, delimiter, no_header, encoding, zero_based)
+    reading = arguments.reading(format, delimiter, no_header, encoding, zero_based)
     explanation = _explained(loaded, explain, data, row, label, reading)
     _show_explanation(loaded, explanation, None if every else top, as_csv, as_json)
 

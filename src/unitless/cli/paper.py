@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from . import display, options
+from . import arguments, display, options
 
 if TYPE_CHECKING:
     from ..paper import Section
@@ -74,7 +74,7 @@ def command(
         lab = Lab(
             data,
             download=download,
-            datasets=options.listed(datasets) or None,
+            datasets=arguments.listed(datasets) or None,
             shuffles=shuffles,
             comparison_rows=rows,
             keep=not no_cache,

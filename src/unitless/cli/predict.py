@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import display, options
+from . import arguments, display, options
 
 if TYPE_CHECKING:
     from ..predicting import Predictions, Predictor
@@ -91,11 +91,11 @@ def command(
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
     reading: dict[str, Any] = {
-        **options.reading(format, delimiter, no_header, encoding, zero_based),
+        **arguments.reading(format, delimiter, no_header, encoding, zero_based),
         "on_error": on_error,
         **({} if missing is None else {"missing": missing}),
     }
-    batches = predictor.batches(options.sources(data), extrapolate=extrapolate, keep=keep, **reading)
+    batches = predictor.batches(arguments.sources(data), extrapolate=extrapolate, keep=keep, **reading)
     rows = without = 0
     shown: list[str] = []
     with opened(output) as file:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import display, options
+from . import arguments, display, options
 
 if TYPE_CHECKING:
     from ..sweeping import RateSweep, Swept
@@ -79,7 +79,7 @@ def command(
 
     Every row is predicted before it is learned, so all losses are out of sample.
     """
-    shared = options.shared(locals())
+    shared = arguments.shared(locals())
     from ..errors import DivergedError  # noqa: PLC0415
     from ..sweeping import RULES, sweep_rates  # noqa: PLC0415
 
@@ -89,11 +89,11 @@ def command(
         check_path(plot)
     with display.Counter(quiet or as_json) as counter:
         outcome = sweep_rates(
-            options.sources(data),
+            arguments.sources(data),
             target,
-            options.listed(rules) or RULES,
-            _numbers(options.listed(rates)),
-            classes=options.listed(classes) or None,
+            arguments.listed(rules) or RULES,
+            _numbers(arguments.listed(rates)),
+            classes=arguments.listed(classes) or None,
             **shared,
             opened=lambda runs: counter.start(runs.source.total_bytes),
             progress=counter.show,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -90,8 +91,9 @@ class Parquet(_Columnar):
             group += 1
         with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=False) as reader:
             groups = list(range(group, len(sizes)))
+            several = (os.cpu_count() or 1) > 2  # one thread learns, and one is here
             for batch in (
-                reader.iter_batches(batch_rows(len(columns)), groups, columns, use_threads=True) if groups else ()
+                reader.iter_batches(batch_rows(len(columns)), groups, columns, use_threads=several) if groups else ()
             ):
                 drop = min(skip, batch.num_rows)
                 skip -= drop

@@ -30,11 +30,12 @@ class Delimited(FileSource):
         super().__init__(files, options)
         self._delimiter = options.delimiter or delimiter
         self._types: dict[str, Any] = {}
-        self._parsers: dict[tuple[str, ...], Parser] = {}
+        self._settled: tuple[list[str], Parser | None] | None = None  # for the columns of the present file
 
     def hold(self, schema: Schema) -> None:
         """Types are settled; whole numbers are widened when one has a fraction."""
         super().hold(schema)
+        self._settled = None
         pa = pyarrow()
         text = pa.dictionary(pa.int32(), pa.string())
         known: dict[str, Any] = dict(schema.kinds)
@@ -115,15 +116,16 @@ class Delimited(FileSource):
         check_names(names, file.name)
         return names, delimiter
 
-    def _piece(self, data: bytes, names: list[str], delimiter: str, file: File, rows: int) -> Piece:
+    def _piece(self, view: memoryview, names: list[str], delimiter: str, file: File, rows: int) -> Piece:
         place = Place(file.name, "row", rows + 1)
         ragged: list[Any] = []
-        data = data.removeprefix(_BOM) if rows == 0 else data
+        view = view[len(_BOM) :] if rows == 0 and view[: len(_BOM)] == _BOM else view
+        parser = self._parser(names, delimiter, file)
+        if parser is not None and (read := parser.read(view)) is not None:
+            return Piece(read, read.rows, place, Position())
+        data = bytes(view)
         if b"\0" in data:
             raise InputError(f"{file.name}, after row {rows}: zero bytes; it is no text, or text of another encoding")
-        parser = self._parser(names, delimiter, file)
-        if parser is not None and (read := parser.read(data)) is not None:
-            return Piece(read, read.rows, place, Position())
         table = self._parsed(data, names, delimiter, ragged, place)
         if not ragged and table is not None:
             self._remember(table)
@@ -132,16 +134,17 @@ class Delimited(FileSource):
 
     def _parser(self, names: list[str], delimiter: str, file: File) -> Parser | None:
         """The core's reader, for all but the first piece, if the columns are of kinds that it knows."""
+        if self._settled is not None and self._settled[0] is names:
+            return self._settled[1]
         schema = self.schema
         missing = [name for name, _ in schema.columns if name not in names] if schema is not None else []
         if missing:
             raise InputError(f"{file.name}: there is no column {missing[0]!r}, which the model needs")
-        if schema is None or self.keep or any(kind in DATES for kind in schema.kinds.values()):
+        if schema is None:
             return None
-        key = (*names, delimiter)
-        if key not in self._parsers:
-            self._parsers[key] = Parser(names, schema, delimiter)
-        return self._parsers[key]
+        dates = any(kind in DATES for kind in schema.kinds.values())
+        self._settled = names, None if self.keep or dates else Parser(names, schema, delimiter)
+        return self._settled[1]
 
     def _remember(self, table: Any) -> None:
         """The types of the first rows are the types of all."""

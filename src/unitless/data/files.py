@@ -159,9 +159,25 @@ class Bytes:
                 parts.append(part)
                 left -= len(part) if size >= 0 else 0
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
-            kind = f"the {self.compression} data is damaged or cut off: " if self.compression else ""
-            raise InputError(f"cannot read {self.file.name}: {kind}{error}") from None
+            raise self._unreadable(error) from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def read_into(self, room: memoryview) -> int:
+        """Fill the room, or what there is of it; how much that was."""
+        done = 0
+        try:
+            while done < len(room):
+                count = self._stream.readinto(room[done:])
+                if not count:
+                    break
+                done += count
+        except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
+            raise self._unreadable(error) from None
+        return done
+
+    def _unreadable(self, error: Exception) -> InputError:
+        kind = f"the {self.compression} data is damaged or cut off: " if self.compression else ""
+        return InputError(f"cannot read {self.file.name}: {kind}{error}")
 
     def skip(self, count: int) -> None:
         """Go forward."""
@@ -218,9 +234,12 @@ class _Peeked(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self.read(len(buffer))
-        buffer[: len(data)] = data
-        return len(data)
+        head, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        buffer[: len(head)] = head
+        rest = memoryview(buffer)[len(head) :]
+        count = len(head) + (self._raw.readinto(rest) or 0 if len(rest) else 0)  # type: ignore[attr-defined]
+        self.position += count
+        return count
 
     def skip(self, count: int) -> bool:
         """Without reading, if the stream can."""
@@ -317,8 +336,8 @@ class Text:
             self._rest += self._next(size - len(self._rest))
         return self._rest[:size]
 
-    def pieces(self, small: bool = False, first_lines: int | None = None) -> Iterator[bytes]:
-        """All the rest, in pieces of whole lines; the last one may lack its newline.
+    def pieces(self, small: bool = False, first_lines: int | None = None) -> Iterator[memoryview]:
+        """All the rest, in pieces of whole lines; the last one may lack its newline. Each is gone when the next comes.
 
         With `small` they are of a size for readers in the core; at a file's beginning the first one is large all the
         same, and has at least so many lines, because it decides what the columns are.
@@ -327,35 +346,46 @@ class Text:
         first_lines = FIRST_LINES if first_lines is None else min(first_lines, FIRST_LINES)
         deciding, self._at_beginning = self._at_beginning, False
         size = CHUNK if deciding else usual
-        parts, length = [self._rest], len(self._rest)
+        room, length = bytearray(self._rest), len(self._rest)  # always the same memory: it stays in the cache
         self._rest = b""
         while True:
             if not self._ended and length < size:
-                part = self._next(size - length)
-                parts.append(part)
-                length += len(part)
+                room, length = self._fill(room, length, size)
                 continue
-            data = parts[0] if len(parts) == 1 else b"".join(parts)
-            if deciding and not self._ended and length < LONGEST_LINE and data.count(b"\n") < first_lines:
-                parts, size = [data], 2 * size
+            if deciding and not self._ended and length < LONGEST_LINE and room.count(b"\n", 0, length) < first_lines:
+                size *= 2
                 continue
             deciding = False
-            end = len(data) if self._ended else self._last_line(data)
+            end = length if self._ended else self._last_line(room, length)
             if end:
                 self.position += end
-                yield data[:end]
+                yield memoryview(room)[:end]
             if self._ended:
                 return
-            parts, length = [data[end:]], len(data) - end
+            room[: length - end] = room[end:length]
+            length -= end
             if not end:  # one line that is longer than a piece
                 self._limit(length)
             size = usual if end else 2 * length
 
-    def _last_line(self, data: bytes) -> int:
+    def _fill(self, room: bytearray, length: int, size: int) -> tuple[bytearray, int]:
+        """Read on, up to a size; where it then is, and how much of it."""
+        part = b"" if self._decoder is None else self._next(size - length)
+        least = size if self._decoder is None else length + len(part)
+        if len(room) < least:  # others may still look at the old one
+            room = room[:length] + bytes(least - length)
+        if self._decoder is not None:
+            room[length:least] = part
+            return room, least
+        count = self.bytes.read_into(memoryview(room)[length:size])
+        self._ended = length + count < size
+        return room, length + count
+
+    def _last_line(self, room: bytearray, length: int) -> int:
         """Where the last whole line ends; with quotes, the last that ends outside of them."""
-        if self._quoted and b'"' in data:
-            return _core.row_end(data, self._quoted, False)
-        return data.rfind(b"\n") + 1
+        if self._quoted and room.find(b'"', 0, length) >= 0:
+            return _core.row_end(bytes(memoryview(room)[:length]), self._quoted, False)
+        return room.rfind(b"\n", 0, length) + 1
 
     def _limit(self, length: int) -> None:
         if length > LONGEST_LINE:

@@ -33,7 +33,8 @@ class JsonLines(FileSource):
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
         try:
-            for data in text.pieces():
+            for view in text.pieces():
+                data = bytes(view)
                 piece = self._piece(data, file, lines)
                 lines += data.count(b"\n") + (not data.endswith(b"\n"))
                 piece.position = Position(start.file, text.position, lines)

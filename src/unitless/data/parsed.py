@@ -56,9 +56,9 @@ class Parser:
                 kinds.append(_IGNORED)
         self._reader = _core.CsvReader(kinds, delimiter)
 
-    def read(self, data: bytes) -> Parsed | None:
+    def read(self, data: bytes | memoryview) -> Parsed | None:
         """Whole rows, or None."""
-        table = self._reader.read(data)
+        table = self._reader.read(np.frombuffer(data, np.uint8))
         if table is None:
             return None
         numbers, absent, apart, texts = table

@@ -230,7 +230,7 @@ class Reader:
         if isinstance(self.source, NamedText):
             batch.data = inputs.TextRows(piece.content)
             batch.labels = Numbers(piece.content.label)
-            batch.weight = piece.content.weight
+            batch.weight = piece.content.weight if piece.content.weighted else None
             batch.tags = piece.content.tags
         elif isinstance(self.source, Arrays):
             batch.data = inputs.read(piece.content)

@@ -44,7 +44,7 @@ def features(arrow: Any, schema: Schema, place: Place, missing_allowed: bool) ->
             names.append(part)
             columns.append(read)
     rows = arrow.rows if isinstance(arrow, Parsed) else arrow.num_rows
-    return Columns(Frame(names, columns, rows, missing=True), missing)
+    return Columns(Frame(names, columns, rows, missing=True, whole=not missing), missing)
 
 
 def _read(table: Any, name: str, kind: str) -> list[tuple[str, Any, int]]:

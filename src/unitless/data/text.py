@@ -42,7 +42,7 @@ class NamedText(FileSource):
                 if read.rows or read.bad_count:
                     numbers = [line for line, _ in wrong]
                     if read.bad_count > len(numbers):  # only the first ones are told
-                        numbers = self._unread(data, read.line)
+                        numbers = self._unread(bytes(data), read.line)
                     yield Piece(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
