@@ -31,7 +31,9 @@ class DenseBlock {
           active_{pack.active, pack.active + chunks},
           z_(memory),
           rho_(memory + block_rows(chunks) * length_) {
-        clear(z_, block_rows(chunks) * length_);
+        // What no column feeds stays zero.
+        const std::size_t from = input.columns ? 0 : input.column_count;
+        for (std::size_t r = 0; r < block_rows(chunks); ++r) clear(z(r) + from, length_ - from);
     }
 
     // Starts on rows [first, first + rows). Each row is then to be observed or peeked at, in order.
