@@ -83,7 +83,7 @@ std::size_t Learner::slot_bytes() const {
     return setup_.options.precision == Precision::float32 ? sizeof(Slot32) : sizeof(Slot64);
 }
 
-// Fresh slots are zero: nothing seen. calloc, so that slots of a large hashed learner cost nothing until touched.
+// Fresh slots are zero: nothing seen.
 void Learner::reserve(std::size_t slots) {
     const bool growing = features_.space() == Space::names || interactions_.any();
     if (lanes_) {
@@ -94,10 +94,9 @@ void Learner::reserve(std::size_t slots) {
     }
     if (slots <= capacity_) return;
     const std::size_t capacity = growing ? std::max(slots, 2 * capacity_) : slots;
-    auto* memory = static_cast<char*>(std::calloc(capacity, slot_bytes()));
-    if (!memory) throw std::bad_alloc();
-    if (capacity_) std::memcpy(memory, slots_.get(), capacity_ * slot_bytes());
-    slots_ = {memory, std::free};
+    Zeros memory(capacity * slot_bytes());
+    if (capacity_) std::memcpy(memory.get(), slots_.get(), capacity_ * slot_bytes());
+    slots_ = std::move(memory);
     capacity_ = capacity;
 }
 
@@ -532,6 +531,25 @@ void Learner::forget_row(const Features::Mark& features, std::size_t products) {
     features_.rewind(features);
 }
 
+// Can the kernel read the matrix where it is? Then it has been checked, too.
+bool Learner::taken_as_they_lie(const CompressedRows& input) const {
+    return !lanes_ && !setup_.centre && !interactions_.any() && !input.wide_indices &&
+           kernel_->are_plain(input, column_mask());
+}
+
+// Calls action(first row, rows) for some rows at a time, which are the matrix's own.
+template <class Action>
+void Learner::in_place(const CompressedRows& input, Action action) {
+    constexpr std::size_t at_once = 4096;
+    const auto* starts = static_cast<const std::int32_t*>(input.row_starts);
+    for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+        rows = std::min(at_once, input.rows - first);
+        row_ends_.assign(starts + first + 1, starts + first + 1 + rows);
+        action(first, SparseInput{static_cast<const std::uint32_t*>(input.indices), input.values, row_ends_.data(),
+                                  rows, static_cast<std::size_t>(starts[first]), in_sequence(), column_mask(), 1});
+    }
+}
+
 void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions) {
     const std::lock_guard guard(lock_);
     check_columns(input.columns);
@@ -539,6 +557,13 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
     const Encoded encoded = encode(labels, input.rows);
     learn_all(encoded, labels, input.rows, predictions, [&] {
         use_columns(input.columns);
+        if (taken_as_they_lie(input)) {
+            reserve(features_.slot_count());
+            in_place(input, [&](std::size_t first, const SparseInput& rows) {
+                learn_sparse(rows, encoded.with(labels).from(first), predictions + first, first);
+            });
+            return;
+        }
         check(input);
         reserve(features_.slot_count());
         const bool settling =
@@ -555,12 +580,19 @@ void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, 
     all_or_nothing([&] {
         const Features::Mark mark = features_.mark();
         features_.use_columns(input.columns);
-        check(input);
-        reserve(features_.slot_count());
-        in_batches(input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
-                   [&](std::size_t first, std::size_t) {
-                       predict_prepared(extrapolate, predictions + first * predict_width());
-                   });
+        if (taken_as_they_lie(input)) {
+            reserve(features_.slot_count());
+            in_place(input, [&](std::size_t first, const SparseInput& rows) {
+                predict_sparse(rows, extrapolate, predictions + first);
+            });
+        } else {
+            check(input);
+            reserve(features_.slot_count());
+            in_batches(input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
+                       [&](std::size_t first, std::size_t) {
+                           predict_prepared(extrapolate, predictions + first * predict_width());
+                       });
+        }
         add_offset(predictions, input.rows * predict_width());
         features_.rewind(mark);
     });
@@ -571,7 +603,7 @@ void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, 
 bool Learner::spreads(const SparseInput& input) const {
     const std::size_t features = features_.slot_count() - 1;
     return setup_.options.order == Order::paper && features_.space() != Space::hashed && !interactions_.any() &&
-           input.rows >= 16 && features >= 8 && features <= 4 * (rows_.entries() / input.rows) + 32;
+           input.rows >= 16 && features >= 8 && features <= 4 * (input.entries() / input.rows) + 32;
 }
 
 void Learner::learn_spread(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
@@ -586,7 +618,7 @@ void Learner::learn_spread(const SparseInput& input, const Labels& labels, doubl
         std::fill_n(wide_.begin(), rows * features, 0.0);
         for (std::size_t r = 0; r < rows; ++r)
             for (std::size_t k = input.begin(first + r); k < input.end(first + r); ++k)
-                wide_[r * features + position(input.slots[k])] = input.values[k];
+                wide_[r * features + position(input.slot(k))] = input.values[k];
         DenseInput spread{reinterpret_cast<const char*>(wide_.data()),
                           static_cast<std::ptrdiff_t>(features * sizeof(double)),
                           Type::f64,
@@ -612,16 +644,30 @@ void Learner::learn_spread(const SparseInput& input, const Labels& labels, doubl
 }
 
 // `row`: the number of the first one, for messages.
+void Learner::learn_sparse(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
+    if (spreads(input)) return learn_spread(input, labels, predictions, row);
+    const std::size_t chunks = pack_chunks(input);
+    const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(chunks), chunks, slots_.get(),
+                                                  input, labels, predictions);
+    if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
+}
+
+void Learner::predict_sparse(const SparseInput& input, bool extrapolate, double* predictions) {
+    const std::size_t chunks = pack_chunks(input);
+    kernel_->predict_sparse(setup_.options, clock_, make_pack(chunks), chunks, slots_.get(), input,
+                            extrapolate || setup_.options.order == Order::vw, predictions);
+}
+
+SparseInput Learner::prepared() const {
+    SparseInput input = rows_.view();
+    input.in_sequence = in_sequence();
+    return input;
+}
+
 void Learner::learn_prepared(const Labels& labels, double* predictions, std::size_t row) {
     reserve(features_.slot_count());
-    const SparseInput input = rows_.view();
-    if (!lanes_ && spreads(input)) return learn_spread(input, labels, predictions, row);
-    if (!lanes_) {
-        const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(),
-                                                      input, labels, predictions);
-        if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
-        return;
-    }
+    const SparseInput input = prepared();
+    if (!lanes_) return learn_sparse(input, labels, predictions, row);
     for (std::size_t done = 0, next; done < input.rows; done = next) {
         next = input.rows;
         if (setup_.selecting == Selecting::follow) {  // rates are looked at after certain numbers of examples
@@ -634,9 +680,8 @@ void Learner::learn_prepared(const Labels& labels, double* predictions, std::siz
 
 void Learner::predict_prepared(bool extrapolate, double* predictions) {
     reserve(features_.slot_count());
-    if (lanes_) return predict_lanes(rows_.view(), extrapolate, predictions);
-    kernel_->predict_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(),
-                            extrapolate || setup_.options.order == Order::vw, predictions);
+    if (lanes_) return predict_lanes(prepared(), extrapolate, predictions);
+    predict_sparse(prepared(), extrapolate, predictions);
 }
 
 // ---------------------------------------------------------------------------------------------------- the rest
