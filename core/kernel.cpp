@@ -7,8 +7,10 @@
 
 #include "dense_block.hpp"
 #include "dispatch.hpp"
+#include "plain_rows.hpp"
 #include "row.hpp"
 #include "score.hpp"
+#include "sparse_pack.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -91,123 +93,58 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
     });
 }
 
-// Where row `r`'s features stand in a pack: each in its lane, as deep as that lane is filled.
-class SparseRow {
-  public:
-    SparseRow(const SparseInput& input, std::size_t r) {
-        begin_ = input.begin(r);
-        end_ = input.end(r);
-    }
-
-    // Copies the row and its slots' state into the pack; gives the number of chunks used.
-    template <class Slot>
-    std::size_t gather(const SparseInput& input, const Slot* slots, const Pack& pack) const {
-        std::size_t depth[width] = {}, chunks = 0;
-        for (std::size_t k = begin_; k < end_; ++k) {
-            const std::uint32_t slot = input.slots[k];
-            const std::size_t lane = position(slot) % width, chunk = depth[lane]++, at = chunk * width + lane;
-            for (; chunks <= chunk; ++chunks) blank(pack, chunks);
-            pack.x[at] = input.values[k];
-            pack.slot[at] = slot;
-            pack.scale[at] = slots[slot].scale;
-            pack.v[at] = slots[slot].v;
-            pack.H[at] = slots[slot].H;
-        }
-        return chunks;
-    }
-
-    template <class Slot>
-    void scatter(const SparseInput& input, Slot* slots, const Pack& pack) const {
-        using Stored = decltype(Slot::v);
-        std::size_t depth[width] = {};
-        for (std::size_t k = begin_; k < end_; ++k) {
-            const std::uint32_t slot = input.slots[k];
-            const std::size_t lane = position(slot) % width, at = depth[lane]++ * width + lane;
-            slots[slot] = {pack.scale[at], static_cast<Stored>(pack.v[at]), static_cast<Stored>(pack.H[at])};
-        }
-    }
-
-  private:
-    std::size_t begin_, end_;
-
-    static void blank(const Pack& pack, std::size_t chunk) {
-        const Vec8 zero = Vec8::all(0.0);
-        const std::size_t at = chunk * width;
-        zero.store(pack.x + at);
-        zero.store(pack.scale + at);
-        zero.store(pack.v + at);
-        zero.store(pack.H + at);
-        Vec8::all(1.0).store(pack.rho + at);
-    }
-};
-
-template <class Scale>
-bool observe(const Pack& pack, std::size_t chunks, double h) {
-    bool grown = false;
-    for (std::size_t i = 0; i < chunks * width; ++i) {
-        if (pack.x[i] == 0) continue;
-        const Observed seen = Scale::observe(pack.scale[i], pack.x[i], h);
-        pack.x[i] = seen.z;
-        pack.rho[i] = seen.rho;
-        grown |= seen.rho != 1.0;
-    }
-    return grown;
-}
-
 template <class Rule>
 double predict_packed(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks,
                       bool extrapolate) {
-    using Scale = typename Rule::Scale;
-    for (std::size_t i = 0; i < chunks * width; ++i) {
-        if (pack.x[i] == 0) continue;
-        pack.x[i] = extrapolate ? Scale::linear(pack.scale[i], pack.x[i]) : Scale::peek(pack.scale[i], pack.x[i]);
-    }
-    const std::size_t active = find_active(pack.x, chunks, pack.active);
-    return limit_asked(options, clock, predict<Rule>(options, clock, pack, active, extrapolate), extrapolate);
+    look<typename Rule::Scale>(pack, chunks, extrapolate);
+    return limit_asked(options, clock, predict<Rule>(options, clock, pack, chunks, extrapolate), extrapolate);
 }
 
 template <class Slot>
-Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack, Slot* slots, const SparseInput& input,
-                          const Labels& labels, double* predictions) {
+Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack, std::size_t pack_chunks, Slot* slots,
+                          const SparseInput& input, const Labels& labels, double* predictions) {
     using Stored = decltype(Slot::v);
     return with_row(options, [&](auto rule, const auto& row) -> Outcome {
         using Rule = typename decltype(rule)::type;
+        SparsePack<Slot> features(input, slots, pack, pack_chunks);
         *pack.bias = {slots[0].scale, slots[0].v, slots[0].H};
         for (std::size_t r = 0; r < input.rows; ++r) {
-            const SparseRow features(input, r);
-            const std::size_t chunks = features.gather(input, slots, pack);
+            const std::size_t chunks = features.lay_out(r);
+            features.gather(chunks, 2);
             const double h = labels.weight ? labels.weight[r] : 1.0;
             if (h == 0) {
                 predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, options.order == Order::vw);
                 continue;
             }
             const bool grown = observe<typename Rule::Scale>(pack, chunks, h);
-            const Learned learned = row.learn(pack, find_active(pack.x, chunks, pack.active), grown, labels.y[r], h,
-                                              rate_of(options, labels, r), clock, predictions[r]);
+            const Learned learned =
+                row.learn(pack, chunks, grown, labels.y[r], h, rate_of(options, labels, r), clock, predictions[r]);
             if (learned == Learned::diverged) return {Status::diverged, r, 0};
             if (learned == Learned::skipped) continue;
-            features.scatter(input, slots, pack);
+            features.scatter(chunks, slots);
             slots[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
         }
         return {};
     });
 }
 
-Outcome learn_sparse(const Options& options, Clock& clock, const Pack& pack, void* slots, const SparseInput& input,
-                     const Labels& labels, double* predictions) {
+Outcome learn_sparse(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, void* slots,
+                     const SparseInput& input, const Labels& labels, double* predictions) {
     if (options.precision == Precision::float32)
-        return learn_sparse_into(options, clock, pack, static_cast<Slot32*>(slots), input, labels, predictions);
-    return learn_sparse_into(options, clock, pack, static_cast<Slot64*>(slots), input, labels, predictions);
+        return learn_sparse_into(options, clock, pack, chunks, static_cast<Slot32*>(slots), input, labels, predictions);
+    return learn_sparse_into(options, clock, pack, chunks, static_cast<Slot64*>(slots), input, labels, predictions);
 }
 
-void predict_sparse(const Options& options, const Clock& clock, const Pack& pack, const void* slots,
-                    const SparseInput& input, bool extrapolate, double* predictions) {
+void predict_sparse(const Options& options, const Clock& clock, const Pack& pack, std::size_t pack_chunks,
+                    const void* slots, const SparseInput& input, bool extrapolate, double* predictions) {
     with_rule(options.rule, [&](auto rule) {
         using Rule = typename decltype(rule)::type;
         const auto each = [&](const auto* stored) {
+            SparsePack features(input, stored, pack, pack_chunks);
             *pack.bias = {stored[0].scale, stored[0].v, stored[0].H};
             for (std::size_t r = 0; r < input.rows; ++r) {
-                const std::size_t chunks = SparseRow(input, r).gather(input, stored, pack);
+                const std::size_t chunks = features.lay_out(r);
+                features.gather(chunks, 4);
                 predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, extrapolate);
             }
         };
@@ -257,6 +194,7 @@ const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
     predict_dense,
     learn_sparse,
     predict_sparse,
+    are_plain,
     loss,
     &UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA),
     &UNITLESS_JOIN(placed_kernel_, UNITLESS_ISA),

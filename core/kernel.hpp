@@ -38,19 +38,34 @@ struct DenseInput {
     bool indicators = false;  // all of them
 };
 
-// Rows of (slot, value), slots rising within a row, no value zero.
+// Rows of (slot, value), slots rising within a row, no value zero. What `slots` holds are slots, or a matrix's own
+// columns.
 struct SparseInput {
     const std::uint32_t* slots;
     const double* values;
     const std::size_t* row_ends;
     std::size_t rows;
-    std::size_t first = 0;  // where the first row begins
+    std::size_t first = 0;         // where the first row begins
+    bool in_sequence = false;      // a row's features fill the pack one after another, in whichever lanes that gives
+    std::uint32_t mask = ~0u;      // for columns: the bits that say the slot,
+    std::uint32_t first_slot = 0;  // and the slot of column 0
 
+    std::uint32_t slot(std::size_t k) const { return first_slot + (slots[k] & mask); }
     std::size_t begin(std::size_t r) const { return r ? row_ends[r - 1] : first; }
     std::size_t end(std::size_t r) const { return row_ends[r]; }
+    std::size_t entries() const { return rows ? end(rows - 1) - first : 0; }
     SparseInput part(std::size_t from, std::size_t to) const {
-        return {slots, values, row_ends + from, to - from, begin(from)};
+        return {slots, values, row_ends + from, to - from, begin(from), in_sequence, mask, first_slot};
     }
+};
+
+// Compressed sparse rows as the caller has them. Indices are 32 or 64 bit.
+struct CompressedRows {
+    const double* values;
+    const void* indices;
+    const void* row_starts;
+    bool wide_indices;
+    std::size_t rows, columns, entries;
 };
 
 // y and weight: one per row; no weight means 1. Labels are as the loss wants them. `pace` multiplies the learning rate.
@@ -158,10 +173,12 @@ struct Kernel {
     Outcome (*predict_dense)(const Options&, const Clock&, const Pack&, std::size_t pack_chunks, double* block,
                              const DenseInput&, bool extrapolate, double* predictions);
     // `slots` is the learner's array of Slot64 or Slot32; the pack has room for the longest row.
-    Outcome (*learn_sparse)(const Options&, Clock&, const Pack&, void* slots, const SparseInput&, const Labels&,
-                            double* predictions);
-    void (*predict_sparse)(const Options&, const Clock&, const Pack&, const void* slots, const SparseInput&,
-                           bool extrapolate, double* predictions);
+    Outcome (*learn_sparse)(const Options&, Clock&, const Pack&, std::size_t pack_chunks, void* slots,
+                            const SparseInput&, const Labels&, double* predictions);
+    void (*predict_sparse)(const Options&, const Clock&, const Pack&, std::size_t pack_chunks, const void* slots,
+                           const SparseInput&, bool extrapolate, double* predictions);
+    // Well-formed, slots (the column's bits in `mask`) rising within a row, ordinary numbers other than zero.
+    bool (*are_plain)(const CompressedRows&, std::uint64_t mask);
     // The loss alone, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware change.
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
                  double* out);

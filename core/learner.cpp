@@ -81,7 +81,7 @@ std::size_t Learner::slot_bytes() const {
     return setup_.options.precision == Precision::float32 ? sizeof(Slot32) : sizeof(Slot64);
 }
 
-// Fresh slots are zero: nothing seen. calloc, so that slots of a large hashed learner cost nothing until touched.
+// Fresh slots are zero: nothing seen.
 void Learner::reserve(std::size_t slots) {
     const bool growing = features_.space() == Space::names || interactions_.any();
     if (lanes_) {
@@ -92,10 +92,9 @@ void Learner::reserve(std::size_t slots) {
     }
     if (slots <= capacity_) return;
     const std::size_t capacity = growing ? std::max(slots, 2 * capacity_) : slots;
-    auto* memory = static_cast<char*>(std::calloc(capacity, slot_bytes()));
-    if (!memory) throw std::bad_alloc();
-    if (capacity_) std::memcpy(memory, slots_.get(), capacity_ * slot_bytes());
-    slots_ = {memory, std::free};
+    Zeros memory(capacity * slot_bytes());
+    if (capacity_) std::memcpy(memory.get(), slots_.get(), capacity_ * slot_bytes());
+    slots_ = std::move(memory);
     capacity_ = capacity;
 }
 
@@ -530,6 +529,25 @@ void Learner::forget_row(const Features::Mark& features, std::size_t products) {
     features_.rewind(features);
 }
 
+// Can the kernel read the matrix where it is? Then it has been checked, too.
+bool Learner::taken_as_they_lie(const CompressedRows& input) const {
+    return !lanes_ && !setup_.centre && !interactions_.any() && !input.wide_indices &&
+           kernel_->are_plain(input, column_mask());
+}
+
+// Calls action(first row, rows) for some rows at a time, which are the matrix's own.
+template <class Action>
+void Learner::in_place(const CompressedRows& input, Action action) {
+    constexpr std::size_t at_once = 4096;
+    const auto* starts = static_cast<const std::int32_t*>(input.row_starts);
+    for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+        rows = std::min(at_once, input.rows - first);
+        row_ends_.assign(starts + first + 1, starts + first + 1 + rows);
+        action(first, SparseInput{static_cast<const std::uint32_t*>(input.indices), input.values, row_ends_.data(),
+                                  rows, static_cast<std::size_t>(starts[first]), in_sequence(), column_mask(), 1});
+    }
+}
+
 void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions) {
     const std::lock_guard guard(lock_);
     check_columns(input.columns);
@@ -537,6 +555,13 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
     const Encoded encoded = encode(labels, input.rows);
     learn_all(encoded, labels, input.rows, predictions, [&] {
         use_columns(input.columns);
+        if (taken_as_they_lie(input)) {
+            reserve(features_.slot_count());
+            in_place(input, [&](std::size_t first, const SparseInput& rows) {
+                learn_sparse(rows, encoded.with(labels).from(first), predictions + first, first);
+            });
+            return;
+        }
         check(input);
         reserve(features_.slot_count());
         const bool settling =
@@ -553,12 +578,19 @@ void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, 
     all_or_nothing([&] {
         const Features::Mark mark = features_.mark();
         features_.use_columns(input.columns);
-        check(input);
-        reserve(features_.slot_count());
-        in_batches(input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
-                   [&](std::size_t first, std::size_t) {
-                       predict_prepared(extrapolate, predictions + first * predict_width());
-                   });
+        if (taken_as_they_lie(input)) {
+            reserve(features_.slot_count());
+            in_place(input, [&](std::size_t first, const SparseInput& rows) {
+                predict_sparse(rows, extrapolate, predictions + first);
+            });
+        } else {
+            check(input);
+            reserve(features_.slot_count());
+            in_batches(input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
+                       [&](std::size_t first, std::size_t) {
+                           predict_prepared(extrapolate, predictions + first * predict_width());
+                       });
+        }
         add_offset(predictions, input.rows * predict_width());
         features_.rewind(mark);
     });
@@ -574,22 +606,36 @@ bool Learner::spreads(std::size_t rows, std::size_t entries) const {
 
 void Learner::learn_spread(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
     const auto fill = [&](std::size_t r, double* to) {
-        for (std::size_t k = input.begin(r); k < input.end(r); ++k) to[position(input.slots[k])] = input.values[k];
+        for (std::size_t k = input.begin(r); k < input.end(r); ++k) to[position(input.slot(k))] = input.values[k];
     };
     learn_tiles(input.rows, fill, labels, predictions, row);
 }
 
 // `row`: the number of the first one, for messages.
+void Learner::learn_sparse(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
+    if (spreads(input.rows, input.entries())) return learn_spread(input, labels, predictions, row);
+    const std::size_t chunks = pack_chunks(input);
+    const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(chunks), chunks, slots_.get(),
+                                                  input, labels, predictions);
+    if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
+}
+
+void Learner::predict_sparse(const SparseInput& input, bool extrapolate, double* predictions) {
+    const std::size_t chunks = pack_chunks(input);
+    kernel_->predict_sparse(setup_.options, clock_, make_pack(chunks), chunks, slots_.get(), input,
+                            extrapolate || setup_.options.order == Order::vw, predictions);
+}
+
+SparseInput Learner::prepared() const {
+    SparseInput input = rows_.view();
+    input.in_sequence = in_sequence();
+    return input;
+}
+
 void Learner::learn_prepared(const Labels& labels, double* predictions, std::size_t row) {
     reserve(features_.slot_count());
-    const SparseInput input = rows_.view();
-    if (spreads(input.rows, rows_.entries())) return learn_spread(input, labels, predictions, row);
-    if (!lanes_) {
-        const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(),
-                                                      input, labels, predictions);
-        if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
-        return;
-    }
+    const SparseInput input = prepared();
+    if (!lanes_) return learn_sparse(input, labels, predictions, row);
     for (std::size_t done = 0, next; done < input.rows; done = next) {
         next = input.rows;
         if (setup_.selecting == Selecting::follow) {  // rates are looked at after certain numbers of examples
@@ -602,17 +648,17 @@ void Learner::learn_prepared(const Labels& labels, double* predictions, std::siz
 
 void Learner::predict_prepared(bool extrapolate, double* predictions) {
     reserve(features_.slot_count());
-    if (lanes_) return predict_lanes(rows_.view(), extrapolate, predictions);
-    kernel_->predict_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(),
-                            extrapolate || setup_.options.order == Order::vw, predictions);
+    if (lanes_) return predict_lanes(prepared(), extrapolate, predictions);
+    predict_sparse(prepared(), extrapolate, predictions);
 }
 
 // ---------------------------------------------------------------------------------------------------- placed rows
 
 bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) const {
     if (interactions_.any()) return false;
-    const bool packed = !lanes_ && !setup_.centre && kernel_->placed->supports(setup_.options);
-    return to.assign(features, packed ? Placement::Kind::packed : Placement::Kind::in_order);
+    const bool in_place = !lanes_ && !setup_.centre && kernel_->placed->supports(setup_.options);
+    using enum Placement::Kind;
+    return to.assign(features, !in_place ? in_order : in_sequence() ? packed_in_sequence : packed);
 }
 
 // The slots change with the number of examples, and not otherwise.

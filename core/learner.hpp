@@ -16,6 +16,7 @@
 #include "kernel.hpp"
 #include "lane_batch.hpp"
 #include "lanes.hpp"
+#include "memory.hpp"
 #include "named_rows.hpp"
 #include "placement.hpp"
 #include "selection.hpp"
@@ -24,15 +25,6 @@
 #include "target.hpp"
 
 namespace unitless {
-
-// Compressed sparse rows as the caller has them. Indices are 32 or 64 bit.
-struct CompressedRows {
-    const double* values;
-    const void* indices;
-    const void* row_starts;
-    bool wide_indices;
-    std::size_t rows, columns, entries;
-};
 
 // How a stream writes its negative class: settled by the first one met.
 enum class NegativeLabel : int { unknown = 0, zero = 1, minus_one = 2 };
@@ -159,13 +151,14 @@ class Learner {
     Centre centre_;
 
     // One learner, or several.
-    std::unique_ptr<char[], void (*)(void*)> slots_{nullptr, nullptr};
+    Zeros slots_;
     std::size_t capacity_ = 0;
     std::optional<Lanes> lanes_;
     Selection selection_;
 
     // Working memory, kept between calls.
     std::vector<double> pack_memory_, block_, wide_;
+    std::vector<std::size_t> row_ends_;
     std::vector<std::uint32_t> pack_indices_, wide_features_;
     LaneBatch batches_[2];
     int turn_ = 0;  // which of them is staged next
@@ -199,6 +192,7 @@ class Learner {
     bool check_table(const Table& table);
     void check_rows(const NamedRows& rows);
     void check_finite(const DenseInput& input, const Names* names);
+    bool taken_as_they_lie(const CompressedRows& input) const;
     void check(const CompressedRows& input);
     void check_products(double largest) const;
     void use_columns(std::size_t count);
@@ -230,6 +224,14 @@ class Learner {
     void learn_tiles(std::size_t all_rows, Fill fill, const Labels& labels, double* predictions, std::size_t row);
     bool know(MentionedRows& input);
     void spread(const MentionedRows& input, std::size_t row, double* to);
+    template <class Action>
+    void in_place(const CompressedRows& input, Action action);
+    SparseInput prepared() const;
+    // Hashed features have no other kind of rows to agree with, and so no need of lanes that follow the slots.
+    bool in_sequence() const { return features_.space() == Space::hashed; }
+    std::uint32_t column_mask() const { return features_.space() == Space::hashed ? features_.mask() : ~0u; }
+    void learn_sparse(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
+    void predict_sparse(const SparseInput& input, bool extrapolate, double* predictions);
     void learn_prepared(const Labels& labels, double* predictions, std::size_t row);
     void predict_prepared(bool extrapolate, double* predictions);
     template <class Action>

@@ -2,7 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <utility>
 #include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace unitless {
 
@@ -12,5 +20,46 @@ inline double* aligned(std::vector<double>& memory, std::size_t doubles) {
     const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
     return reinterpret_cast<double*>((address + 63) / 64 * 64);
 }
+
+// For vectors that are written right after they have grown: what is new in them is not made zero first.
+template <class T>
+struct Unset : std::allocator<T> {
+    template <class U>
+    struct rebind {
+        using other = Unset<U>;
+    };
+    template <class U, class... Arguments>
+    void construct(U* at, Arguments&&... arguments) {
+        if constexpr (sizeof...(Arguments) == 0) {
+            ::new (static_cast<void*>(at)) U;
+        } else {
+            ::new (static_cast<void*>(at)) U(std::forward<Arguments>(arguments)...);
+        }
+    }
+};
+
+// Zeros that cost nothing until they are touched. A few huge pages, where the system has them, cost less than many
+// small ones; a very large array that is hardly touched would pay for memory that it does not use.
+class Zeros {
+  public:
+    Zeros() = default;
+    explicit Zeros(std::size_t bytes) : memory_(std::calloc(bytes + 64, 1), std::free) {
+        if (!memory_) throw std::bad_alloc();
+#if defined(__linux__)
+        constexpr std::size_t huge = std::size_t{2} << 20;
+        if (bytes < 2 * huge || bytes > 64 * huge) return;
+        const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
+        const std::uintptr_t from = (address + huge - 1) / huge * huge, to = (address + bytes) / huge * huge;
+        madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);  // a wish; nothing depends on it
+#endif
+    }
+    char* get() const {
+        const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
+        return reinterpret_cast<char*>((address + 63) / 64 * 64);
+    }
+
+  private:
+    std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
+};
 
 }  // namespace unitless

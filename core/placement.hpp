@@ -17,8 +17,9 @@ class Placement {
     Placement() = default;
     Placement(const Placement&) = delete;
 
-    // Packed: each feature in its lane, as deep as that lane is filled by those with smaller slots. In order: by slots.
-    enum class Kind { packed, in_order };
+    // Packed: each feature in its lane, as deep as that lane is filled by those with smaller slots; for hashed features
+    // one after another. In order: by slots, to be read and not to be learned in place.
+    enum class Kind { packed, packed_in_sequence, in_order };
     Kind kind() const { return kind_; }
 
     // False if two share a slot.

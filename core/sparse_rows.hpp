@@ -9,8 +9,24 @@
 #include <vector>
 
 #include "kernel.hpp"
+#include "memory.hpp"
 
 namespace unitless {
+
+// The deepest pack that a row needs. By slot: no lane holds more than the row does; where that says too much, count.
+inline std::size_t pack_chunks(const SparseInput& input) {
+    std::size_t longest = 1;
+    for (std::size_t r = 0; r < input.rows; ++r) longest = std::max(longest, input.end(r) - input.begin(r));
+    if (input.in_sequence) return (longest + 7) / 8;
+    if (longest <= 256) return longest;
+    std::size_t deepest = 1;
+    for (std::size_t r = 0; r < input.rows; ++r) {
+        std::size_t depth[8] = {};
+        for (std::size_t k = input.begin(r); k < input.end(r); ++k)
+            deepest = std::max(deepest, ++depth[(input.slot(k) - 1) % 8]);
+    }
+    return deepest;
+}
 
 class SparseRows {
   public:
@@ -107,22 +123,13 @@ class SparseRows {
 
     std::size_t rows() const { return row_ends_.size(); }
     std::size_t entries() const { return slots_.size(); }
-    // The deepest pack that a row needs.
-    std::size_t chunks() const {
-        std::size_t deepest = 1, k = 0;
-        for (const std::size_t end : row_ends_) {
-            std::size_t depth[8] = {};
-            for (; k < end; ++k) deepest = std::max(deepest, ++depth[(slots_[k] - 1) % 8]);
-        }
-        return deepest;
-    }
     SparseInput view() const { return {slots_.data(), values_.data(), row_ends_.data(), row_ends_.size()}; }
 
   private:
     bool rising_ = true, finite_ = true;
     std::size_t begin_ = 0;
-    std::vector<std::uint32_t> slots_;
-    std::vector<double> values_;
+    std::vector<std::uint32_t, Unset<std::uint32_t>> slots_;
+    std::vector<double, Unset<double>> values_;
     std::vector<std::size_t> row_ends_;
     std::vector<std::pair<std::uint32_t, double>> sorted_;
     std::vector<std::uint64_t> keys_;

@@ -154,6 +154,11 @@ inline Mask8 operator&(const Mask8& a, const Mask8& b) {
     for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] & b.part[i];
     return r;
 }
+inline Mask8 operator|(const Mask8& a, const Mask8& b) {
+    Mask8 r;
+    for (int i = 0; i < Vec8::registers; ++i) r.part[i] = a.part[i] | b.part[i];
+    return r;
+}
 inline Mask8 operator~(const Mask8& a) {
     Mask8 r;
     for (int i = 0; i < Vec8::registers; ++i) r.part[i] = ~a.part[i];
