@@ -70,12 +70,25 @@ void run(const Options& options, const Octet* lanes, int octets, const LaneLabel
     });
 }
 
+void losses(const Options& options, const Octet& lanes, const LaneLabels& labels, const Stage& stage,
+            std::size_t rows) {
+    if (options.loss != LossKind::logistic) return;  // there `run` knows them
+    const Logistic loss(options);
+    for (std::size_t r = 0; r < rows; ++r) {
+        if (!(stage.rows[r].weight > 0)) continue;
+        double* at = lanes.loss + r * labels.stride;
+        const Vec8 y = label_of(labels, r, Vec8::load(lanes.label)), small = Vec8::load(at);
+        const Vec8 value = loss.value_of(y * Vec8::load(lanes.prediction + r * labels.stride), small);
+        select(small <= 1.0, value, infinity).store(at);
+    }
+}
+
 }  // namespace
 }  // namespace UNITLESS_ISA
 
 #define UNITLESS_JOIN_(a, b) a##b
 #define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
 
-const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {stage_learn, stage_predict, run};
+const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {stage_learn, stage_predict, run, losses};
 
 }  // namespace unitless

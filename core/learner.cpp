@@ -67,6 +67,7 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
                 lanes.push_back({head, rate});
         selection_ = Selection(setup.selecting, lanes.size(), heads, setup_.rates.size());
         lanes_.emplace(setup_.rates, std::move(lanes), heads, classes, setup.open);
+        make_pipeline();
     }
     reserve(features_.slot_count());
 }
@@ -146,8 +147,8 @@ std::size_t Learner::bytes() const {
     std::size_t total = sizeof(*this) + capacity_ * slot_bytes() + (lanes_ ? lanes_->bytes() : 0);
     total += interactions_.bytes();
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
-    for (const LaneBatch& batch : batches_) total += batch.bytes();
-    return total + (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
+    return total + pipeline_.bytes() +
+           (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
 }
 
 Clock Learner::clock() const {

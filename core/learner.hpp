@@ -14,7 +14,7 @@
 #include "features.hpp"
 #include "interactions.hpp"
 #include "kernel.hpp"
-#include "lane_batch.hpp"
+#include "lane_pipeline.hpp"
 #include "lanes.hpp"
 #include "named_rows.hpp"
 #include "selection.hpp"
@@ -150,12 +150,13 @@ class Learner {
     std::size_t capacity_ = 0;
     std::optional<Lanes> lanes_;
     Selection selection_;
+    LanePipeline pipeline_;
+    std::size_t group_size_ = 1;  // octets that one thread runs side by side
+    std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
 
     // Working memory, kept between calls.
     std::vector<double> pack_memory_, block_, wide_;
     std::vector<std::uint32_t> pack_indices_, wide_features_;
-    LaneBatch batches_[2];
-    int turn_ = 0;  // which of them is staged next
     std::vector<Column> wide_columns_;
     struct Mark {
         Features::Mark features;
@@ -222,7 +223,9 @@ class Learner {
     std::size_t sane(const Labels& labels, std::size_t rows) const;
     std::size_t best_rate() const;
     void start(LaneBatch& batch, bool learning);
-    std::size_t finish(LaneBatch& batch);
+    void make_pipeline();
+    void score(LaneBatch& batch);
+    std::size_t settle_lanes();
     void finish_lanes();
     void learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
     void predict_lanes(const SparseInput& input, bool extrapolate, double* predictions);

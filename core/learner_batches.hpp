@@ -127,7 +127,7 @@ struct Learner::FinishOnExit {
     Learner& learner;
     ~FinishOnExit() {
         try {
-            if (learner.lanes_) learner.finish(learner.batches_[1 - learner.turn_]);
+            if (learner.lanes_) learner.settle_lanes();
         } catch (
             ...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
         }

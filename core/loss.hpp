@@ -67,11 +67,12 @@ struct Logistic {
 
     // Eight lanes: where all steps are short, the series; where some are not, Halley's method for those.
     UNITLESS_INLINE Vec8 slope(const Vec8& p, const Vec8& y) const { return evaluate(p, y).slope; }
-    UNITLESS_INLINE Vec8 value(const Vec8& p, const Vec8& y) const { return evaluate(p, y).value(); }
     struct Evaluated {
         Vec8 m, small, slope;  // small = exp(-|m|)
-        UNITLESS_INLINE Vec8 value() const { return log1p_below_one(small) + larger(-m, Vec8::all(0.0)); }
     };
+    UNITLESS_INLINE Vec8 value_of(const Vec8& m, const Vec8& small) const {
+        return log1p_below_one(small) + larger(-m, Vec8::all(0.0));
+    }
     UNITLESS_INLINE Evaluated evaluate(const Vec8& p, const Vec8& y) const {
         const Vec8 m = y * p, small = exp(-absolute(m)), part = 1.0 / (1.0 + small);
         return {m, small, -y * select(m > 0.0, small * part, part)};

@@ -171,12 +171,14 @@ inline double sum(const Vec8& a) {
 // 1/sqrt(h) to 1e-13: a guess from the bit pattern, within 13%, and three Newton steps y (1.5 - h y^2/2) whose
 // constants are moved so that the error of each is centred. 0 where h is below the smallest normal number. Plain
 // arithmetic, so it vectorises and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
+inline constexpr double newton_first = 0x1.aeb08996f92ecp+0, newton_first_slope = 0x1.68b9554ddb055p-1;
+inline constexpr double newton_second = 1.5 + 3.1694e-7, newton_third = 1.5 + 7.53e-14;
 template <class T>
 UNITLESS_INLINE T newton_inverse_root(T x, T y) {
     const T half = 0.5 * x;
-    y = y * (0x1.aeb08996f92ecp+0 - (0x1.68b9554ddb055p-1 * x) * (y * y));
-    y = y * ((1.5 + 3.1694e-7) - half * (y * y));
-    return y * ((1.5 + 7.53e-14) - half * (y * y));
+    y = y * (newton_first - (newton_first_slope * x) * (y * y));
+    y = y * (newton_second - half * (y * y));
+    return y * (newton_third - half * (y * y));
 }
 inline constexpr std::uint64_t inverse_root_guess = 0x5fe3fe4af2992400ULL;
 
@@ -185,6 +187,20 @@ UNITLESS_INLINE Vec8 inverse_root_of_normal(const Vec8& h) {
     Vec8 r;
     for (int i = 0; i < Vec8::registers; ++i)
         r.part[i] = newton_inverse_root(h.part[i], (Register)(inverse_root_guess - ((Bits)h.part[i] >> 1)));
+    return r;
+}
+
+// The same over 32, which needs no h/2: the steps' results are kept over 2, 4 and 32. For h from 2^-1020 on.
+inline constexpr double inverse_root_part = 32;
+UNITLESS_INLINE Vec8 part_of_inverse_root(const Vec8& h) {
+    Vec8 r;
+    for (int i = 0; i < Vec8::registers; ++i) {
+        const Register x = h.part[i];
+        Register y = (Register)(inverse_root_guess - ((Bits)x >> 1));
+        y = y * (newton_first / 2 - (newton_first_slope / 2 * x) * (y * y));
+        y = y * (newton_second / 2 - x * (y * y));
+        r.part[i] = y * (newton_third / 8 - x * (y * y));
+    }
     return r;
 }
 
