@@ -115,6 +115,8 @@ struct LaneLabels {
 };
 
 struct LaneKernel {
+    // Rows of float32 or float64 that lie side by side, as rows of (slot, value): see dense_collect.hpp.
+    void (*collect)(const DenseInput&, std::uint32_t* slots, double* values, std::size_t* row_ends);
     // Observes the rows' scales; gives the number of rows staged: fewer than asked if one leaves the range of numbers.
     std::size_t (*stage_learn)(const Options&, Clock&, double* scale, const SparseInput&, const Labels&, const Stage&);
     void (*stage_predict)(const Options&, const Clock&, double* scale, const SparseInput&, bool extrapolate,

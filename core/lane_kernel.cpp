@@ -1,6 +1,7 @@
 // The lanes' kernel: rows through the scales once, then through each octet of lanes.
 // Compiled once per instruction set, with UNITLESS_ISA naming it.
 
+#include "dense_collect.hpp"
 #include "dispatch.hpp"
 #include "kernel.hpp"
 #include "lane_rows.hpp"
@@ -8,6 +9,11 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 namespace {
+
+void collect(const DenseInput& input, std::uint32_t* slots, double* values, std::size_t* row_ends) {
+    if (input.type == Type::f32) return collect_rows<float>(input, slots, values, row_ends);
+    collect_rows<double>(input, slots, values, row_ends);
+}
 
 std::size_t stage_learn(const Options& options, Clock& clock, double* scale, const SparseInput& input,
                         const Labels& labels, const Stage& stage) {
@@ -89,6 +95,6 @@ void losses(const Options& options, const Octet& lanes, const LaneLabels& labels
 #define UNITLESS_JOIN_(a, b) a##b
 #define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
 
-const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {stage_learn, stage_predict, run, losses};
+const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {collect, stage_learn, stage_predict, run, losses};
 
 }  // namespace unitless

@@ -147,8 +147,8 @@ std::size_t Learner::bytes() const {
     std::size_t total = sizeof(*this) + capacity_ * slot_bytes() + (lanes_ ? lanes_->bytes() : 0);
     total += interactions_.bytes();
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
-    return total + pipeline_.bytes() +
-           (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
+    total += pipeline_.bytes() + collected_.bytes();
+    return total + (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
 }
 
 Clock Learner::clock() const {
@@ -269,7 +269,7 @@ void Learner::check_products(double largest) const {
 }
 
 void Learner::check_finite(const DenseInput& input, const Names* names) {
-    const double largest = largest_of(input);
+    const double largest = largest_magnitude(input);
     for (std::size_t r = 0; std::isnan(largest) && r < input.rows; ++r)
         for (std::size_t j = 0; j < input.column_count; ++j)
             if (const double x = value_at(input, r, j); !std::isfinite(x)) throw_not_finite(x, where(r, j, names));
@@ -520,6 +520,22 @@ void Learner::add_row(const DenseInput& input, std::size_t number, std::size_t a
     }
 }
 
+// Lanes take dense rows of floats a batch at a time, where nothing is to be done with them on the way.
+bool Learner::collect(const DenseInput& input, std::size_t first, std::size_t rows) {
+    if (!lanes_ || (input.type != Type::f32 && input.type != Type::f64)) return false;
+    const std::size_t size = input.type == Type::f32 ? sizeof(float) : sizeof(double);
+    const bool aligned =
+        (reinterpret_cast<std::uintptr_t>(input.data) | static_cast<std::size_t>(input.row_stride)) % size == 0;
+    if (!aligned || !side_by_side(input) || interactions_.any()) return false;
+    DenseInput part = input;
+    part.data += static_cast<std::ptrdiff_t>(first) * input.row_stride;
+    part.rows = rows;
+    collected_.reserve(rows, rows * input.column_count);
+    kernel_->lanes->collect(part, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
+    collected_.rows = rows;
+    return true;
+}
+
 void Learner::end_row(std::size_t row, bool grow) {
     if (interactions_.any()) interactions_.expand(rows_, features_, grow);
     if (!rows_.end_row()) throw InputError("values of one feature add up to more than a float64 can hold" + where(row));
@@ -615,7 +631,7 @@ void Learner::learn_spread(const SparseInput& input, const Labels& labels, doubl
 // `row`: the number of the first one, for messages.
 void Learner::learn_prepared(const Labels& labels, double* predictions, std::size_t row) {
     reserve(features_.slot_count());
-    const SparseInput input = rows_.view();
+    const SparseInput input = prepared();
     if (!lanes_ && spreads(input)) return learn_spread(input, labels, predictions, row);
     if (!lanes_) {
         const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(),
@@ -635,7 +651,7 @@ void Learner::learn_prepared(const Labels& labels, double* predictions, std::siz
 
 void Learner::predict_prepared(bool extrapolate, double* predictions) {
     reserve(features_.slot_count());
-    if (lanes_) return predict_lanes(rows_.view(), extrapolate, predictions);
+    if (lanes_) return predict_lanes(prepared(), extrapolate, predictions);
     kernel_->predict_sparse(setup_.options, clock_, make_pack(rows_.chunks()), slots_.get(), rows_.view(),
                             extrapolate || setup_.options.order == Order::vw, predictions);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "centre.hpp"
+#include "collected_rows.hpp"
 #include "errors.hpp"
 #include "features.hpp"
 #include "interactions.hpp"
@@ -166,6 +167,7 @@ class Learner {
     std::vector<std::pair<std::uint32_t, Centre::Column>> journal_;  // of a row's centred features, to go back to
     Slot64 bias_{};
     SparseRows rows_;
+    CollectedRows collected_;  // instead of rows_, where it has rows
 
     std::size_t slot_bytes() const;
     void reserve(std::size_t slots);
@@ -198,6 +200,17 @@ class Learner {
     double centred(std::uint32_t feature, double x, Looking looking, double weight);
     void centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight);
     void end_row(std::size_t row, bool grow);
+    template <class Input>
+    bool collect(const Input&, std::size_t, std::size_t) {
+        return false;
+    }
+    bool collect(const DenseInput& input, std::size_t first, std::size_t rows);
+    void start_rows() {
+        rows_.clear();
+        collected_.rows = 0;
+    }
+    SparseInput prepared() const { return collected_.rows ? collected_.view() : rows_.view(); }
+    double largest_magnitude(const DenseInput& input) const;
     void forget_row(const Features::Mark& features, std::size_t products);
     template <class Input, class Action>
     void in_batches(Input&& input, Looking looking, const double* weight, Action action);
@@ -273,7 +286,7 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
     journal_.clear();
     try {
         if (grow) features_.use_names();
-        rows_.clear();
+        start_rows();
         rows_.begin_row();
         for (std::size_t i = 0; i < count; ++i) {
             const std::uint32_t feature = resolve(i, grow);
@@ -308,7 +321,7 @@ template <class Resolve>
 void Learner::predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve,
                             double* predictions) {
     check_named();
-    rows_.clear();
+    start_rows();
     rows_.begin_row();
     const Looking looking = extrapolate ? Looking::extrapolating : Looking::predicting;
     for (std::size_t i = 0; i < count; ++i)

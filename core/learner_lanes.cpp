@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "dense_values.hpp"
 #include "errors.hpp"
 #include "learner.hpp"
 
@@ -24,6 +25,28 @@ Workers& workers() {
 }
 
 }  // namespace
+
+// With lanes, all threads look for it: nothing else can begin before.
+double Learner::largest_magnitude(const DenseInput& input) const {
+    constexpr std::size_t rows_each = 4096;
+    const std::size_t parts = input.columns ? input.column_count : (input.rows + rows_each - 1) / rows_each;
+    if (!lanes_ || parts < 2) return largest_of(input);
+    std::vector<double> found(parts);
+    in_parts(workers(), parts, [&](std::size_t i) {
+        DenseInput part = input;
+        if (input.columns) {
+            part.columns += i;
+            part.column_count = 1;
+        } else {
+            part.data += static_cast<std::ptrdiff_t>(i * rows_each) * input.row_stride;
+            part.rows = std::min(rows_each, input.rows - i * rows_each);
+        }
+        found[i] = largest_of(part);
+    });
+    double largest = 0;
+    for (const double x : found) largest = std::isnan(x) || x > largest ? x : largest;
+    return largest;
+}
 
 // How many rows there are before one with a label or weight whose square is no number.
 std::size_t Learner::sane(const Labels& labels, std::size_t rows) const {

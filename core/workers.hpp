@@ -131,4 +131,29 @@ class Workers {
     }
 };
 
+// action(0) ... action(count - 1), by all threads. It must not throw.
+template <class Action>
+void in_parts(Workers& workers, std::size_t count, const Action& action) {
+    class Parts final : public Workers::Job {
+      public:
+        Parts(std::size_t count, const Action& action) : count_(count), action_(action) {}
+        bool work() override {
+            const std::size_t i = next_++;
+            if (i < count_) action_(i);
+            return i + 1 < count_;
+        }
+
+      private:
+        std::size_t count_;
+        const Action& action_;
+        std::atomic<std::size_t> next_{0};
+    };
+    Parts parts(count, action);
+    const bool helped = workers.lend(parts);
+    if (helped) workers.call(count - 1);
+    while (parts.work()) {
+    }
+    if (helped) workers.take_back();
+}
+
 }  // namespace unitless
