@@ -124,9 +124,15 @@ struct LaneKernel {
     // `octets` (1 or 2) of them; `memory` holds 8 doubles for each and for each feature of the longest row.
     void (*run)(const Options&, const Octet*, int octets, const LaneLabels&, const Stage&, std::size_t rows,
                 double* memory);
+    // The same where only the first four lanes of the octets are anyone's.
+    void (*run_four)(const Options&, const Octet*, int octets, const LaneLabels&, const Stage&, std::size_t rows,
+                     double* memory);
     // Each row's losses, after `run`, wherever rows were learned.
     void (*losses)(const Options&, const Octet&, const LaneLabels&, const Stage&, std::size_t rows);
 };
+
+void run_four_baseline(const Options&, const Octet*, int, const LaneLabels&, const Stage&, std::size_t, double*);
+void run_four_avx2(const Options&, const Octet*, int, const LaneLabels&, const Stage&, std::size_t, double*);
 
 struct Kernel {
     const char* name;

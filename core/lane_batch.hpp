@@ -1,6 +1,7 @@
 // A batch of rows on its way through the lanes.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "kernel.hpp"
@@ -31,7 +32,10 @@ struct LaneBatch {
             (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + stage_margin;
         if (staged.size() < input.rows) staged.resize(input.rows);
         if (slots.size() < entries) slots.resize(entries);
-        if (values.size() < 4 * entries) values.resize(4 * entries);
+        std::size_t longest = 0;
+        for (std::size_t r = 0; r < input.rows; ++r) longest = std::max(longest, input.end(r) - input.begin(r));
+        const std::size_t count = 3 * entries + longest + stage_margin;
+        if (values.size() < count) values.resize(count);
         const auto part = [&](std::size_t i) { return values.data() + i * entries; };
         stage = {staged.data(), slots.data(), part(0), part(1), part(2), part(3)};
     }

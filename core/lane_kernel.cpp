@@ -1,10 +1,11 @@
-// The lanes' kernel: rows through the scales once, then through each octet of lanes.
+// The lanes' kernel: dense rows become sparse, go through the scales once, then through each octet of lanes.
 // Compiled once per instruction set, with UNITLESS_ISA naming it.
 
 #include "dense_collect.hpp"
 #include "dispatch.hpp"
 #include "kernel.hpp"
 #include "lane_rows.hpp"
+#include "lane_stage.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -49,33 +50,6 @@ void stage_predict(const Options& options, const Clock& clock, double* scale, co
     });
 }
 
-template <class Loss, bool adaptive, bool aware>
-void run_rows(const Options& options, Rescale rescale, const Octet* lanes, int octets, const LaneLabels& labels,
-              const Stage& stage, std::size_t rows, double* memory) {
-    if constexpr (std::is_same_v<Loss, Squared> || std::is_same_v<Loss, Logistic>) {  // others are worth less code
-        if (octets == 2)
-            return LaneRows<Loss, adaptive, aware, 2>(options, rescale, lanes, labels, memory).run(stage, rows);
-    }
-    for (int o = 0; o < octets; ++o)
-        LaneRows<Loss, adaptive, aware, 1>(options, rescale, lanes + o, labels, memory).run(stage, rows);
-}
-
-void run(const Options& options, const Octet* lanes, int octets, const LaneLabels& labels, const Stage& stage,
-         std::size_t rows, double* memory) {
-    bool adaptive = false;
-    Rescale rescale = Rescale::none;
-    with_rule(options.rule, [&](auto rule) {
-        adaptive = decltype(rule)::type::adaptive;
-        rescale = decltype(rule)::type::rescale;
-    });
-    with_loss(options.loss, [&](auto loss) {
-        using Loss = typename decltype(loss)::type;
-        const auto aware = adaptive ? run_rows<Loss, true, true> : run_rows<Loss, false, true>;
-        const auto plain = adaptive ? run_rows<Loss, true, false> : run_rows<Loss, false, false>;
-        (options.importance_aware ? aware : plain)(options, rescale, lanes, octets, labels, stage, rows, memory);
-    });
-}
-
 void losses(const Options& options, const Octet& lanes, const LaneLabels& labels, const Stage& stage,
             std::size_t rows) {
     if (options.loss != LossKind::logistic) return;  // there `run` knows them
@@ -92,9 +66,16 @@ void losses(const Options& options, const Octet& lanes, const LaneLabels& labels
 }  // namespace
 }  // namespace UNITLESS_ISA
 
+#if defined(__AVX2__)
+static constexpr auto run_four = run_four_avx2;  // half a register of AVX-512 is one of AVX2
+#else
+static constexpr auto run_four = run_four_baseline;
+#endif
+
 #define UNITLESS_JOIN_(a, b) a##b
 #define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
 
-const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {collect, stage_learn, stage_predict, run, losses};
+const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {collect,   stage_learn, stage_predict,
+                                                              run_lanes, run_four,    losses};
 
 }  // namespace unitless

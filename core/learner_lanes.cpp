@@ -61,8 +61,10 @@ std::size_t Learner::sane(const Labels& labels, std::size_t rows) const {
 void Learner::make_pipeline() {
     pipeline_.run = [this](LaneBatch& batch, std::size_t group) {
         const std::size_t first = group * group_size_, octets = std::min(group_size_, batch.octets.size() - first);
-        kernel_->lanes->run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels,
-                            batch.stage, batch.rows, aligned(batch.room, 0) + first * batch.room_each);
+        const bool four = octets == 1 && lanes_->lanes().size() <= first * 8 + 4;
+        const auto run = four ? kernel_->lanes->run_four : kernel_->lanes->run;
+        run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
+            aligned(batch.room, 0) + first * batch.room_each);
     };
     pipeline_.score = [this](LaneBatch& batch) {
         if (batch.learning) score(batch);

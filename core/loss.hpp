@@ -139,7 +139,7 @@ struct Logistic {
         b.store(from[1]);
         m.store(from[2]);
         tau.store(from[3]);
-        for (int i = 0; i < width; ++i)
+        for (int i = 0; i < present; ++i)
             if (from[2][i] < -300) out[i] = far(from[0][i], from[1][i], from[2][i], from[3][i]);
         return Vec8::load(out);
     }

@@ -31,8 +31,15 @@ using Register = double __attribute__((vector_size(register_width * sizeof(doubl
 using Bits = std::uint64_t __attribute__((vector_size(register_width * sizeof(double))));
 using UnalignedRegister = double __attribute__((vector_size(register_width * sizeof(double)), aligned(8), may_alias));
 
+// How many of the eight there are: lane_four.cpp does without the last four.
+#if defined(UNITLESS_FOUR_LANES)
+inline constexpr int present = 4;
+#else
+inline constexpr int present = width;
+#endif
+
 struct Vec8 {
-    static constexpr int registers = width / register_width;
+    static constexpr int registers = present / register_width;
     Register part[registers];
 
     static Vec8 all(double x) {
@@ -66,7 +73,7 @@ struct Vec8 {
         const __m512i indices = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i*)at));
         r.part[0] = (Register)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), 0xff, indices, from, 8);
 #else
-        for (int i = 0; i < width; ++i) r.part[i / register_width][i % register_width] = from[at[i]];
+        for (int i = 0; i < present; ++i) r.part[i / register_width][i % register_width] = from[at[i]];
 #endif
         return r;
     }
@@ -103,12 +110,14 @@ struct Mask8 {
     bool any() const {
 #if defined(__AVX512F__)
         return _mm512_test_epi64_mask((__m512i)part[0], (__m512i)part[0]) != 0;
-#elif defined(__AVX2__)
-        const Bits either = part[0] | part[1];
+#else
+        Bits either = part[0];
+        for (int i = 1; i < Vec8::registers; ++i) either |= part[i];
+#if defined(__AVX2__)
         return !_mm256_testz_si256((__m256i)either, (__m256i)either);
 #else
-        const Bits either = (part[0] | part[1]) | (part[2] | part[3]);
         return (either[0] | either[1]) != 0;
+#endif
 #endif
     }
 };
@@ -153,6 +162,7 @@ inline Vec8 absolute(const Vec8& a) {
     return r;
 }
 
+#if !defined(UNITLESS_FOUR_LANES)
 // The sum of the eight accumulators, always in the order ((0+4) + (2+6)) + ((1+5) + (3+7)).
 inline double sum(const Vec8& a) {
 #if defined(__AVX512F__)
@@ -167,6 +177,7 @@ inline double sum(const Vec8& a) {
 #endif
     return two[0] + two[1];
 }
+#endif
 
 // 1/sqrt(h) to 1e-13: a guess from the bit pattern, within 13%, and three Newton steps y (1.5 - h y^2/2) whose
 // constants are moved so that the error of each is centred. 0 where h is below the smallest normal number. Plain
