@@ -94,19 +94,22 @@ struct StagedRow {
     double weight;  // 0: predict only
     double spread, damp, root_t, zz;
     double label_min, label_max;  // before the row
-    bool grown;
+    bool grown;                   // some rho is not 1
+    bool tiny;                    // some z^2 is below `tiny_square`
 };
+inline constexpr double tiny_square = 0x1p-100;
 
 // Rows with their scales applied.
 struct Stage {
     StagedRow* rows;
     std::uint32_t* slot;
-    double *z, *rho;
-    double* before;  // scales of the current row's features before it, to go back to
+    double *z, *squared, *rho;  // squared: z^2
+    double* before;             // scales of the current row's features before it, to go back to
 };
+inline constexpr std::size_t stage_margin = 8;  // room that the arrays have beyond the last feature
 
 // Eight lanes. state: [slot][v of 8, H of 8]; label: the class that each lane learns to tell from the rest. The arrays
-// of results have one row per example; `loss` may be null.
+// of results have one row per example; `loss` may be null. `run` leaves in it what `losses` needs.
 struct Octet {
     static constexpr std::size_t never = ~std::size_t{0};
     double* state;
@@ -127,6 +130,8 @@ struct LaneLabels {
 };
 
 struct LaneKernel {
+    // Rows of float32 or float64 that lie side by side, as rows of (slot, value): see dense_collect.hpp.
+    void (*collect)(const DenseInput&, std::uint32_t* slots, double* values, std::size_t* row_ends);
     // Observes the rows' scales; gives the number of rows staged: fewer than asked if one leaves the range of numbers.
     std::size_t (*stage_learn)(const Options&, Clock&, double* scale, const SparseInput&, const Labels&, const Stage&);
     void (*stage_predict)(const Options&, const Clock&, double* scale, const SparseInput&, bool extrapolate,
@@ -134,7 +139,15 @@ struct LaneKernel {
     // `octets` (1 or 2) of them; `memory` holds 8 doubles for each and for each feature of the longest row.
     void (*run)(const Options&, const Octet*, int octets, const LaneLabels&, const Stage&, std::size_t rows,
                 double* memory);
+    // The same where only the first four lanes of the octets are anyone's.
+    void (*run_four)(const Options&, const Octet*, int octets, const LaneLabels&, const Stage&, std::size_t rows,
+                     double* memory);
+    // Each row's losses, after `run`, wherever rows were learned.
+    void (*losses)(const Options&, const Octet&, const LaneLabels&, const Stage&, std::size_t rows);
 };
+
+void run_four_baseline(const Options&, const Octet*, int, const LaneLabels&, const Stage&, std::size_t, double*);
+void run_four_avx2(const Options&, const Octet*, int, const LaneLabels&, const Stage&, std::size_t, double*);
 
 // ---- one row at a time: see placed_kernel.cpp
 

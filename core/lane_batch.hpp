@@ -1,11 +1,11 @@
-// A batch of rows on its way through the lanes: staged by one thread, run by others meanwhile.
+// A batch of rows on its way through the lanes.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "kernel.hpp"
 #include "memory.hpp"
-#include "workers.hpp"
 
 namespace unitless {
 
@@ -15,23 +15,29 @@ struct LaneBatch {
     std::vector<double> values, results, room;
     std::vector<std::size_t> diverged_at;  // by lane
     std::vector<Octet> octets;
+    std::size_t room_each = 0;  // for each octet
     Stage stage{};
-    Workers::Job job;
 
     // What is to be done with the results.
-    bool running = false;
+    bool learning = false;
     std::size_t rows = 0, row = 0, stride = 0;  // row: the number of the first, for messages
     Labels labels{};
+    LaneLabels lane_labels{};
     double* predictions = nullptr;
     double weight_before = 0;
-    std::uint64_t examples_before = 0, examples_after = 0;
+    std::size_t dead = Octet::never;  // the row at which a head's last rate diverged
 
     void make_stage(const SparseInput& input) {
-        const std::size_t entries = (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + 1;
+        const std::size_t entries =
+            (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + stage_margin;
         if (staged.size() < input.rows) staged.resize(input.rows);
         if (slots.size() < entries) slots.resize(entries);
-        if (values.size() < 3 * entries) values.resize(3 * entries);
-        stage = {staged.data(), slots.data(), values.data(), values.data() + entries, values.data() + 2 * entries};
+        std::size_t longest = 0;
+        for (std::size_t r = 0; r < input.rows; ++r) longest = std::max(longest, input.end(r) - input.begin(r));
+        const std::size_t count = 3 * entries + longest + stage_margin;
+        if (values.size() < count) values.resize(count);
+        const auto part = [&](std::size_t i) { return values.data() + i * entries; };
+        stage = {staged.data(), slots.data(), part(0), part(1), part(2), part(3)};
     }
 
     const double* predicted() { return aligned(results, 0); }  // [row][lane]

@@ -1,13 +1,20 @@
-// The lanes' kernel: rows through the scales once, then through each octet of lanes.
+// The lanes' kernel: dense rows become sparse, go through the scales once, then through each octet of lanes.
 // Compiled once per instruction set, with UNITLESS_ISA naming it.
 
+#include "dense_collect.hpp"
 #include "dispatch.hpp"
 #include "kernel.hpp"
 #include "lane_rows.hpp"
+#include "lane_stage.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
 namespace {
+
+void collect(const DenseInput& input, std::uint32_t* slots, double* values, std::size_t* row_ends) {
+    if (input.type == Type::f32) return collect_rows<float>(input, slots, values, row_ends);
+    collect_rows<double>(input, slots, values, row_ends);
+}
 
 std::size_t stage_learn(const Options& options, Clock& clock, double* scale, const SparseInput& input,
                         const Labels& labels, const Stage& stage) {
@@ -43,39 +50,32 @@ void stage_predict(const Options& options, const Clock& clock, double* scale, co
     });
 }
 
-template <class Loss, bool adaptive, bool aware>
-void run_rows(const Options& options, Rescale rescale, const Octet* lanes, int octets, const LaneLabels& labels,
-              const Stage& stage, std::size_t rows, double* memory) {
-    if constexpr (std::is_same_v<Loss, Squared> || std::is_same_v<Loss, Logistic>) {  // others are worth less code
-        if (octets == 2)
-            return LaneRows<Loss, adaptive, aware, 2>(options, rescale, lanes, labels, memory).run(stage, rows);
+void losses(const Options& options, const Octet& lanes, const LaneLabels& labels, const Stage& stage,
+            std::size_t rows) {
+    if (options.loss != LossKind::logistic) return;  // there `run` knows them
+    const Logistic loss(options);
+    for (std::size_t r = 0; r < rows; ++r) {
+        if (!(stage.rows[r].weight > 0)) continue;
+        double* at = lanes.loss + r * labels.stride;
+        const Vec8 y = label_of(labels, r, Vec8::load(lanes.label)), small = Vec8::load(at);
+        const Vec8 value = loss.value_of(y * Vec8::load(lanes.prediction + r * labels.stride), small);
+        select(small <= 1.0, value, infinity).store(at);
     }
-    for (int o = 0; o < octets; ++o)
-        LaneRows<Loss, adaptive, aware, 1>(options, rescale, lanes + o, labels, memory).run(stage, rows);
-}
-
-void run(const Options& options, const Octet* lanes, int octets, const LaneLabels& labels, const Stage& stage,
-         std::size_t rows, double* memory) {
-    bool adaptive = false;
-    Rescale rescale = Rescale::none;
-    with_rule(options.rule, [&](auto rule) {
-        adaptive = decltype(rule)::type::adaptive;
-        rescale = decltype(rule)::type::rescale;
-    });
-    with_loss(options.loss, [&](auto loss) {
-        using Loss = typename decltype(loss)::type;
-        const auto aware = adaptive ? run_rows<Loss, true, true> : run_rows<Loss, false, true>;
-        const auto plain = adaptive ? run_rows<Loss, true, false> : run_rows<Loss, false, false>;
-        (options.importance_aware ? aware : plain)(options, rescale, lanes, octets, labels, stage, rows, memory);
-    });
 }
 
 }  // namespace
 }  // namespace UNITLESS_ISA
 
+#if defined(__AVX2__)
+static constexpr auto run_four = run_four_avx2;  // half a register of AVX-512 is one of AVX2
+#else
+static constexpr auto run_four = run_four_baseline;
+#endif
+
 #define UNITLESS_JOIN_(a, b) a##b
 #define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
 
-const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {stage_learn, stage_predict, run};
+const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {collect,   stage_learn, stage_predict,
+                                                              run_lanes, run_four,    losses};
 
 }  // namespace unitless

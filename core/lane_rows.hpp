@@ -5,6 +5,7 @@
 // all other octets: any number of threads gives the same bits. Sums run over the features in the order of the row.
 #pragma once
 
+#include "dispatch.hpp"
 #include "kernel.hpp"
 #include "loss.hpp"
 #include "rule.hpp"
@@ -13,149 +14,11 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// Steps 2.(a) to (c) of the paper's algorithms, for all lanes: x becomes z, the scales, t and N move on.
-template <class Rule>
-class Stager {
-    using Scale = typename Rule::Scale;
-
-  public:
-    Stager(const Options& options, double* scale, const Stage& to)
-        : one_(options.bias ? 1.0 : 0.0), scale_(scale), to_(to) {}
-
-    // False if a value left the range of numbers: the row is not to be learned.
-    bool learn(const SparseInput& input, std::size_t r, double h, Clock& clock) {
-        StagedRow& row = begin(r);
-        grown_ = false;
-        const std::size_t first = input.begin(r), count = input.end(r) - first;
-        const double bias_before = scale_[0], root_h = square_root(h);
-        double one_squared = 0;
-        if (one_ != 0) {
-            const Observed one = observe_bias<Scale>(scale_[0], one_, h);
-            take(0, one.z, one.rho);
-            one_squared = one.z * one.z;
-        }
-        Vec8 squares = Vec8::all(0.0);  // by place in the row
-        std::size_t k = 0;
-        for (; k + width <= count; k += width)
-            squares = squares + eight(input.slots + first + k, input.values + first + k, k, h, root_h);
-        double rest[width] = {};
-        for (std::size_t i = 0; k < count; ++i, ++k) {
-            const std::uint32_t slot = input.slots[first + k];
-            to_.before[k] = scale_[slot];
-            const Observed seen = Scale::observe(scale_[slot], input.values[first + k], h);
-            take(slot, seen.z, seen.rho);
-            rest[i] = seen.z * seen.z;
-        }
-        const double zz = one_squared + sum(squares + Vec8::load(rest));
-        const double t = clock.t + h, N = clock.N + h * (Rule::spread_squared(t) * zz);
-        if (!is_finite(t) || !is_finite(N)) {
-            scale_[0] = bias_before;
-            for (k = 0; k < count; ++k) scale_[input.slots[first + k]] = to_.before[k];
-            return false;
-        }
-        clock.t = t;
-        clock.T += h;
-        clock.N = N;
-        clock.examples += 1;
-        row.end = at_;
-        row.grown = grown_;
-        row.weight = h;
-        row.spread = Rule::spread(t);
-        row.damp = N > 0 ? Rule::damp(clock.T / N) : 0.0;
-        row.root_t = square_root(t);
-        row.zz = zz;
-        return true;
-    }
-
-    // Only looks.
-    void predict(const SparseInput& input, std::size_t r, const Clock& clock, bool extrapolate) {
-        StagedRow& row = begin(r);
-        const auto look = [&](std::uint32_t slot, double x) {
-            const double s = scale_[slot];
-            take(slot, extrapolate ? Scale::linear(s, x) : Scale::peek(s, x), 1.0);
-        };
-        if (one_ != 0) look(0, one_);
-        for (std::size_t k = input.begin(r); k < input.end(r); ++k) look(input.slots[k], input.values[k]);
-        row.end = at_;
-        row.weight = 0;
-        row.spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
-    }
-
-  private:
-    double one_;
-    double* scale_;
-    Stage to_;
-    std::size_t at_ = 0;
-
-    bool grown_ = false;
-
-    void take(std::uint32_t slot, double z, double rho) {
-        to_.slot[at_] = slot;
-        to_.z[at_] = z;
-        to_.rho[at_] = rho;
-        grown_ |= rho != 1.0;
-        at_ += z != 0;
-    }
-
-    // Eight features of a row; gives z^2 of each.
-    UNITLESS_INLINE Vec8 eight(const std::uint32_t* slots, const double* values, std::size_t place, double h,
-                               double root_h) {
-        const Vec8 x = Vec8::load(values), s = Vec8::gather(scale_, slots);
-        s.store(to_.before + place);
-        if (!ordinary(x, s, root_h)) return one_by_one(slots, values, h);
-        Vec8 z = x, rho = Vec8::all(1.0);
-        if constexpr (std::is_same_v<Scale, RmsScale>) {  // the same numbers, eight at a time
-            const Vec8 q = x * (1.0 / s) * Vec8::all(root_h), root = square_root(1.0 + q * q);
-            rho = 1.0 / root;
-            z = q * rho * Vec8::all(1.0 / root_h);
-            double now[width];
-            (s * root).store(now);
-            for (std::size_t i = 0; i < width; ++i) scale_[slots[i]] = now[i];
-            grown_ = true;
-        } else if constexpr (!std::is_same_v<Scale, RawScale>) {
-            z = x * (1.0 / s);
-        }
-        z.store(to_.z + at_);
-        rho.store(to_.rho + at_);
-        __builtin_memcpy(to_.slot + at_, slots, width * sizeof(*slots));
-        if (any(z == Vec8::all(0.0))) [[unlikely]] {  // those are left out
-            std::size_t kept = 0;
-            for (std::size_t i = 0; i < width; ++i) {
-                to_.slot[at_ + kept] = to_.slot[at_ + i];
-                to_.z[at_ + kept] = to_.z[at_ + i];
-                to_.rho[at_ + kept] = to_.rho[at_ + i];
-                kept += to_.z[at_ + i] != 0;
-            }
-            at_ += kept;
-        } else {
-            at_ += width;
-        }
-        return z * z;
-    }
-
-    UNITLESS_RARE Vec8 one_by_one(const std::uint32_t* slots, const double* values, double h) {
-        double zz[width];
-        for (std::size_t i = 0; i < width; ++i) {
-            const Observed seen = Scale::observe(scale_[slots[i]], values[i], h);
-            take(slots[i], seen.z, seen.rho);
-            zz[i] = seen.z * seen.z;
-        }
-        return Vec8::load(zz);
-    }
-
-    // Are all scales ordinary numbers, and no value new to its scale?
-    static bool ordinary(const Vec8& x, const Vec8& s, double root_h) {
-        Vec8 limit = s;
-        if constexpr (std::is_same_v<Scale, RmsScale>)
-            limit = smaller(s * Vec8::all(RmsScale::negligible / (2 + root_h)),
-                            Vec8::all(scale_ceiling / (2 + root_h)));  // so that r stays a number
-        return !any(s < Vec8::all(scale_floor)) && !any(s > Vec8::all(scale_ceiling)) && !any_beyond(x, limit);
-    }
-    StagedRow& begin(std::size_t r) {
-        to_.rows[r].begin = at_;
-        return to_.rows[r];
-    }
-};
+// What every lane of an octet is to learn of a row.
+UNITLESS_INLINE Vec8 label_of(const LaneLabels& labels, std::size_t r, const Vec8& classes) {
+    const Vec8 label = Vec8::all(labels.y[r]);
+    return labels.classes ? select(classes == label, 1.0, labels.negative) : label;
+}
 
 // `octets` of them side by side, so that one can compute while the other waits for its own results.
 // Of the rule only two things matter here; the rest has been staged.
@@ -183,7 +46,12 @@ class LaneRows {
     }
 
   private:
+    static constexpr bool logistic = std::is_same_v<Loss, Logistic>;
     static constexpr double suspicious = 0x1p500;  // beyond this a lane is stopped: it has diverged
+    // A sum of z^2/sqrt(H) beyond this: some H may be no normal number, which makes its part at least 2^505. None is
+    // overlooked where every z^2 is at least `tiny_square`.
+    static constexpr double far_reach = 0x1p300;
+    static constexpr double above_least = 0x1.0000000000001p-1022;  // the next number after the smallest normal one
     const Options& options_;
     Rescale rescale_;
     Loss loss_;
@@ -230,53 +98,64 @@ class LaneRows {
 
     UNITLESS_INLINE void learn(const Stage& stage, const StagedRow& row, std::size_t r) const {
         if (row.grown) rescale(stage, row);
-        Vec8 vz[octets], p[octets], y[octets], slope[octets], square[octets];
-        Mask8 moving[octets];
-        dot(stage, row, vz);
-        bool any_moving = false;
+        Vec8 raw[octets], p[octets], y[octets], slope[octets];
+        dot(stage, row, raw);
+        Flags odd;
         for (int o = 0; o < octets; ++o) {
-            const Vec8 raw = Vec8::all(row.spread) * vz[o], label = Vec8::all(labels_.y[r]);
-            p[o] = limited(row, raw);
-            y[o] = labels_.classes ? select(class_[o] == label, 1.0, labels_.negative) : label;
-            Vec8 value = Vec8::all(0.0);
-            if constexpr (std::is_same_v<Loss, Logistic>) {  // one exponential serves both
+            raw[o] = Vec8::all(row.spread) * raw[o];
+            p[o] = limited(row, raw[o]);
+            y[o] = label_of(labels_, r, class_[o]);
+            p[o].store(lanes_[o].prediction + r * labels_.stride);
+            odd.note_beyond(raw[o], Vec8::all(suspicious));
+            if constexpr (logistic) {  // its slope is always sound
                 const auto evaluated = loss_.evaluate(p[o], y[o]);
                 slope[o] = evaluated.slope;
-                if (lanes_[o].loss) value = evaluated.value();
+                if (lanes_[o].loss) evaluated.small.store(lanes_[o].loss + r * labels_.stride);
             } else {
                 slope[o] = loss_.slope(p[o], y[o]);
-                if (lanes_[o].loss) value = loss_.value(p[o], y[o]);
+                if (lanes_[o].loss) loss_.value(p[o], y[o]).store(lanes_[o].loss + r * labels_.stride);
+                odd.note_beyond(slope[o], Vec8::all(suspicious));
+                odd.note_below(absolute(slope[o]), Vec8::all(__DBL_DENORM_MIN__));
             }
-            const Mask8 sound = (absolute(raw) <= suspicious) & (absolute(slope[o]) <= suspicious);
-            p[o].store(lanes_[o].prediction + r * labels_.stride);
-            if (lanes_[o].loss) select(sound, value, infinity).store(lanes_[o].loss + r * labels_.stride);
+        }
+        if (odd.any()) return learn_the_sound(stage, row, r, raw, p, y, slope);
+        if (row.damp > 0) update<true>(stage, row, r, p, y, slope, nullptr);
+    }
+
+    // Where some lanes are not to move: their slopes are 0 or beyond reason.
+    [[gnu::noinline]] void learn_the_sound(const Stage& stage, const StagedRow& row, std::size_t r,
+                                           const Vec8 (&raw)[octets], const Vec8 (&p)[octets], const Vec8 (&y)[octets],
+                                           Vec8 (&slope)[octets]) const {
+        Mask8 moving[octets];
+        bool any_moving = false;
+        for (int o = 0; o < octets; ++o) {
+            const Mask8 sound = (absolute(raw[o]) <= suspicious) & (absolute(slope[o]) <= suspicious);
             if (any(~sound)) note_divergence(o, sound, r);
             moving[o] = sound & ~(slope[o] == 0.0);
             slope[o] = select(moving[o], slope[o], 0.0);
-            square[o] = slope[o] * slope[o];
             any_moving |= any(moving[o]);
         }
-        if (any_moving && row.damp > 0) update(stage, row, r, p, y, slope, square, moving);
+        if (any_moving && row.damp > 0) update<false>(stage, row, r, p, y, slope, moving);
     }
 
     UNITLESS_RARE void note_divergence(int o, const Mask8& sound, std::size_t r) const {
         double flags[width];
         select(sound, 0.0, 1.0).store(flags);
-        for (int i = 0; i < width; ++i) {
+        for (int i = 0; i < present; ++i) {
             if (flags[i] == 0) continue;
             if (lanes_[o].diverged_at[i] == Octet::never) lanes_[o].diverged_at[i] = r;
             if (lanes_[o].loss) lanes_[o].loss[r * labels_.stride + static_cast<unsigned>(i)] = infinity;
         }
     }
 
-    // Steps 2.(d); see Row::update.
+    // Steps 2.(d); see Row::update. Where all lanes move there are no masks.
+    template <bool all>
     UNITLESS_INLINE void update(const Stage& stage, const StagedRow& row, std::size_t r, const Vec8 (&p)[octets],
-                                const Vec8 (&y)[octets], const Vec8 (&slope)[octets], const Vec8 (&square)[octets],
-                                const Mask8 (&moving)[octets]) const {
+                                const Vec8 (&y)[octets], const Vec8 (&slope)[octets], const Mask8* moving) const {
         const double h = row.weight, pace = labels_.pace ? labels_.pace[r] : 1.0;
         Vec8 reach[octets];
         if constexpr (adaptive) {
-            accumulate(stage, row, square, reach);
+            accumulate(stage, row, slope, reach);
         } else {
             for (int o = 0; o < octets; ++o) reach[o] = Vec8::all(row.zz);
         }
@@ -288,16 +167,18 @@ class LaneRows {
             move[o] = -(speed * slope[o]);
             if constexpr (aware) {
                 const Vec8 length = row.spread * reach[o];
-                const Mask8 reaching = length > __DBL_MIN__;
-                const Vec8 whole = select(reaching, length, 1.0);
+                const bool halting = any_beyond(Vec8::all(above_least), length);
+                Vec8 whole = length, downhill = slope[o];
+                if (halting) whole = select(length > __DBL_MIN__, length, 1.0);
+                if constexpr (!all) downhill = select(moving[o], slope[o], 1.0);
                 const Vec8 per_whole = 1.0 / whole;  // apart, so that the division does not wait for the change
-                const Vec8 change = loss_.change(p[o], y[o], select(moving[o], slope[o], 1.0), speed * whole);
-                move[o] = select(reaching, change * per_whole, 0.0);
+                move[o] = loss_.change(p[o], y[o], downhill, speed * whole) * per_whole;
+                if (halting) move[o] = select(length > __DBL_MIN__, move[o], 0.0);
             }
-            const Mask8 sound = absolute(move[o]) <= suspicious;
-            if (any(~sound & moving[o])) note_divergence(o, sound, r);
-            move[o] = select(sound & moving[o], move[o], 0.0);
+            if constexpr (!all) move[o] = select(moving[o], move[o], 0.0);
+            if (any_beyond(move[o], Vec8::all(suspicious))) move[o] = stop(o, move[o], r);
         }
+        for (int o = 0; adaptive && o < octets; ++o) move[o] = move[o] * inverse_root_part;
         for (std::size_t k = row.begin; k < row.end; ++k) {
             const std::uint32_t slot = stage.slot[k];
             for (int o = 0; o < octets; ++o) {
@@ -308,40 +189,51 @@ class LaneRows {
                 } else {
                     const double z = stage.z[k];
                     (Vec8::load(at) + move[o] * Vec8::all(z)).store(at);
-                    const Vec8 evidence = select(moving[o], h * (z * z), 0.0);
+                    Vec8 evidence = Vec8::all(h * (z * z));
+                    if constexpr (!all) evidence = select(moving[o], evidence, 0.0);
                     (Vec8::load(at + width) + evidence).store(at + width);
                 }
             }
         }
     }
 
-    // H += h (g z)^2; keeps z/sqrt(H); gives sum z^2/sqrt(H).
-    UNITLESS_INLINE void accumulate(const Stage& stage, const StagedRow& row, const Vec8 (&square)[octets],
+    UNITLESS_RARE Vec8 stop(int o, const Vec8& move, std::size_t r) const {
+        const Mask8 sound = absolute(move) <= suspicious;
+        note_divergence(o, sound, r);
+        return select(sound, move, 0.0);
+    }
+
+    // H += h (g z)^2; keeps z/sqrt(H), as a part; gives sum z^2/sqrt(H).
+    UNITLESS_INLINE void accumulate(const Stage& stage, const StagedRow& row, const Vec8 (&slope)[octets],
                                     Vec8 (&reach)[octets]) const {
-        const Vec8 least = Vec8::all(__DBL_MIN__);
-        Flags tiny;
         Vec8 weighted[octets];
         for (int o = 0; o < octets; ++o) {
-            weighted[o] = square[o] * Vec8::all(row.weight);
+            weighted[o] = slope[o] * slope[o] * Vec8::all(row.weight);
             reach[o] = Vec8::all(0.0);
         }
+        const std::uint32_t* const slots = stage.slot;
+        const double *const zs = stage.z, *const squares = stage.squared;
         double* step = step_;
         for (std::size_t k = row.begin; k < row.end; ++k) {
-            const Vec8 z = Vec8::all(stage.z[k]), zz = z * z;
+            const Vec8 z = Vec8::all(zs[k]), zz = Vec8::all(squares[k]);
             for (int o = 0; o < octets; ++o, step += width) {
-                double* at = H(o, stage.slot[k]);
+                double* at = H(o, slots[k]);
                 const Vec8 now = Vec8::load(at) + weighted[o] * zz;
                 now.store(at);
-                tiny.note_below(now, least);
-                const Vec8 rate = inverse_root_of_normal(now);
+                const Vec8 rate = part_of_inverse_root(now);
                 (z * rate).store(step);
                 reach[o] = reach[o] + zz * rate;
             }
         }
-        if (tiny.any()) reconsider(stage, row, reach);
+        Flags far;
+        for (int o = 0; o < octets; ++o) {
+            far.note_beyond(reach[o], Vec8::all(far_reach));
+            reach[o] = reach[o] * inverse_root_part;
+        }
+        if (row.tiny || far.any()) reconsider(stage, row, reach);
     }
 
-    // The same where some feature of some lane has no gradient yet: its rate is 0.
+    // The same where some feature of some lane may have no gradient yet: its rate is 0.
     UNITLESS_RARE void reconsider(const Stage& stage, const StagedRow& row, Vec8 (&reach)[octets]) const {
         for (int o = 0; o < octets; ++o) reach[o] = Vec8::all(0.0);
         double* step = step_;
@@ -349,12 +241,39 @@ class LaneRows {
             const Vec8 z = Vec8::all(stage.z[k]), zz = z * z;
             for (int o = 0; o < octets; ++o, step += width) {
                 const Vec8 rate = inverse_root(Vec8::load(H(o, stage.slot[k])));
-                (z * rate).store(step);
+                (z * (rate / inverse_root_part)).store(step);
                 reach[o] = reach[o] + zz * rate;
             }
         }
     }
 };
+
+template <class Loss, bool adaptive, bool aware>
+void run_rows(const Options& options, Rescale rescale, const Octet* lanes, int octets, const LaneLabels& labels,
+              const Stage& stage, std::size_t rows, double* memory) {
+    if constexpr (std::is_same_v<Loss, Squared> || std::is_same_v<Loss, Logistic>) {  // others are worth less code
+        if (octets == 2)
+            return LaneRows<Loss, adaptive, aware, 2>(options, rescale, lanes, labels, memory).run(stage, rows);
+    }
+    for (int o = 0; o < octets; ++o)
+        LaneRows<Loss, adaptive, aware, 1>(options, rescale, lanes + o, labels, memory).run(stage, rows);
+}
+
+inline void run_lanes(const Options& options, const Octet* lanes, int octets, const LaneLabels& labels,
+                      const Stage& stage, std::size_t rows, double* memory) {
+    bool adaptive = false;
+    Rescale rescale = Rescale::none;
+    with_rule(options.rule, [&](auto rule) {
+        adaptive = decltype(rule)::type::adaptive;
+        rescale = decltype(rule)::type::rescale;
+    });
+    with_loss(options.loss, [&](auto loss) {
+        using Loss = typename decltype(loss)::type;
+        const auto aware = adaptive ? run_rows<Loss, true, true> : run_rows<Loss, false, true>;
+        const auto plain = adaptive ? run_rows<Loss, true, false> : run_rows<Loss, false, false>;
+        (options.importance_aware ? aware : plain)(options, rescale, lanes, octets, labels, stage, rows, memory);
+    });
+}
 
 }  // namespace UNITLESS_ISA
 }  // namespace unitless

@@ -65,6 +65,7 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
                 lanes.push_back({head, rate});
         selection_ = Selection(setup.selecting, lanes.size(), heads, setup_.rates.size());
         lanes_.emplace(setup_.rates, std::move(lanes), heads, classes, setup.open);
+        make_pipeline();
     }
     reserve(features_.slot_count());
 }
@@ -143,7 +144,7 @@ std::size_t Learner::bytes() const {
     std::size_t total = sizeof(*this) + capacity_ * slot_bytes() + (lanes_ ? lanes_->bytes() : 0);
     total += interactions_.bytes();
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
-    for (const LaneBatch& batch : batches_) total += batch.bytes();
+    total += pipeline_.bytes() + collected_.bytes();
     return total + (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
 }
 
@@ -265,7 +266,7 @@ void Learner::check_products(double largest) const {
 }
 
 void Learner::check_finite(const DenseInput& input, const Names* names) {
-    const double largest = largest_of(input);
+    const double largest = largest_magnitude(input);
     for (std::size_t r = 0; std::isnan(largest) && r < input.rows; ++r)
         for (std::size_t j = 0; j < input.column_count; ++j)
             if (const double x = value_at(input, r, j); !std::isfinite(x)) throw_not_finite(x, where(r, j, names));
@@ -516,6 +517,22 @@ void Learner::add_row(const DenseInput& input, std::size_t number, std::size_t a
     }
 }
 
+// Lanes take dense rows of floats a batch at a time, where nothing is to be done with them on the way.
+bool Learner::collect(const DenseInput& input, std::size_t first, std::size_t rows) {
+    if (!lanes_ || (input.type != Type::f32 && input.type != Type::f64)) return false;
+    const std::size_t size = input.type == Type::f32 ? sizeof(float) : sizeof(double);
+    const bool aligned =
+        (reinterpret_cast<std::uintptr_t>(input.data) | static_cast<std::size_t>(input.row_stride)) % size == 0;
+    if (!aligned || !side_by_side(input) || interactions_.any()) return false;
+    DenseInput part = input;
+    part.data += static_cast<std::ptrdiff_t>(first) * input.row_stride;
+    part.rows = rows;
+    collected_.reserve(rows, rows * input.column_count);
+    kernel_->lanes->collect(part, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
+    collected_.rows = rows;
+    return true;
+}
+
 void Learner::end_row(std::size_t row, bool grow) {
     if (interactions_.any()) interactions_.expand(rows_, features_, grow);
     if (!rows_.end_row()) throw InputError("values of one feature add up to more than a float64 can hold" + where(row));
@@ -627,7 +644,7 @@ void Learner::predict_sparse(const SparseInput& input, bool extrapolate, double*
 }
 
 SparseInput Learner::prepared() const {
-    SparseInput input = rows_.view();
+    SparseInput input = collected_.rows ? collected_.view() : rows_.view();
     input.in_sequence = in_sequence();
     return input;
 }

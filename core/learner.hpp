@@ -10,11 +10,12 @@
 #include <vector>
 
 #include "centre.hpp"
+#include "collected_rows.hpp"
 #include "errors.hpp"
 #include "features.hpp"
 #include "interactions.hpp"
 #include "kernel.hpp"
-#include "lane_batch.hpp"
+#include "lane_pipeline.hpp"
 #include "lanes.hpp"
 #include "memory.hpp"
 #include "named_rows.hpp"
@@ -155,13 +156,14 @@ class Learner {
     std::size_t capacity_ = 0;
     std::optional<Lanes> lanes_;
     Selection selection_;
+    LanePipeline pipeline_;
+    std::size_t group_size_ = 1;  // octets that one thread runs side by side
+    std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
 
     // Working memory, kept between calls.
     std::vector<double> pack_memory_, block_, wide_;
     std::vector<std::size_t> row_ends_;
     std::vector<std::uint32_t> pack_indices_, wide_features_;
-    LaneBatch batches_[2];
-    int turn_ = 0;  // which of them is staged next
     std::vector<Column> wide_columns_;
     struct Mark {
         Features::Mark features;
@@ -171,6 +173,7 @@ class Learner {
     std::vector<std::pair<std::uint32_t, Centre::Column>> journal_;  // of a row's centred features, to go back to
     Slot64 bias_{};
     SparseRows rows_;
+    CollectedRows collected_;  // instead of rows_, where it has rows
 
     std::size_t slot_bytes() const;
     void reserve(std::size_t slots);
@@ -208,6 +211,16 @@ class Learner {
     double centred(std::uint32_t feature, double x, Looking looking, double weight);
     void centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight);
     void end_row(std::size_t row, bool grow);
+    template <class Input>
+    bool collect(const Input&, std::size_t, std::size_t) {
+        return false;
+    }
+    bool collect(const DenseInput& input, std::size_t first, std::size_t rows);
+    void start_rows() {
+        rows_.clear();
+        collected_.rows = 0;
+    }
+    double largest_magnitude(const DenseInput& input) const;
     void forget_row(const Features::Mark& features, std::size_t products);
     template <class Input, class Action>
     void in_batches(Input&& input, Looking looking, const double* weight, Action action);
@@ -245,7 +258,9 @@ class Learner {
     std::size_t sane(const Labels& labels, std::size_t rows) const;
     std::size_t best_rate() const;
     void start(LaneBatch& batch, bool learning);
-    std::size_t finish(LaneBatch& batch);
+    void make_pipeline();
+    void score(LaneBatch& batch);
+    std::size_t settle_lanes();
     void finish_lanes();
     void learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
     void predict_lanes(const SparseInput& input, bool extrapolate, double* predictions);
@@ -309,7 +324,7 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
         journal_.clear();
         try {
             if (grow) features_.use_names();
-            rows_.clear();
+            start_rows();
             rows_.begin_row();
             for (std::size_t i = 0; i < count; ++i) {
                 const std::uint32_t feature = resolve(i, grow);
@@ -337,7 +352,7 @@ template <class Resolve>
 void Learner::predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve,
                             double* predictions) {
     check_named();
-    rows_.clear();
+    start_rows();
     rows_.begin_row();
     const Looking looking = extrapolate ? Looking::extrapolating : Looking::predicting;
     for (std::size_t i = 0; i < count; ++i)

@@ -110,9 +110,14 @@ void Learner::learn_all(const Encoded& encoded, const Labels& labels, std::size_
 template <class Input, class Action>
 void Learner::in_batches(Input&& input, Looking looking, const double* weight, Action action) {
     for (std::size_t first = 0, rows; first < input.rows; first += rows) {
-        rows_.clear();
+        start_rows();
         const std::size_t most =
             std::min({input.rows - first, rows_per_batch, entries_per_batch / columns_of(input) + 1});
+        if (collect(input, first, most)) {
+            rows = most;
+            action(first, rows);
+            continue;
+        }
         widen(input, first, most);
         marks_.clear();
         for (rows = 0; rows < most && (rows == 0 || rows_.entries() < entries_per_batch); ++rows) {
@@ -167,7 +172,7 @@ struct Learner::FinishOnExit {
     Learner& learner;
     ~FinishOnExit() {
         try {
-            if (learner.lanes_) learner.finish(learner.batches_[1 - learner.turn_]);
+            if (learner.lanes_) learner.settle_lanes();
         } catch (
             ...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
         }

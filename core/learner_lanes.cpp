@@ -1,11 +1,13 @@
-// The part of a learner that runs several lanes. While one batch of rows runs through them, the next one is staged:
-// scales do not depend on what is learned.
+// The part of a learner that runs several lanes. While batches of rows run through them, the next one is staged: scales
+// do not depend on what is learned.
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <thread>
+#include <utility>
 
+#include "dense_values.hpp"
 #include "errors.hpp"
 #include "learner.hpp"
 
@@ -24,6 +26,28 @@ Workers& workers() {
 
 }  // namespace
 
+// With lanes, all threads look for it: nothing else can begin before.
+double Learner::largest_magnitude(const DenseInput& input) const {
+    constexpr std::size_t rows_each = 4096;
+    const std::size_t parts = input.columns ? input.column_count : (input.rows + rows_each - 1) / rows_each;
+    if (!lanes_ || parts < 2) return largest_of(input);
+    std::vector<double> found(parts);
+    in_parts(workers(), parts, [&](std::size_t i) {
+        DenseInput part = input;
+        if (input.columns) {
+            part.columns += i;
+            part.column_count = 1;
+        } else {
+            part.data += static_cast<std::ptrdiff_t>(i * rows_each) * input.row_stride;
+            part.rows = std::min(rows_each, input.rows - i * rows_each);
+        }
+        found[i] = largest_of(part);
+    });
+    double largest = 0;
+    for (const double x : found) largest = std::isnan(x) || x > largest ? x : largest;
+    return largest;
+}
+
 // How many rows there are before one with a label or weight whose square is no number.
 std::size_t Learner::sane(const Labels& labels, std::size_t rows) const {
     const bool numbers = !lanes_->classes();
@@ -34,10 +58,24 @@ std::size_t Learner::sane(const Labels& labels, std::size_t rows) const {
     return rows;
 }
 
+void Learner::make_pipeline() {
+    pipeline_.run = [this](LaneBatch& batch, std::size_t group) {
+        const std::size_t first = group * group_size_, octets = std::min(group_size_, batch.octets.size() - first);
+        const bool four = octets == 1 && lanes_->lanes().size() <= first * 8 + 4;
+        const auto run = four ? kernel_->lanes->run_four : kernel_->lanes->run;
+        run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
+            aligned(batch.room, 0) + first * batch.room_each);
+    };
+    pipeline_.score = [this](LaneBatch& batch) {
+        if (batch.learning) score(batch);
+    };
+}
+
 // All lanes over a batch's staged rows.
 void Learner::start(LaneBatch& batch, bool learning) {
     const std::size_t count = lanes_->octet_count(), size = batch.rows * count * 8;
     const bool losses = learning && setup_.selecting != Selecting::none;
+    batch.learning = learning;
     batch.stride = count * 8;
     double* results = aligned(batch.results, 2 * size);
     batch.diverged_at.assign(batch.stride, Octet::never);
@@ -48,58 +86,64 @@ void Learner::start(LaneBatch& batch, bool learning) {
     for (std::size_t o = 0; o < count; ++o)
         batch.octets.push_back({lanes_->octet(o), lanes_->rate_of(o), lanes_->label_of(o), results + o * 8,
                                 losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8});
-    static constexpr std::size_t each = 2;  // at once, because they fill each other's gaps
-    const std::size_t room = 16 * longest + 16;
-    double* memory = aligned(batch.room, (count + 1) * room);
-    const LaneLabels labels{batch.labels.y, batch.labels.pace, lanes_->classes(),
-                            setup_.options.loss == LossKind::poisson ? 0.0 : -1.0, batch.stride};
-    batch.running = true;
-    batch.job.start(batch.rows * count < 64 ? nullptr : &workers(),  // less is not worth another thread's attention
-                    (count + each - 1) / each, [this, &batch, labels, memory, room, count](std::size_t i) {
-                        const std::size_t first = i * each, octets = std::min(each, count - first);
-                        kernel_->lanes->run(setup_.options, &batch.octets[first], static_cast<int>(octets), labels,
-                                            batch.stage, batch.rows, memory + i * room);
-                    });
+    batch.room_each = 8 * longest + 8;
+    aligned(batch.room, count * batch.room_each);
+    batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_->classes(),
+                         setup_.options.loss == LossKind::poisson ? 0.0 : -1.0, batch.stride};
+    Workers* helpers = batch.rows * count < 64 ? nullptr : &workers();  // less is not worth another thread's attention
+    if (pipeline_.empty())  // two at once fill each other's gaps, if all threads have something to do
+        group_size_ = count >= 2 * (helpers ? helpers->count() : 1) ? 2 : 1;
+    pipeline_.push((count + group_size_ - 1) / group_size_, helpers);
 }
 
 void Learner::learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
-    LaneBatch& batch = batches_[turn_];
+    LaneBatch& batch = pipeline_.next();
     batch.make_stage(input);
     batch.weight_before = clock_.t;
-    batch.examples_before = clock_.examples;
+    const std::uint64_t examples = clock_.examples;
     batch.rows = kernel_->lanes->stage_learn(setup_.options, clock_, lanes_->scale(),
                                              input.part(0, sane(labels, input.rows)), labels, batch.stage);
-    batch.examples_after = clock_.examples;
     batch.row = row;
     batch.labels = labels;
     batch.predictions = predictions;
-    const std::size_t dead = finish(batches_[1 - turn_]);  // the one before
-    start(batch, true);
-    turn_ = 1 - turn_;
-    if (dead != Octet::never) {
-        finish(batch);
-        throw_diverged(dead, row + batch.rows);
+    std::size_t dead = Octet::never;
+    if (look_at_) {
+        dead = settle_lanes();
+    } else {
+        pipeline_.wait(LanePipeline::depth - 2);
+        dead = pipeline_.left_last().dead;  // of that one and no later one, so that timing makes no difference
     }
+    start(batch, true);
+    if (setup_.selecting == Selecting::follow && clock_.examples == Selection::next_look(examples))
+        look_at_ = clock_.examples;
+    if (dead != Octet::never) throw_diverged(std::min(dead, settle_lanes()), row + batch.rows);
     if (batch.rows < input.rows) {
         finish_lanes();
         throw_diverged(row + batch.rows);
     }
 }
 
-// Waits for what is running.
-void Learner::finish_lanes() {
-    LaneBatch& batch = batches_[1 - turn_];
-    const std::size_t dead = finish(batch);
-    if (dead != Octet::never) throw_diverged(dead, batch.row + batch.rows);
+// Waits for what is running; gives the row at which a head's last rate diverged.
+std::size_t Learner::settle_lanes() {
+    pipeline_.drain();
+    std::size_t dead = Octet::never;
+    for (LaneBatch& batch : pipeline_.all()) dead = std::min(dead, std::exchange(batch.dead, Octet::never));
+    if (const std::uint64_t examples = std::exchange(look_at_, 0)) selection_.look(*lanes_, examples);
+    return dead;
 }
 
-// Waits for a batch, then lets the rates' losses be counted. Gives the row at which a head's last rate diverged.
-std::size_t Learner::finish(LaneBatch& batch) {
-    if (!batch.running) return Octet::never;
-    batch.job.finish();
-    batch.running = false;
+void Learner::finish_lanes() {
+    const std::size_t rows_end = pipeline_.last().row + pipeline_.last().rows;
+    const std::size_t dead = settle_lanes();
+    if (dead != Octet::never) throw_diverged(dead, rows_end);
+}
+
+// Lets the losses of a batch's rates be counted.
+void Learner::score(LaneBatch& batch) {
     const std::size_t classes = lanes_->class_count(), width = learn_width();
     const bool several = setup_.selecting != Selecting::none;
+    for (const Octet& octet : batch.octets)
+        if (several) kernel_->lanes->losses(setup_.options, octet, batch.lane_labels, batch.stage, batch.rows);
     const bool scores = setup_.options.loss == LossKind::logistic || setup_.options.loss == LossKind::hinge;
     const double *p = batch.predicted(), *losses = batch.losses();
     double t = batch.weight_before, *predictions = batch.predictions;
@@ -120,10 +164,7 @@ std::size_t Learner::finish(LaneBatch& batch) {
         t += h;
         if (several) selection_.observe(*lanes_, losses, h, h / t);
     }
-    const std::size_t dead = diverged(batch);
-    if (setup_.selecting == Selecting::follow && batch.examples_after == Selection::next_look(batch.examples_before))
-        selection_.look(*lanes_, batch.examples_after);
-    return dead;
+    batch.dead = diverged(batch);
 }
 
 // A rate that diverges has lost, and matters no more; unless it was the last one of its head.
@@ -141,14 +182,13 @@ std::size_t Learner::diverged(const LaneBatch& batch) const {
 }
 
 void Learner::predict_lanes(const SparseInput& input, bool extrapolate, double* predictions) {
-    LaneBatch& batch = batches_[turn_];
+    LaneBatch& batch = pipeline_.next();
     batch.make_stage(input);
     batch.rows = input.rows;
     batch.labels = {};
     kernel_->lanes->stage_predict(setup_.options, clock_, lanes_->scale(), input, extrapolate, batch.stage);
     start(batch, false);
-    batch.job.finish();
-    batch.running = false;
+    pipeline_.drain();
     const std::size_t width = predict_width(), best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
     for (std::size_t head = 0; head < width; ++head) {
         const std::size_t lane =

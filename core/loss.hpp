@@ -79,11 +79,12 @@ struct Logistic {
 
     // Eight lanes: where all steps are short, the series; where some are not, Halley's method for those.
     UNITLESS_INLINE Vec8 slope(const Vec8& p, const Vec8& y) const { return evaluate(p, y).slope; }
-    UNITLESS_INLINE Vec8 value(const Vec8& p, const Vec8& y) const { return evaluate(p, y).value(); }
     struct Evaluated {
         Vec8 m, small, slope;  // small = exp(-|m|)
-        UNITLESS_INLINE Vec8 value() const { return log1p_below_one(small) + larger(-m, Vec8::all(0.0)); }
     };
+    UNITLESS_INLINE Vec8 value_of(const Vec8& m, const Vec8& small) const {
+        return log1p_below_one(small) + larger(-m, Vec8::all(0.0));
+    }
     UNITLESS_INLINE Evaluated evaluate(const Vec8& p, const Vec8& y) const {
         const Vec8 m = y * p, small = exp(-absolute(m)), part = 1.0 / (1.0 + small);
         return {m, small, -y * select(m > 0.0, small * part, part)};
@@ -150,7 +151,7 @@ struct Logistic {
         b.store(from[1]);
         m.store(from[2]);
         tau.store(from[3]);
-        for (int i = 0; i < width; ++i)
+        for (int i = 0; i < present; ++i)
             if (from[2][i] < -300) out[i] = far(from[0][i], from[1][i], from[2][i], from[3][i]);
         return Vec8::load(out);
     }

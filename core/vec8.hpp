@@ -31,8 +31,15 @@ using Register = double __attribute__((vector_size(register_width * sizeof(doubl
 using Bits = std::uint64_t __attribute__((vector_size(register_width * sizeof(double))));
 using UnalignedRegister = double __attribute__((vector_size(register_width * sizeof(double)), aligned(8), may_alias));
 
+// How many of the eight there are: lane_four.cpp does without the last four.
+#if defined(UNITLESS_FOUR_LANES)
+inline constexpr int present = 4;
+#else
+inline constexpr int present = width;
+#endif
+
 struct Vec8 {
-    static constexpr int registers = width / register_width;
+    static constexpr int registers = present / register_width;
     Register part[registers];
 
     static Vec8 all(double x) {
@@ -84,7 +91,7 @@ struct Vec8 {
         const __m512i indices = _mm512_maskz_cvtepu32_epi64(0xff, _mm256_loadu_si256((const __m256i*)at));
         r.part[0] = (Register)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), 0xff, indices, from, 8);
 #else
-        for (int i = 0; i < width; ++i) r.part[i / register_width][i % register_width] = from[at[i]];
+        for (int i = 0; i < present; ++i) r.part[i / register_width][i % register_width] = from[at[i]];
 #endif
         return r;
     }
@@ -127,12 +134,14 @@ struct Mask8 {
     bool any() const {
 #if defined(__AVX512F__)
         return _mm512_test_epi64_mask((__m512i)part[0], (__m512i)part[0]) != 0;
-#elif defined(__AVX2__)
-        const Bits either = part[0] | part[1];
+#else
+        Bits either = part[0];
+        for (int i = 1; i < Vec8::registers; ++i) either |= part[i];
+#if defined(__AVX2__)
         return !_mm256_testz_si256((__m256i)either, (__m256i)either);
 #else
-        const Bits either = (part[0] | part[1]) | (part[2] | part[3]);
         return (either[0] | either[1]) != 0;
+#endif
 #endif
     }
 };
@@ -182,6 +191,7 @@ inline Vec8 absolute(const Vec8& a) {
     return r;
 }
 
+#if !defined(UNITLESS_FOUR_LANES)
 // The sum of the eight accumulators, always in the order ((0+4) + (2+6)) + ((1+5) + (3+7)).
 inline double sum(const Vec8& a) {
 #if defined(__AVX512F__)
@@ -196,16 +206,19 @@ inline double sum(const Vec8& a) {
 #endif
     return two[0] + two[1];
 }
+#endif
 
 // 1/sqrt(h) to 1e-13: a guess from the bit pattern, within 13%, and three Newton steps y (1.5 - h y^2/2) whose
 // constants are moved so that the error of each is centred. 0 where h is below the smallest normal number. Plain
 // arithmetic, so it vectorises and has the same bits everywhere; multiplying h by 4^k divides it by 2^k exactly.
+inline constexpr double newton_first = 0x1.aeb08996f92ecp+0, newton_first_slope = 0x1.68b9554ddb055p-1;
+inline constexpr double newton_second = 1.5 + 3.1694e-7, newton_third = 1.5 + 7.53e-14;
 template <class T>
 UNITLESS_INLINE T newton_inverse_root(T x, T y) {
     const T half = 0.5 * x;
-    y = y * (0x1.aeb08996f92ecp+0 - (0x1.68b9554ddb055p-1 * x) * (y * y));
-    y = y * ((1.5 + 3.1694e-7) - half * (y * y));
-    return y * ((1.5 + 7.53e-14) - half * (y * y));
+    y = y * (newton_first - (newton_first_slope * x) * (y * y));
+    y = y * (newton_second - half * (y * y));
+    return y * (newton_third - half * (y * y));
 }
 inline constexpr std::uint64_t inverse_root_guess = 0x5fe3fe4af2992400ULL;
 
@@ -214,6 +227,20 @@ UNITLESS_INLINE Vec8 inverse_root_of_normal(const Vec8& h) {
     Vec8 r;
     for (int i = 0; i < Vec8::registers; ++i)
         r.part[i] = newton_inverse_root(h.part[i], (Register)(inverse_root_guess - ((Bits)h.part[i] >> 1)));
+    return r;
+}
+
+// The same over 32, which needs no h/2: the steps' results are kept over 2, 4 and 32. For h from 2^-1020 on.
+inline constexpr double inverse_root_part = 32;
+UNITLESS_INLINE Vec8 part_of_inverse_root(const Vec8& h) {
+    Vec8 r;
+    for (int i = 0; i < Vec8::registers; ++i) {
+        const Register x = h.part[i];
+        Register y = (Register)(inverse_root_guess - ((Bits)x >> 1));
+        y = y * (newton_first / 2 - (newton_first_slope / 2 * x) * (y * y));
+        y = y * (newton_second / 2 - x * (y * y));
+        r.part[i] = y * (newton_third / 8 - x * (y * y));
+    }
     return r;
 }
 

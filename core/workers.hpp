@@ -9,7 +9,6 @@
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -48,45 +47,55 @@ class Workers {
         for (auto& thread : threads_) thread.join();
     }
 
-    // Tasks 0 ... count - 1, taken by whoever is free from `start` on; `finish` helps with what is left and waits for
-    // the rest. Whoever finds the threads busy with another job works alone, in `finish`, as does a forked child, which
-    // has no other threads. Tasks must not throw.
+    // Work that threads share: `work` does one piece of it and says whether there was one. It must not throw.
     class Job {
       public:
-        using Task = std::function<void(std::size_t)>;
-        Job() = default;
-        Job(const Job&) = delete;
-        ~Job() { finish(); }
+        virtual bool work() = 0;
 
-        void start(Workers* workers, std::size_t count, Task task) {
-            task_ = std::move(task);
-            count_ = count;
-            next_ = 0;
-            const bool helped = workers && !workers->threads_.empty() && workers->process_ == this_process();
-            if (!helped || !workers->turn_.try_lock()) return;
-            workers_ = workers;
-            workers->post(this);
-        }
-
-        void finish() {
-            take();
-            if (!workers_) return;
-            workers_->retract();
-            workers_->turn_.unlock();
-            workers_ = nullptr;
-        }
-
-      private:
-        friend class Workers;
-        Task task_;
-        std::size_t count_ = 0;
-        std::atomic<std::size_t> next_{0};
-        Workers* workers_ = nullptr;
-
-        void take() {
-            for (std::size_t i = next_++; i < count_; i = next_++) task_(i);
-        }
+      protected:
+        ~Job() = default;
     };
+
+    // How many threads there are, the caller's own included. A forked child has no others.
+    unsigned count() const { return process_ == this_process() ? static_cast<unsigned>(threads_.size()) + 1 : 1; }
+
+    // From here on the threads look after the job, until it is taken back. False if they are busy with another, or if
+    // there are none.
+    bool lend(Job& job) {
+        if (count() == 1 || !turn_.try_lock()) return false;
+        {
+            const std::lock_guard guard(lock_);
+            job_ = &job;
+        }
+        return true;
+    }
+
+    // There is something new to do, for so many.
+    void call(std::size_t pieces) {
+        {
+            const std::lock_guard guard(lock_);
+            ++generation_;
+        }
+        for (std::size_t i = 0; i < pieces && i < sleeping_; ++i) wake_.notify_one();
+    }
+
+    // Waits until no thread is at the job.
+    void take_back() {
+        {
+            const std::lock_guard guard(lock_);
+            job_ = nullptr;  // whoever comes now comes too late
+        }
+        for (int i = 0; active_ > 0; ++i) rest(i);  // others are at their last piece
+        turn_.unlock();
+    }
+
+    // For who waits for another thread, the i-th time in a row.
+    static void rest(int i) {
+        if (i > 2000) return std::this_thread::yield();
+#if defined(__x86_64__)
+        __builtin_ia32_pause();
+#endif
+    }
 
   private:
     long process_;
@@ -97,30 +106,6 @@ class Workers {
     std::atomic<std::size_t> active_{0}, sleeping_{0};
     std::atomic<std::uint64_t> generation_{0};
     std::atomic<bool> stopping_{false};
-
-    void post(Job* job) {
-        {
-            const std::lock_guard guard(lock_);
-            job_ = job;
-            ++generation_;
-        }
-        for (std::size_t i = 0; i < job->count_ && i < sleeping_; ++i) wake_.notify_one();
-    }
-
-    void retract() {
-        {
-            const std::lock_guard guard(lock_);
-            job_ = nullptr;  // whoever comes now comes too late
-        }
-        for (int i = 0; active_ > 0; ++i) rest(i);  // others are at their last task
-    }
-
-    static void rest(int i) {
-        if (i > 2000) return std::this_thread::yield();
-#if defined(__x86_64__)
-        __builtin_ia32_pause();
-#endif
-    }
 
     // Work comes in quick succession while a model learns: looking out for it for a moment is much faster than being
     // woken up.
@@ -139,10 +124,36 @@ class Workers {
                 if (job) ++active_;
             }
             if (!job) continue;
-            job->take();
+            while (job->work()) {
+            }
             --active_;
         }
     }
 };
+
+// action(0) ... action(count - 1), by all threads. It must not throw.
+template <class Action>
+void in_parts(Workers& workers, std::size_t count, const Action& action) {
+    class Parts final : public Workers::Job {
+      public:
+        Parts(std::size_t count, const Action& action) : count_(count), action_(action) {}
+        bool work() override {
+            const std::size_t i = next_++;
+            if (i < count_) action_(i);
+            return i + 1 < count_;
+        }
+
+      private:
+        std::size_t count_;
+        const Action& action_;
+        std::atomic<std::size_t> next_{0};
+    };
+    Parts parts(count, action);
+    const bool helped = workers.lend(parts);
+    if (helped) workers.call(count - 1);
+    while (parts.work()) {
+    }
+    if (helped) workers.take_back();
+}
 
 }  // namespace unitless
