@@ -58,6 +58,7 @@ ALL = (
     Goal("rates", "automatic rate, 2 threads", "one rate", at_most=2.5),
     Goal("rates", "16 rates, 2 threads", "one rate", at_most=5),
     Goal("rates", "16 rates, 2 threads", "16 rates, 1 thread", at_least=1.7),
+    Goal("classes", "unitless, automatic rates, 2 threads", "unitless, automatic rates, 1 thread", at_least=1.7),
     Goal("classes", "unitless, 2 threads", "unitless, 1 thread", at_least=1.7),
 )
 

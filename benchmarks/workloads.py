@@ -117,6 +117,7 @@ def classes(_: Store) -> Contenders:
         Loop("unitless, 2 threads", fixed, threads=2),
         Loop("unitless, 1 thread", fixed, threads=1),
         Loop("unitless, automatic rates, 2 threads", ours.one_vs_all, threads=2),
+        Loop("unitless, automatic rates, 1 thread", ours.one_vs_all, threads=1),
         Loop("Vowpal Wabbit --oaa 7, cache", partial(vw.learn, data="classes.vw", options=("--oaa", "7"))),
         Loop("scikit-learn SGD, pre-scaled", scikit.classes),
     ]
