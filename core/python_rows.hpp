@@ -123,6 +123,7 @@ class LastNames {
         PyObject *name = nullptr, *object = nullptr;
         Py_ssize_t position = 0;
         std::uint64_t largest = 0;  // bits without the sign rise with the number; not finite is beyond all
+        bool zero = false;
         for (std::size_t i = 0; PyDict_Next(x, &position, &name, &object); ++i) {
             if (name != expected[i]) return false;
             double value = 0;
@@ -133,7 +134,10 @@ class LastNames {
             }
             to[place[i]] = value;
             largest = std::max(largest, std::bit_cast<std::uint64_t>(value) << 1);
+            zero |= value == 0;
         }
+        // A zero is left out of a row, and in sequence the features after it then move up.
+        if (zero && placement_.kind() == Placement::Kind::packed_in_sequence) return false;
         if (largest > std::bit_cast<std::uint64_t>(Learner::placed_most) << 1) return false;
         read_ = version;
         return true;

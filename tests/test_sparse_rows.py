@@ -102,3 +102,14 @@ def test_a_bad_value_far_into_a_sparse_matrix_changes_nothing(place: int, value:
     with pytest.raises(ul.InputError, match=f"at row {place}, column {bad.indices[bad.indptr[place]]}"):
         model.learn(bad, y)
     assert model.predict(X).tobytes() == before
+
+
+@pytest.mark.parametrize("bits", [None, 20], ids=["names", "hashed"])
+def test_names_whose_values_are_sometimes_zero_can_come_row_by_row(bits: int | None) -> None:
+    rng = np.random.default_rng(4)
+    rows = [{f"feature {j}": x for j, x in enumerate(row)} for row in rng.integers(-2, 3, (ROWS, 30)).tolist()]
+    y = rng.normal(size=ROWS)
+    together, apart = ul.Learner(bits=bits), ul.Learner(bits=bits)
+    one_by_one = [apart.learn_one(row, label) for row, label in zip(rows, y, strict=True)]
+    assert together.learn(rows, y).tobytes() == np.asarray(one_by_one).tobytes()
+    assert together.predict(rows).tobytes() == np.asarray([apart.predict_one(row) for row in rows]).tobytes()
