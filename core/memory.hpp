@@ -38,13 +38,12 @@ struct Unset : std::allocator<T> {
     }
 };
 
-// Zeros that cost nothing until they are touched, with room for eight bytes after them. A few huge pages, where the
-// system has them, cost less than many small ones; a very large array that is hardly touched would pay for memory that
-// it does not use.
+// Zeros that cost nothing until they are touched. A few huge pages, where the system has them, cost less than many
+// small ones; a very large array that is hardly touched would pay for memory that it does not use.
 class Zeros {
   public:
     Zeros() = default;
-    explicit Zeros(std::size_t bytes) : memory_(std::calloc(bytes + 64 + 8, 1), std::free) {
+    explicit Zeros(std::size_t bytes) : memory_(std::calloc(bytes + 64, 1), std::free) {
         if (!memory_) throw std::bad_alloc();
 #if defined(__linux__)
         constexpr std::size_t huge = std::size_t{2} << 20;

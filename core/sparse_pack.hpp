@@ -19,19 +19,17 @@ inline namespace UNITLESS_ISA {
 // themselves come one after another, but among so many other lines the processor does not notice.
 inline constexpr std::size_t slots_ahead = 256, rows_ahead = 1024;
 
-// Four slots are read as whole registers and transposed on the way: the state of the features at [at, at + 4) of the
-// pack. A Slot64 is three quarters of a register; what follows it in memory (the next slot, or the padding of Zeros) is
-// read along and not used. Slots of 32 bytes, none in two lines of the cache, were no faster.
+// Four slots are read or written as whole registers and transposed on the way: the state of the features at
+// [at, at + 4) of the pack.
 using Four = double __attribute__((vector_size(32), may_alias));
 using Two = double __attribute__((vector_size(16), may_alias));
 using FourFloats = float __attribute__((vector_size(16), may_alias));
 using EightFloats = float __attribute__((vector_size(32), may_alias));
 using UnalignedFour = double __attribute__((vector_size(32), aligned(8), may_alias));
-using UnalignedTwo = double __attribute__((vector_size(16), aligned(8), may_alias));
 
 UNITLESS_INLINE void collect_four(const Slot64* slots, const Pack pack, std::size_t at) {
-    const auto slot = [&](std::size_t i) UNITLESS_INLINE_LAMBDA -> const UnalignedFour& {
-        return *reinterpret_cast<const UnalignedFour*>(slots + pack.slot[at + i]);
+    const auto slot = [&](std::size_t i) UNITLESS_INLINE_LAMBDA -> const Four& {
+        return reinterpret_cast<const Four&>(slots[pack.slot[at + i]]);
     };
     const Four a = slot(0), b = slot(1), c = slot(2), d = slot(3);
     const Four ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
@@ -42,19 +40,19 @@ UNITLESS_INLINE void collect_four(const Slot64* slots, const Pack pack, std::siz
 }
 
 UNITLESS_INLINE void put_back_four(Slot64* slots, const Pack pack, std::size_t at) {
-    const Four scale = reinterpret_cast<const UnalignedFour&>(pack.scale[at]);
+    const auto slot = [&](std::size_t i)
+                          UNITLESS_INLINE_LAMBDA -> Four& { return reinterpret_cast<Four&>(slots[pack.slot[at + i]]); };
+    const Four scale = reinterpret_cast<const UnalignedFour&>(pack.scale[at]), none = {};
     const Four v = reinterpret_cast<const UnalignedFour&>(pack.v[at]);
+    const Four H = reinterpret_cast<const UnalignedFour&>(pack.H[at]);
     const Four even = __builtin_shufflevector(scale, v, 0, 4, 2, 6),
                odd = __builtin_shufflevector(scale, v, 1, 5, 3, 7);
-    const auto put = [&](std::size_t i, const Two& scale_and_v) UNITLESS_INLINE_LAMBDA {
-        Slot64* to = slots + pack.slot[at + i];
-        *reinterpret_cast<UnalignedTwo*>(to) = scale_and_v;
-        to->H = pack.H[at + i];
-    };
-    put(0, __builtin_shufflevector(even, even, 0, 1));
-    put(1, __builtin_shufflevector(odd, odd, 0, 1));
-    put(2, __builtin_shufflevector(even, even, 2, 3));
-    put(3, __builtin_shufflevector(odd, odd, 2, 3));
+    const Four even_H = __builtin_shufflevector(H, none, 0, 4, 2, 6),
+               odd_H = __builtin_shufflevector(H, none, 1, 5, 3, 7);
+    slot(0) = __builtin_shufflevector(even, even_H, 0, 1, 4, 5);
+    slot(1) = __builtin_shufflevector(odd, odd_H, 0, 1, 4, 5);
+    slot(2) = __builtin_shufflevector(even, even_H, 2, 3, 6, 7);
+    slot(3) = __builtin_shufflevector(odd, odd_H, 2, 3, 6, 7);
 }
 
 UNITLESS_INLINE void collect_four(const Slot32* slots, const Pack pack, std::size_t at) {

@@ -11,14 +11,15 @@ namespace unitless {
 //   v       w s (NG, NAG), w r/sqrt(t) (sNAG), w (GD, AG)
 //   H       G/s^2 (NAG, sNAG), G (AG); sum of z^2 (NG) or x^2 (GD) over the examples that moved v, which only merging
 //   reads
-struct Slot64 {
+// No slot lies in two lines of the cache, and one is as wide as a register.
+struct alignas(32) Slot64 {
     double scale, v, H;
 };
 struct alignas(16) Slot32 {
     double scale;
     float v, H;
 };
-static_assert(sizeof(Slot64) == 24 && sizeof(Slot32) == 16);
+static_assert(sizeof(Slot64) == 32 && sizeof(Slot32) == 16);
 
 // The stream so far.
 struct Clock {

@@ -107,7 +107,9 @@ def test_a_bad_value_far_into_a_sparse_matrix_changes_nothing(place: int, value:
 @pytest.mark.parametrize("bits", [None, 20], ids=["names", "hashed"])
 def test_names_whose_values_are_sometimes_zero_can_come_row_by_row(bits: int | None) -> None:
     rng = np.random.default_rng(4)
-    rows = [{f"feature {j}": x for j, x in enumerate(row)} for row in rng.integers(-2, 3, (ROWS, 30)).tolist()]
+    names = [f"feature {j}" for j in range(30)]
+    values = rng.normal(size=(ROWS, 30)) * (rng.random((ROWS, 30)) < 0.6)
+    rows = [dict(zip(names, row, strict=True)) for row in values.tolist()]
     y = rng.normal(size=ROWS)
     together, apart = ul.Learner(bits=bits), ul.Learner(bits=bits)
     one_by_one = [apart.learn_one(row, label) for row, label in zip(rows, y, strict=True)]
