@@ -30,7 +30,7 @@ def folder_of_datasets() -> pathlib.Path | None:
 
 def paper_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
     """The numeric columns of one of the paper's datasets, raw, and its labels."""
-    import pyarrow.parquet  # noqa: PLC0415
+    import pyarrow.parquet
 
     table = pyarrow.parquet.read_table(folder_of_datasets() / f"{name}.parquet")
     numeric = [f.name for f in table.schema if f.name != "label" and not pyarrow.types.is_dictionary(f.type)]
@@ -108,7 +108,7 @@ class Store:
 def _covertype(store: Store) -> None:
     rows = store.size.covertype_rows
     if store.name == "Covertype":
-        import pyarrow.parquet  # noqa: PLC0415
+        import pyarrow.parquet
 
         table = pyarrow.parquet.read_table(folder_of_datasets() / "covertype.parquet")
         names = [name for name in table.column_names if name != "label"]
@@ -210,9 +210,9 @@ def _large_vw(store: Store) -> None:
 
 def _large_tables(store: Store) -> None:
     """The label's name is the one by which Vowpal Wabbit knows it."""
-    import pyarrow as pa  # noqa: PLC0415
-    import pyarrow.csv  # noqa: PLC0415
-    import pyarrow.parquet  # noqa: PLC0415
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
 
     X, y = store.two_classes("dense")
     table = pa.table({**{f"c{j}": X[:, j].astype(np.int64) for j in range(X.shape[1])}, "_label": np.where(y, 1, -1)})

@@ -33,26 +33,26 @@ def learner(store: Store, **options: Any) -> Pass:
 
 
 def our_classifier(**options: Any) -> Any:
-    from unitless.river import UnitlessClassifier  # noqa: PLC0415
+    from unitless.river import UnitlessClassifier
 
     return UnitlessClassifier(**options)
 
 
 def our_regressor(**options: Any) -> Any:
-    from unitless.river import UnitlessRegressor  # noqa: PLC0415
+    from unitless.river import UnitlessRegressor
 
     return UnitlessRegressor(**options)
 
 
 def river_classifier(scaled: bool) -> Any:
-    from river import linear_model, preprocessing  # noqa: PLC0415
+    from river import linear_model, preprocessing
 
     model = linear_model.LogisticRegression()
     return preprocessing.StandardScaler() | model if scaled else model
 
 
 def river_regressor(scaled: bool) -> Any:
-    from river import linear_model, preprocessing  # noqa: PLC0415
+    from river import linear_model, preprocessing
 
     model = linear_model.LinearRegression()
     return preprocessing.StandardScaler() | model if scaled else model

@@ -39,4 +39,6 @@ def write(results: dict[str, Any], folder: pathlib.Path) -> None:
 
 if __name__ == "__main__":
     where = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path(__file__).with_name("results")
+    if not (where / "benchmarks.json").exists():
+        sys.exit(f"{where} has no benchmarks.json: python benchmarks/run.py writes one")
     write(json.loads((where / "benchmarks.json").read_text(encoding="utf-8")), where)

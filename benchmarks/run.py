@@ -44,6 +44,8 @@ def arguments() -> argparse.Namespace:
     options = parser.parse_args()
     if unknown := [name for name in options.workloads if name not in names]:
         parser.error(f"there is no workload {unknown[0]!r}; there are {', '.join(names)}")
+    if options.rounds < 1 or options.megabytes < 1:
+        parser.error("--rounds and --megabytes must be 1 or more")
     options.workloads = options.workloads or names
     return options
 
@@ -97,14 +99,14 @@ def main() -> None:
         print(f"Goals\n{report.as_text(report.goals(results['goals']))}\n")
     keep(results, options.results)
     if options.page:
-        import pages  # noqa: PLC0415
+        import pages
 
         pages.write(results, options.results)
     print(f"{time.perf_counter() - started:.0f} s in all. Numbers, tables and pictures: {options.results}")
 
 
 def keep(results: dict[str, Any], folder: pathlib.Path) -> None:
-    import pictures  # noqa: PLC0415 - its memory must not count as that of programs which are started from here
+    import pictures  # its memory must not count as that of programs which are started from here
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "benchmarks.json").write_text(json.dumps(results, indent=1, allow_nan=False), encoding="utf-8")

@@ -72,7 +72,7 @@ def rows(store: Store, point: int) -> Pass:
 
 
 def rows_of_scikit(store: Store, point: int) -> Pass:
-    from scikit import scaled, sgd  # noqa: PLC0415
+    from scikit import scaled, sgd
 
     X, y = _repeated(store, point)
     X = scaled(X)

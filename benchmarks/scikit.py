@@ -14,13 +14,13 @@ CHUNK = 1_000  # rows that scaler and model see at a time; the progressive loss 
 
 
 def sgd(**options: Any) -> Any:
-    from sklearn.linear_model import SGDClassifier  # noqa: PLC0415
+    from sklearn.linear_model import SGDClassifier
 
     return SGDClassifier(loss="log_loss", random_state=0, **options)
 
 
 def scaled(X: Any) -> Any:
-    from sklearn.preprocessing import MaxAbsScaler, StandardScaler  # noqa: PLC0415
+    from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
     return (StandardScaler() if isinstance(X, np.ndarray) else MaxAbsScaler()).fit_transform(X)
 
@@ -55,7 +55,7 @@ def pre_scaled(store: Store, kind: str = "dense", *, shuffle: bool = False) -> P
 
 def pipeline(store: Store) -> Pass:
     """What one has to do with raw rows that come in: each chunk updates the scaler, is scaled, and learned."""
-    from sklearn.preprocessing import StandardScaler  # noqa: PLC0415
+    from sklearn.preprocessing import StandardScaler
 
     X, y = store.two_classes("dense")
 

@@ -14,7 +14,7 @@ LOGISTIC = ("--loss_function", "logistic")
 
 def _run(*arguments: object) -> float:
     """One run over a file, or over its cache; gives the progressive loss."""
-    import vowpalwabbit  # noqa: PLC0415
+    import vowpalwabbit
 
     workspace = vowpalwabbit.Workspace(arg_list=["--quiet", *map(str, arguments)])
     loss = workspace.get_sum_loss() / workspace.get_weighted_examples()

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <functional>
 #include <mutex>
+#include <span>
 #include <vector>
 
 #include "lane_batch.hpp"
@@ -33,7 +34,8 @@ class LanePipeline final : public Workers::Job {
     const LaneBatch& last() const { return batches_[(pushed_ + depth - 1) % depth]; }
     // The one that has left when all but depth - 2 have.
     LaneBatch& left_last() { return batches_[(pushed_ + 1) % depth]; }
-    LaneBatch (&all()) [depth] { return batches_; } bool empty() const { return drained_ == pushed_; }
+    std::span<LaneBatch, depth> all() { return batches_; }
+    bool empty() const { return drained_ == pushed_; }
 
     // The next batch is staged. `helpers` may be null. Their number of groups changes only when all is drained.
     void push(std::size_t groups, Workers* helpers) {
