@@ -197,6 +197,7 @@ class Learner {
     void check_finite(const DenseInput& input, const Names* names);
     bool taken_as_they_lie(const CompressedRows& input) const;
     void check(const CompressedRows& input);
+    void check_listed_columns(std::size_t count) const;
     void check_products(double largest) const;
     void use_columns(std::size_t count);
 
