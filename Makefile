@@ -8,7 +8,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard core/*)
+SOURCES := pyproject.toml CMakeLists.txt $(shell find core -type f)
+CXX_FILES = $(shell find core tests/core -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 
 .PHONY: demo test pytest lint types format-check format sanitize bench docs clean
@@ -51,7 +52,7 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 format-check: $(VENV)/.test
-	$(BIN)/clang-format --dry-run --Werror $(wildcard core/*.hpp core/*.cpp tests/core/*.cpp)
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 
 pytest: $(VENV)/.test
 	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile
@@ -59,7 +60,7 @@ pytest: $(VENV)/.test
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(wildcard core/*.hpp core/*.cpp tests/core/*.cpp)
+	$(BIN)/clang-format -i $(CXX_FILES)
 
 sanitize:
 	cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "learner.hpp"
-#include "vec8.hpp"
+#include "learner/learner.hpp"
+#include "simd/vec8.hpp"
 
 using namespace unitless;
 

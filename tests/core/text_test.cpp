@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
-#include "csv_rows.hpp"
-#include "csv_table.hpp"
-#include "learner.hpp"
-#include "libsvm_text.hpp"
-#include "vw_text.hpp"
+#include "text/csv_rows.hpp"
+#include "text/csv_table.hpp"
+#include "learner/learner.hpp"
+#include "text/libsvm_text.hpp"
+#include "text/vw_text.hpp"
 
 using namespace unitless;
 

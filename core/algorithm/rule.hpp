@@ -1,0 +1,75 @@
+// The update rules in the dimensionless state z = x/s, v = w s, H = G/s^2 (section 3 of the paper, rewritten).
+//
+// The kernel does for each example, h being its importance weight:
+//   t += h;  N += h spread^2 sum z^2;  yhat = spread sum v z
+//   g = dL/dyhat;  adaptive rules: H += h (g z)^2
+//   v -= eta_t h damp g z rate(H)
+// and a rule is the choice of:
+//   Scale     how x becomes z
+//   adaptive  per-feature rates 1/sqrt(H), or none
+//   rescale   what a growing scale does to v and H, rho = s before / s now
+//   spread(t), spread_squared(t), damp(t/N)
+#pragma once
+
+#include "algorithm/scale.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+enum class Rescale { none, v_by_rho, H_by_rho_squared };
+
+// Gradient descent. w -= eta_t g x.
+struct GD {
+    using Scale = RawScale;
+    static constexpr bool adaptive = false;
+    static constexpr Rescale rescale = Rescale::none;
+    static double spread(double /*t*/) { return 1.0; }
+    static double spread_squared(double /*t*/) { return 1.0; }
+    static double damp(double /*t_over_N*/) { return 1.0; }
+};
+
+// Adaptive gradient (McMahan & Streeter 2010, Duchi et al. 2011; section 1.1). G += (g x)^2; w -= eta g x/sqrt(G).
+struct AG {
+    using Scale = RawScale;
+    static constexpr bool adaptive = true;
+    static constexpr Rescale rescale = Rescale::none;
+    static double spread(double) { return 1.0; }
+    static double spread_squared(double) { return 1.0; }
+    static double damp(double) { return 1.0; }
+};
+
+// Normalized gradient, Algorithm 1. On a new maximum w *= rho^2, that is v *= rho; v -= eta_t (t/N) g z.
+struct NG {
+    using Scale = ShrinkingMaxScale;
+    static constexpr bool adaptive = false;
+    static constexpr Rescale rescale = Rescale::v_by_rho;
+    static double spread(double) { return 1.0; }
+    static double spread_squared(double) { return 1.0; }
+    static double damp(double t_over_N) { return t_over_N; }
+};
+
+// Normalized adaptive gradient, Algorithm 2. On a new maximum w *= rho, that is v stays and H *= rho^2;
+// v -= eta sqrt(t/N) g z/sqrt(H).
+struct NAG {
+    using Scale = HoldingMaxScale;
+    static constexpr bool adaptive = true;
+    static constexpr Rescale rescale = Rescale::H_by_rho_squared;
+    static double spread(double) { return 1.0; }
+    static double spread_squared(double) { return 1.0; }
+    static double damp(double t_over_N) { return square_root(t_over_N); }
+};
+
+// NAG with the root of the second moment sqrt(s/t), s = sum x^2, for a scale (end of section 3). Here z = x/r with
+// r = sqrt(s), so that the paper's x/sqrt(s/t) is sqrt(t) z: the factor `spread`. w sqrt(s/t) is kept when the scale
+// moves, in both directions, also while a feature is absent: nothing to do for v.
+struct SNAG {
+    using Scale = RmsScale;
+    static constexpr bool adaptive = true;
+    static constexpr Rescale rescale = Rescale::H_by_rho_squared;
+    static double spread(double t) { return square_root(t); }
+    static double spread_squared(double t) { return t; }
+    static double damp(double t_over_N) { return square_root(t_over_N); }
+};
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless

@@ -1,0 +1,104 @@
+// Scales: where a feature loses its unit. x goes in, the dimensionless z comes out (section 3, steps 2.(a)).
+//
+// Each scale has three functions:
+//   observe(s, x, h)   learn from x with weight h: updates s, gives z and rho = s before / s now
+//   peek(s, x)         the z with which `observe` would have been predicted (h = 1); changes nothing
+//   linear(s, x)       x/s without limit: the plain linear model's view
+// s = 0 means that the feature has only been zero so far; its v and H are zero, and so rho is 1 (nothing to rescale).
+// Division by a scale is multiplication by its inverse, which dense input computes once per change. Everything commutes
+// with multiplying x and s by a power of two, to the last bit.
+#pragma once
+
+#include <type_traits>
+
+#include "simd/elementary.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+// Scales in this range have a normal inverse.
+inline constexpr double scale_floor = 0x1p-1000, scale_ceiling = 0x1p1000;
+
+// x/s. Scales near the ends of the floating-point range are moved away from them first.
+inline double ratio(double x, double s) {
+    if (s < scale_floor) return (x * 0x1p200) * (1.0 / (s * 0x1p200));
+    if (s > scale_ceiling) return (x * 0x1p-200) * (1.0 / (s * 0x1p-200));
+    return x * (1.0 / s);
+}
+
+struct Observed {
+    double z, rho;
+};
+
+inline double sign_of(double x) { return __builtin_copysign(1.0, x); }
+
+// s = max |x|: NG and NAG.
+struct MaxScale {
+    static Observed observe(double& s, double x, double /*h*/) {
+        const double magnitude = absolute(x);
+        if (magnitude > s) {
+            const double rho = s > 0 ? ratio(s, magnitude) : 1.0;
+            s = magnitude;
+            return {sign_of(x), rho};
+        }
+        return {x == 0 ? 0.0 : ratio(x, s), 1.0};
+    }
+    static double linear(double s, double x) { return s > 0 ? ratio(x, s) : 0.0; }
+};
+
+// The bias feature, which is 1 in every example (`one`), or 0 where there is none.
+template <class Scale>
+Observed observe_bias(double& s, double one, double h) {
+    if constexpr (std::is_base_of_v<MaxScale, Scale>)
+        if (s == one) return {one, 1.0};  // as it is from the second example on
+    return Scale::observe(s, one, h);
+}
+
+// NAG keeps v when a scale grows, so that a value beyond the scale acts as the scale itself (Algorithm 2, 2.(a).i).
+struct HoldingMaxScale : MaxScale {
+    static double peek(double s, double x) { return absolute(x) > s ? sign_of(x) : x == 0 ? 0.0 : ratio(x, s); }
+};
+
+// NG shrinks v by rho when a scale grows, so that it acts as s/x (Algorithm 1, 2.(a).i).
+struct ShrinkingMaxScale : MaxScale {
+    static double peek(double s, double x) {
+        if (absolute(x) > s) return s > 0 ? ratio(s, absolute(x)) * sign_of(x) : 0.0;
+        return x == 0 ? 0.0 : ratio(x, s);
+    }
+};
+
+// r = sqrt(sum h x^2): sNAG, whose scale is r/sqrt(t). r itself is kept, by r' = r sqrt(1 + (x/r)^2), because the sum
+// of squares leaves the floating-point range where x does not.
+struct RmsScale {
+    static constexpr double negligible = 0x1p300;  // beyond this ratio the smaller of r and x has no say
+
+    static Observed observe(double& r, double x, double h) {
+        if (x == 0) return {0.0, 1.0};
+        const double root_h = square_root(h), q = r > 0 ? ratio(x, r) * root_h : infinity;
+        if (!(absolute(q) < negligible)) {
+            const double rho = r > 0 ? 1.0 / absolute(q) : 1.0;
+            r = absolute(x) * root_h;
+            if (!is_finite(r)) return {__builtin_nan(""), rho};
+            return {sign_of(x) * (1.0 / root_h), rho};
+        }
+        const double root = square_root(1.0 + q * q), rho = 1.0 / root;
+        r *= root;
+        if (!is_finite(r)) return {__builtin_nan(""), rho};  // beyond all numbers: the example is refused as divergent
+        return {(q * rho) * (1.0 / root_h), rho};
+    }
+    static double peek(double r, double x) { return observe(r, x, 1.0).z; }
+    static double linear(double r, double x) { return r > 0 ? ratio(x, r) : 0.0; }
+};
+
+// No scale: GD and AG read x as it is. s = max |x| is kept for reports.
+struct RawScale {
+    static Observed observe(double& s, double x, double /*h*/) {
+        if (absolute(x) > s) s = absolute(x);
+        return {x, 1.0};
+    }
+    static double peek(double /*s*/, double x) { return x; }
+    static double linear(double /*s*/, double x) { return x; }
+};
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless

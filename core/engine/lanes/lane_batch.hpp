@@ -1,0 +1,52 @@
+// A batch of rows on its way through the lanes.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "base/memory.hpp"
+#include "engine/kernel.hpp"
+
+namespace unitless {
+
+struct LaneBatch {
+    std::vector<StagedRow> staged;
+    std::vector<std::uint32_t> slots;
+    std::vector<double> values, results, room;
+    std::vector<std::size_t> diverged_at;  // by lane
+    std::vector<Octet> octets;
+    std::size_t room_each = 0;  // for each octet
+    Stage stage{};
+
+    // What is to be done with the results.
+    bool learning = false;
+    std::size_t rows = 0, row = 0, stride = 0;  // row: the number of the first, for messages
+    Labels labels{};
+    LaneLabels lane_labels{};
+    double* predictions = nullptr;
+    double weight_before = 0;
+    std::size_t dead = Octet::never;  // the row at which a head's last rate diverged
+
+    void make_stage(const SparseInput& input) {
+        const std::size_t entries =
+            (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + stage_margin;
+        if (staged.size() < input.rows) staged.resize(input.rows);
+        if (slots.size() < entries) slots.resize(entries);
+        std::size_t longest = 0;
+        for (std::size_t r = 0; r < input.rows; ++r) longest = std::max(longest, input.end(r) - input.begin(r));
+        const std::size_t count = 3 * entries + longest + stage_margin;
+        if (values.size() < count) values.resize(count);
+        const auto part = [&](std::size_t i) { return values.data() + i * entries; };
+        stage = {staged.data(), slots.data(), part(0), part(1), part(2), part(3)};
+    }
+
+    const double* predicted() { return aligned(results, 0); }  // [row][lane]
+    const double* losses() { return predicted() + rows * stride; }
+
+    std::size_t bytes() const {
+        return staged.capacity() * sizeof(StagedRow) + slots.capacity() * sizeof(std::uint32_t) +
+               (values.capacity() + results.capacity() + room.capacity()) * sizeof(double);
+    }
+};
+
+}  // namespace unitless

@@ -1,0 +1,81 @@
+// The lanes' kernel: dense rows become sparse, go through the scales once, then through each octet of lanes.
+// Compiled once per instruction set, with UNITLESS_ISA naming it.
+
+#include "algorithm/dispatch.hpp"
+#include "engine/kernel.hpp"
+#include "engine/lanes/lane_rows.hpp"
+#include "engine/lanes/lane_stage.hpp"
+#include "rows/dense_collect.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+namespace {
+
+void collect(const DenseInput& input, std::uint32_t* slots, double* values, std::size_t* row_ends) {
+    if (input.type == Type::f32) return collect_rows<float>(input, slots, values, row_ends);
+    collect_rows<double>(input, slots, values, row_ends);
+}
+
+std::size_t stage_learn(const Options& options, Clock& clock, double* scale, const SparseInput& input,
+                        const Labels& labels, const Stage& stage) {
+    return with_rule(options.rule, [&](auto rule) {
+        Stager<typename decltype(rule)::type> stager(options, scale, stage);
+        for (std::size_t r = 0; r < input.rows; ++r) {
+            const double h = labels.weight ? labels.weight[r] : 1.0;
+            stage.rows[r].label_min = clock.label_min;
+            stage.rows[r].label_max = clock.label_max;
+            if (h == 0) {
+                stager.predict(input, r, clock, false);
+            } else {
+                if (!stager.learn(input, r, h, clock)) return r;
+                if (options.clip == Clip::labels) {
+                    clock.label_min = smaller(clock.label_min, labels.y[r]);
+                    clock.label_max = larger(clock.label_max, labels.y[r]);
+                }
+            }
+        }
+        return input.rows;
+    });
+}
+
+void stage_predict(const Options& options, const Clock& clock, double* scale, const SparseInput& input,
+                   bool extrapolate, const Stage& stage) {
+    with_rule(options.rule, [&](auto rule) {
+        Stager<typename decltype(rule)::type> stager(options, scale, stage);
+        for (std::size_t r = 0; r < input.rows; ++r) {
+            stage.rows[r].label_min = extrapolate ? infinity : clock.label_min;  // the plain linear model has no limit
+            stage.rows[r].label_max = extrapolate ? -infinity : clock.label_max;
+            stager.predict(input, r, clock, extrapolate);
+        }
+    });
+}
+
+void losses(const Options& options, const Octet& lanes, const LaneLabels& labels, const Stage& stage,
+            std::size_t rows) {
+    if (options.loss != LossKind::logistic) return;  // there `run` knows them
+    const Logistic loss(options);
+    for (std::size_t r = 0; r < rows; ++r) {
+        if (!(stage.rows[r].weight > 0)) continue;
+        double* at = lanes.loss + r * labels.stride;
+        const Vec8 y = label_of(labels, r, Vec8::load(lanes.label)), small = Vec8::load(at);
+        const Vec8 value = loss.value_of(y * Vec8::load(lanes.prediction + r * labels.stride), small);
+        select(small <= 1.0, value, infinity).store(at);
+    }
+}
+
+}  // namespace
+}  // namespace UNITLESS_ISA
+
+#if defined(__AVX2__)
+static constexpr auto run_four = run_four_avx2;  // half a register of AVX-512 is one of AVX2
+#else
+static constexpr auto run_four = run_four_baseline;
+#endif
+
+#define UNITLESS_JOIN_(a, b) a##b
+#define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
+
+const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {collect,   stage_learn, stage_predict,
+                                                              run_lanes, run_four,    losses};
+
+}  // namespace unitless

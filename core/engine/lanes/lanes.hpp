@@ -1,0 +1,122 @@
+// The state of many learners over one stream: scales once, v and H for each lane.
+//
+// A lane is a learning rate of a head. There is one head for labels that are numbers, and one for each class
+// otherwise; they do not know of each other. A model whose classes are not settled keeps one head more, the last, whose
+// labels are always negative: the state that a class has before it is first met.
+#pragma once
+
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "engine/kernel.hpp"
+
+namespace unitless {
+
+// Zeros on a cache line's boundary; memory that is never touched costs nothing.
+class ZeroedDoubles {
+  public:
+    ZeroedDoubles() = default;
+    explicit ZeroedDoubles(std::size_t count) : memory_(std::calloc(count + 8, sizeof(double)), std::free) {
+        if (!memory_) throw std::bad_alloc();
+        data_ = reinterpret_cast<double*>((reinterpret_cast<std::uintptr_t>(memory_.get()) + 63) / 64 * 64);
+    }
+    double* data() const { return data_; }
+
+  private:
+    std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
+    double* data_ = nullptr;
+};
+
+struct Lane {
+    std::uint32_t head, rate;  // rate: its place among the rates that there are
+};
+
+class Lanes {
+  public:
+    // Lanes are kept in the order of their heads, and within a head of their rates.
+    Lanes(std::vector<double> rates, std::vector<Lane> lanes, std::size_t heads, bool classes, bool open)
+        : rates_(std::move(rates)), lanes_(std::move(lanes)), heads_(heads), classes_(classes), open_(open) {
+        describe();
+        octets_.resize(octet_count());
+    }
+
+    const std::vector<double>& rates() const { return rates_; }
+    const std::vector<Lane>& lanes() const { return lanes_; }
+    std::size_t heads() const { return heads_; }
+    std::size_t begin(std::size_t head) const { return begins_[head]; }  // its first lane; its last one's is the next's
+    bool classes() const { return classes_; }
+    bool open() const { return open_; }
+    std::size_t class_count() const { return classes_ ? heads_ - open_ : 0; }
+    std::size_t octet_count() const { return (lanes_.size() + 7) / 8; }
+    std::size_t capacity() const { return capacity_; }
+    std::size_t bytes() const { return capacity_ * (1 + octets_.size() * octet_doubles) * sizeof(double); }
+
+    double* scale() const { return scale_.data(); }
+    double* octet(std::size_t o) const { return octets_[o].data(); }
+    const double* rate_of(std::size_t o) const { return &lane_rate_[o * 8]; }
+    const double* label_of(std::size_t o) const { return &lane_label_[o * 8]; }
+    double& v(std::size_t slot, std::size_t lane) const {
+        return octets_[lane / 8].data()[slot * octet_doubles + lane % 8];
+    }
+    double& H(std::size_t slot, std::size_t lane) const {
+        return octets_[lane / 8].data()[slot * octet_doubles + 8 + lane % 8];
+    }
+
+    void reserve(std::size_t slots) {
+        if (slots <= capacity_) return;
+        const auto grow = [&](ZeroedDoubles& memory, std::size_t each) {
+            ZeroedDoubles wider(slots * each);
+            if (capacity_) std::memcpy(wider.data(), memory.data(), capacity_ * each * sizeof(double));
+            memory = std::move(wider);
+        };
+        grow(scale_, 1);
+        for (auto& octet : octets_) grow(octet, octet_doubles);
+        capacity_ = slots;
+    }
+
+    // Other lanes: lane k becomes what lane from[k] was.
+    void rearrange(std::vector<Lane> lanes, std::size_t heads, const std::vector<std::size_t>& from) {
+        Lanes other(rates_, std::move(lanes), heads, classes_, open_);  // if memory runs out, nothing has changed
+        if (capacity_)
+            for (auto& octet : other.octets_) octet = ZeroedDoubles(capacity_ * octet_doubles);
+        for (std::size_t slot = 0; slot < capacity_; ++slot) {
+            if (scale_.data()[slot] == 0) continue;  // never touched
+            for (std::size_t k = 0; k < from.size(); ++k) {
+                other.v(slot, k) = v(slot, from[k]);
+                other.H(slot, k) = H(slot, from[k]);
+            }
+        }
+        other.capacity_ = capacity_;
+        other.scale_ = std::move(scale_);
+        *this = std::move(other);
+    }
+
+  private:
+    std::vector<double> rates_;
+    std::vector<Lane> lanes_;
+    std::size_t heads_;
+    bool classes_, open_;
+    std::size_t capacity_ = 0;
+    ZeroedDoubles scale_;
+    std::vector<ZeroedDoubles> octets_;
+    std::vector<std::size_t> begins_;
+    std::vector<double> lane_rate_, lane_label_;
+
+    // Lanes that fill up the last octet have rate 0: they never move.
+    void describe() {
+        lane_rate_.assign(octet_count() * 8, 0.0);
+        lane_label_.assign(octet_count() * 8, -1.0);
+        begins_.assign(heads_ + 1, lanes_.size());
+        for (std::size_t k = lanes_.size(); k-- > 0;) {
+            lane_rate_[k] = rates_[lanes_[k].rate];
+            if (lanes_[k].head < class_count()) lane_label_[k] = lanes_[k].head;
+            begins_[lanes_[k].head] = k;
+        }
+    }
+};
+
+}  // namespace unitless

@@ -1,0 +1,169 @@
+// Choosing among learning rates by their progressive loss.
+//
+// Every rate has predicted every example before learning it, so that its losses are an honest score.
+//   none    there is one rate
+//   sweep   all are reported
+//   follow  each prediction is made by the leader, the rate with the smallest loss so far, later examples counting for
+//           more (the n-th by n). Rates that have lost to the leader beyond doubt are dropped; its two neighbours
+//           always run, if need be anew from the leader's own state, so that the leader can move on when the data does.
+// All of this for each head by itself, and without units: losses are only ever compared with one another.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "engine/lanes/lanes.hpp"
+
+namespace unitless {
+
+enum class Selecting { none, sweep, follow };
+
+class Selection {
+  public:
+    // Of each lane.
+    struct Scores {
+        double loss = 0;             // the sum of its weighted losses
+        double recent = 0;           // the same with later examples counting for more
+        double gap = 0, square = 0;  // loss less the leader's, and its squares: since rates were last dropped
+        double total_gap = 0, total_square = 0;  // and before that
+    };
+
+    Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates)
+        : mode_(mode), scores_(lanes), followed_(heads), errors_(mode == Selecting::sweep ? rates : 0) {}
+
+    const std::vector<Scores>& scores() const { return scores_; }
+    const std::vector<double>& followed() const { return followed_; }  // by head: loss of the predictions made
+    const std::vector<double>& errors() const { return errors_; }      // by rate, of a sweep: weight of wrong classes
+    void restore(std::vector<Scores> scores, std::vector<double> followed, std::vector<double> errors) {
+        scores_ = std::move(scores);
+        followed_ = std::move(followed);
+        errors_ = std::move(errors);
+    }
+
+    // The lane that speaks for a head.
+    std::size_t leader(const Lanes& lanes, std::size_t head) const {
+        std::size_t best = lanes.begin(head);
+        for (std::size_t k = best + 1; k < lanes.begin(head + 1); ++k)
+            if (scores_[k].recent < scores_[best].recent) best = k;
+        return best;
+    }
+
+    // Every lane's loss on one row that was learned with weight h; `share` is h over the total weight.
+    void observe(const Lanes& lanes, const double* loss, double h, double share) {
+        if (mode_ == Selecting::sweep) {
+            for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k].loss += h * loss[k];
+            return;
+        }
+        for (std::size_t head = 0; head < lanes.heads(); ++head) {
+            const std::size_t first = leader(lanes, head);
+            const double leading = h * loss[first], fading = 1.0 - share;
+            const bool sound = leading <= __DBL_MAX__;
+            if (sound) followed_[head] += leading;
+            for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
+                Scores& scores = scores_[k];
+                const double own = h * loss[k], gap = own - leading;
+                scores.loss += own;
+                if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
+                if (!sound) continue;
+                scores.gap += gap;
+                scores.square += gap * gap;
+            }
+        }
+    }
+
+    static std::size_t winner(const double* scores, std::size_t classes, std::size_t stride) {
+        std::size_t best = 0;
+        for (std::size_t c = 1; c < classes; ++c)
+            if (scores[c * stride] > scores[best * stride]) best = c;
+        return best;
+    }
+    void count_error(std::size_t rate, double h) { errors_[rate] += h; }
+
+    // Classes join with the state of the head that was never right.
+    void add_classes(Lanes& lanes, std::size_t count) {
+        std::vector<Lane> all;
+        std::vector<std::size_t> from;
+        const std::size_t last = lanes.heads() - 1, heads = lanes.heads() + count;
+        for (std::size_t head = 0; head < heads; ++head) {
+            const std::size_t of = head < last ? head : last;
+            for (std::size_t k = lanes.begin(of); k < lanes.begin(of + 1); ++k) {
+                all.push_back({static_cast<std::uint32_t>(head), lanes.lanes()[k].rate});
+                from.push_back(k);
+            }
+        }
+        followed_.reserve(heads);
+        rearrange(lanes, std::move(all), heads, from);
+        followed_.resize(heads, double{followed_[last]});
+    }
+
+    // Rates are looked at when 1024 examples have been seen, and from then on each time when these are an eighth of a
+    // power of two more.
+    static std::uint64_t next_look(std::uint64_t examples) {
+        if (examples < 1024) return 1024;
+        const std::uint64_t step = std::bit_floor(examples) / 8;
+        return (examples / step + 1) * step;
+    }
+
+    // At powers of two rates are dropped; at every look the leaders get their neighbours back.
+    void look(Lanes& lanes, std::uint64_t examples) {
+        const bool dropping = (examples & (examples - 1)) == 0;
+        std::vector<Lane> all;
+        std::vector<std::size_t> from;
+        for (std::size_t head = 0; head < lanes.heads(); ++head) {
+            const std::size_t first = leader(lanes, head);
+            const std::uint32_t best = lanes.lanes()[first].rate;
+            std::uint32_t low = best > 0 ? best - 1 : best;
+            const std::uint32_t high = best + 1 < lanes.rates().size() ? best + 1 : best;
+            const auto add = [&](std::uint32_t rate, std::size_t k) {
+                all.push_back({static_cast<std::uint32_t>(head), rate});
+                from.push_back(k);
+            };
+            for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
+                const std::uint32_t rate = lanes.lanes()[k].rate;
+                for (; low <= high && low < rate; ++low) add(low, first);  // a neighbour that was missing
+                if (rate == low) ++low;
+                const bool near = rate + 1 >= best && rate <= best + 1;
+                if (near) {
+                    add(rate, scores_[k].loss <= __DBL_MAX__ ? k : first);  // one that diverged starts anew
+                } else if (!dropping || !lost(scores_[k])) {
+                    add(rate, k);
+                }
+            }
+            for (; low <= high; ++low) add(low, first);
+        }
+        if (dropping)
+            for (Scores& scores : scores_) {
+                scores.total_gap += scores.gap;
+                scores.total_square += scores.square;
+                scores.gap = scores.square = 0;
+            }
+        bool same = all.size() == lanes.lanes().size();
+        for (std::size_t k = 0; same && k < all.size(); ++k)
+            same = all[k].rate == lanes.lanes()[k].rate && from[k] == k;
+        if (!same) rearrange(lanes, std::move(all), lanes.heads(), from);
+    }
+
+  private:
+    static constexpr double doubt = 6.0;  // standard deviations
+    Selecting mode_;
+    std::vector<Scores> scores_;
+    std::vector<double> followed_, errors_;
+
+    // Beyond doubt, lately and in all: a rate that starts badly and catches up stays.
+    static bool lost(const Scores& s) {
+        if (!(s.loss <= __DBL_MAX__)) return true;
+        return s.gap > doubt * std::sqrt(s.square) &&
+               s.total_gap + s.gap > doubt * std::sqrt(s.total_square + s.square);
+    }
+
+    void rearrange(Lanes& lanes, std::vector<Lane> all, std::size_t heads, const std::vector<std::size_t>& from) {
+        std::vector<Scores> scores;
+        for (const std::size_t k : from) scores.push_back(scores_[k]);
+        lanes.rearrange(std::move(all), heads, from);
+        scores_ = std::move(scores);
+    }
+};
+
+}  // namespace unitless

@@ -1,0 +1,205 @@
+// The kernel: streams of rows, dense or sparse, through scale, prediction, loss and rule.
+// Compiled once per instruction set, with UNITLESS_ISA naming it.
+
+#include "engine/kernel.hpp"
+
+#include <type_traits>
+
+#include "algorithm/dispatch.hpp"
+#include "algorithm/row.hpp"
+#include "engine/score.hpp"
+#include "engine/single/dense_block.hpp"
+#include "engine/single/sparse_pack.hpp"
+#include "rows/plain_rows.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+namespace {
+
+template <class Action>
+auto with_row(const Options& options, Action action) {
+    return with_rule(options.rule, [&](auto rule) {
+        return with_loss(options.loss, [&](auto loss) {
+            using Rule = typename decltype(rule)::type;
+            using Loss = typename decltype(loss)::type;
+            return options.importance_aware ? action(rule, Row<Rule, Loss, true>(options))
+                                            : action(rule, Row<Rule, Loss, false>(options));
+        });
+    });
+}
+
+double rate_of(const Options& options, const Labels& labels, std::size_t r) {
+    return labels.pace ? options.learning_rate * labels.pace[r] : options.learning_rate;
+}
+
+Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, double* memory,
+                    const DenseInput& input, const Labels& labels, double* predictions) {
+    return with_row(options, [&](auto rule, const auto& row) -> Outcome {
+        using Rule = typename decltype(rule)::type;
+        DenseBlock<typename Rule::Scale> block(input, pack, chunks, memory);
+        Pack current = pack;
+        for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+            rows = smaller(block_rows(chunks), input.rows - first);
+            const double* weight = labels.weight ? labels.weight + first : nullptr;
+            block.begin(first, rows);
+            Outcome seen = block.observe(0, weight ? weight[0] : 1.0);
+            for (std::size_t r = 0; r < rows; ++r) {
+                if (seen.status != Status::ok) return seen;
+                if (r + 1 < rows) seen = block.observe(r + 1, weight ? weight[r + 1] : 1.0);
+                current.x = block.z(r);
+                current.rho = block.rho(r);
+                current.active = block.active(r);
+                block.prefetch(first + rows + r);
+                const std::size_t active = block.active_count(r);
+                double& prediction = predictions[first + r];
+                if (block.kind(r) == RowKind::weightless) {
+                    prediction = limit(options, clock, predict<Rule>(options, clock, current, active, false));
+                } else if (row.learn(current, active, block.kind(r) == RowKind::grown, labels.y[first + r],
+                                     weight ? weight[r] : 1.0, rate_of(options, labels, first + r), clock,
+                                     prediction) == Learned::diverged) {
+                    return {Status::diverged, first + r, 0};
+                }
+            }
+        }
+        return {};
+    });
+}
+
+Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks, double* memory,
+                      const DenseInput& input, bool extrapolate, double* predictions) {
+    return with_rule(options.rule, [&](auto rule) -> Outcome {
+        using Rule = typename decltype(rule)::type;
+        DenseBlock<typename Rule::Scale> block(input, pack, chunks, memory);
+        Pack current = pack;
+        const double bias = bias_part<Rule>(options, pack, extrapolate),
+                     spread = spread_asked<Rule>(clock, extrapolate);
+        for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+            rows = smaller(block_rows(chunks), input.rows - first);
+            block.begin(first, rows);
+            for (std::size_t r = 0; r < rows; ++r) {
+                double dotted;
+                block.prefetch(first + rows + r);
+                if (!block.dot(r, bias, dotted)) {
+                    const Outcome seen = block.peek(r, extrapolate);
+                    if (seen.status != Status::ok) return seen;
+                    current.x = block.z(r);
+                    current.active = block.active(r);
+                    dotted = unitless::dot(current, block.active_count(r), bias);
+                }
+                predictions[first + r] = limit_asked(options, clock, spread * dotted, extrapolate);
+            }
+        }
+        return {};
+    });
+}
+
+template <class Rule>
+double predict_packed(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks,
+                      bool extrapolate) {
+    look<typename Rule::Scale>(pack, chunks, extrapolate);
+    return limit_asked(options, clock, predict<Rule>(options, clock, pack, chunks, extrapolate), extrapolate);
+}
+
+template <class Slot>
+Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack, std::size_t pack_chunks, Slot* slots,
+                          const SparseInput& input, const Labels& labels, double* predictions) {
+    using Stored = decltype(Slot::v);
+    return with_row(options, [&](auto rule, const auto& row) -> Outcome {
+        using Rule = typename decltype(rule)::type;
+        SparsePack<Slot> features(input, slots, pack, pack_chunks);
+        *pack.bias = {slots[0].scale, slots[0].v, slots[0].H};
+        for (std::size_t r = 0; r < input.rows; ++r) {
+            const std::size_t chunks = features.lay_out(r);
+            features.gather(chunks, 2);
+            const double h = labels.weight ? labels.weight[r] : 1.0;
+            if (h == 0) {
+                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, options.order == Order::vw);
+                continue;
+            }
+            const bool grown = observe<typename Rule::Scale>(pack, chunks, h);
+            const Learned learned =
+                row.learn(pack, chunks, grown, labels.y[r], h, rate_of(options, labels, r), clock, predictions[r]);
+            if (learned == Learned::diverged) return {Status::diverged, r, 0};
+            if (learned == Learned::skipped) continue;
+            features.scatter(chunks, slots);
+            slots[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
+        }
+        return {};
+    });
+}
+
+Outcome learn_sparse(const Options& options, Clock& clock, const Pack& pack, std::size_t chunks, void* slots,
+                     const SparseInput& input, const Labels& labels, double* predictions) {
+    if (options.precision == Precision::float32)
+        return learn_sparse_into(options, clock, pack, chunks, static_cast<Slot32*>(slots), input, labels, predictions);
+    return learn_sparse_into(options, clock, pack, chunks, static_cast<Slot64*>(slots), input, labels, predictions);
+}
+
+void predict_sparse(const Options& options, const Clock& clock, const Pack& pack, std::size_t pack_chunks,
+                    const void* slots, const SparseInput& input, bool extrapolate, double* predictions) {
+    with_rule(options.rule, [&](auto rule) {
+        using Rule = typename decltype(rule)::type;
+        const auto each = [&](const auto* stored) {
+            SparsePack features(input, stored, pack, pack_chunks);
+            *pack.bias = {stored[0].scale, stored[0].v, stored[0].H};
+            for (std::size_t r = 0; r < input.rows; ++r) {
+                const std::size_t chunks = features.lay_out(r);
+                features.gather(chunks, 4);
+                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, extrapolate);
+            }
+        };
+        if (options.precision == Precision::float32) {
+            each(static_cast<const Slot32*>(slots));
+        } else {
+            each(static_cast<const Slot64*>(slots));
+        }
+    });
+}
+
+void loss(const Options& options, int which, const double* p, const double* y, const double* tau, std::size_t n,
+          double* out) {
+    with_loss(options.loss, [&](auto type) {
+        const typename decltype(type)::type loss(options);
+        for (std::size_t i = 0; i < n; ++i) {
+            const double slope = loss.slope(p[i], y[i]);
+            if (which == 0) out[i] = loss.value(p[i], y[i]);
+            if (which == 1) out[i] = slope;
+            if (which == 2) out[i] = slope == 0 ? 0.0 : loss.change(p[i], y[i], slope, tau[i]);
+        }
+    });
+}
+
+bool supported() {
+#if defined(__AVX512F__)
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+#elif defined(__AVX2__)
+    return __builtin_cpu_supports("avx2");
+#else
+    return true;
+#endif
+}
+
+}  // namespace
+}  // namespace UNITLESS_ISA
+
+#define UNITLESS_JOIN_(a, b) a##b
+#define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
+#define UNITLESS_TEXT_(a) #a
+#define UNITLESS_TEXT(a) UNITLESS_TEXT_(a)
+
+const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
+    UNITLESS_TEXT(UNITLESS_ISA),
+    supported,
+    learn_dense,
+    predict_dense,
+    learn_sparse,
+    predict_sparse,
+    are_plain,
+    loss,
+    &UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA),
+    &UNITLESS_JOIN(placed_kernel_, UNITLESS_ISA),
+    widen_block,
+    score_two_classes,
+};
+
+}  // namespace unitless

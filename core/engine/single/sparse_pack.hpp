@@ -1,0 +1,243 @@
+// Sparse rows on their way through a pack: where a row's features stand in it, their state in, their state out.
+//
+// A row's features are few among many slots, so that most of the time would go into waiting for memory. The slots of
+// rows to come are asked for early, a few at a time: a processor waits for some ten or sixteen lines at once, and what
+// asks for more has to wait itself.
+#pragma once
+
+#include <type_traits>
+
+#include "algorithm/rule.hpp"
+#include "algorithm/state.hpp"
+#include "engine/kernel.hpp"
+#include "simd/vec8.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+// How many features before its turn a slot is asked for: a few rows' worth, which the first-level cache can hold. Rows
+// themselves come one after another, but among so many other lines the processor does not notice.
+inline constexpr std::size_t slots_ahead = 256, rows_ahead = 1024;
+
+// Four slots are read or written as whole registers and transposed on the way: the state of the features at
+// [at, at + 4) of the pack.
+using Four = double __attribute__((vector_size(32), may_alias));
+using Two = double __attribute__((vector_size(16), may_alias));
+using FourFloats = float __attribute__((vector_size(16), may_alias));
+using EightFloats = float __attribute__((vector_size(32), may_alias));
+using UnalignedFour = double __attribute__((vector_size(32), aligned(8), may_alias));
+
+UNITLESS_INLINE void collect_four(const Slot64* slots, const Pack pack, std::size_t at) {
+    const auto slot = [&](std::size_t i) UNITLESS_INLINE_LAMBDA -> const Four& {
+        return reinterpret_cast<const Four&>(slots[pack.slot[at + i]]);
+    };
+    const Four a = slot(0), b = slot(1), c = slot(2), d = slot(3);
+    const Four ab = __builtin_shufflevector(a, b, 0, 4, 2, 6), cd = __builtin_shufflevector(c, d, 0, 4, 2, 6);
+    const Four ab_v = __builtin_shufflevector(a, b, 1, 5, 3, 7), cd_v = __builtin_shufflevector(c, d, 1, 5, 3, 7);
+    reinterpret_cast<UnalignedFour&>(pack.scale[at]) = __builtin_shufflevector(ab, cd, 0, 1, 4, 5);
+    reinterpret_cast<UnalignedFour&>(pack.v[at]) = __builtin_shufflevector(ab_v, cd_v, 0, 1, 4, 5);
+    reinterpret_cast<UnalignedFour&>(pack.H[at]) = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+}
+
+UNITLESS_INLINE void put_back_four(Slot64* slots, const Pack pack, std::size_t at) {
+    const auto slot = [&](std::size_t i)
+                          UNITLESS_INLINE_LAMBDA -> Four& { return reinterpret_cast<Four&>(slots[pack.slot[at + i]]); };
+    const Four scale = reinterpret_cast<const UnalignedFour&>(pack.scale[at]), none = {};
+    const Four v = reinterpret_cast<const UnalignedFour&>(pack.v[at]);
+    const Four H = reinterpret_cast<const UnalignedFour&>(pack.H[at]);
+    const Four even = __builtin_shufflevector(scale, v, 0, 4, 2, 6),
+               odd = __builtin_shufflevector(scale, v, 1, 5, 3, 7);
+    const Four even_H = __builtin_shufflevector(H, none, 0, 4, 2, 6),
+               odd_H = __builtin_shufflevector(H, none, 1, 5, 3, 7);
+    slot(0) = __builtin_shufflevector(even, even_H, 0, 1, 4, 5);
+    slot(1) = __builtin_shufflevector(odd, odd_H, 0, 1, 4, 5);
+    slot(2) = __builtin_shufflevector(even, even_H, 2, 3, 6, 7);
+    slot(3) = __builtin_shufflevector(odd, odd_H, 2, 3, 6, 7);
+}
+
+UNITLESS_INLINE void collect_four(const Slot32* slots, const Pack pack, std::size_t at) {
+    const auto slot = [&](std::size_t i) UNITLESS_INLINE_LAMBDA -> const Two& {
+        return reinterpret_cast<const Two&>(slots[pack.slot[at + i]]);
+    };
+    const Two a = slot(0), b = slot(1), c = slot(2), d = slot(3);
+    const Four ac = __builtin_shufflevector(a, c, 0, 1, 2, 3), bd = __builtin_shufflevector(b, d, 0, 1, 2, 3);
+    const auto vH = (EightFloats)__builtin_shufflevector(ac, bd, 1, 5, 3, 7);
+    reinterpret_cast<UnalignedFour&>(pack.scale[at]) = __builtin_shufflevector(ac, bd, 0, 4, 2, 6);
+    reinterpret_cast<UnalignedFour&>(pack.v[at]) =
+        __builtin_convertvector(__builtin_shufflevector(vH, vH, 0, 2, 4, 6), Four);
+    reinterpret_cast<UnalignedFour&>(pack.H[at]) =
+        __builtin_convertvector(__builtin_shufflevector(vH, vH, 1, 3, 5, 7), Four);
+}
+
+UNITLESS_INLINE void put_back_four(Slot32* slots, const Pack pack, std::size_t at) {
+    const auto slot = [&](std::size_t i)
+                          UNITLESS_INLINE_LAMBDA -> Two& { return reinterpret_cast<Two&>(slots[pack.slot[at + i]]); };
+    const Four scale = reinterpret_cast<const UnalignedFour&>(pack.scale[at]);
+    const auto v = __builtin_convertvector((Four) reinterpret_cast<const UnalignedFour&>(pack.v[at]), FourFloats);
+    const auto H = __builtin_convertvector((Four) reinterpret_cast<const UnalignedFour&>(pack.H[at]), FourFloats);
+    const auto vH = (Four)__builtin_shufflevector(v, H, 0, 4, 1, 5, 2, 6, 3, 7);
+    slot(0) = __builtin_shufflevector(scale, vH, 0, 4);
+    slot(1) = __builtin_shufflevector(scale, vH, 1, 5);
+    slot(2) = __builtin_shufflevector(scale, vH, 2, 6);
+    slot(3) = __builtin_shufflevector(scale, vH, 3, 7);
+}
+
+template <class Slot>
+class SparsePack {
+  public:
+    SparsePack(const SparseInput& input, const Slot* slots, const Pack& pack, std::size_t pack_chunks)
+        : input_(input), slots_(slots), pack_(pack), end_(input.rows ? input.end(input.rows - 1) : input.first) {
+        // Every chunk that is used holds some feature.
+        for (std::size_t c = 0; c < pack_chunks; ++c) pack.active[c] = static_cast<std::uint32_t>(c);
+        asked_ = input.first;
+        to_ask_ = sooner(asked_ + slots_ahead);
+        ask_for(slots_ahead);
+    }
+
+    // Row r's slots and values into the pack; gives the number of chunks used. Places without a feature have the value
+    // zero and the bias's slot.
+    UNITLESS_INLINE std::size_t lay_out(std::size_t r) {
+        const std::size_t begin = input_.begin(r), end = input_.end(r);
+        to_ask_ = sooner(end + slots_ahead);
+        for (std::size_t k = begin; k < end; k += 8) __builtin_prefetch(input_.values + sooner(k + rows_ahead));
+        for (std::size_t k = begin; k < end; k += 16) __builtin_prefetch(input_.slots + sooner(k + rows_ahead));
+        return input_.in_sequence ? lay_out_in_sequence(begin, end) : lay_out_by_slot(begin, end);
+    }
+
+    // `asking`: how many slots to ask for with every four.
+    UNITLESS_INLINE void gather(std::size_t chunks, std::size_t asking) {
+        const Pack pack = pack_;
+        for (std::size_t at = 0; at < chunks * width; at += 4) {
+            collect_four(slots_, pack, at);
+            ask_for(asking);
+        }
+    }
+
+    // The bias's slot is written too, with anything: its state is kept apart and stored afterwards.
+    UNITLESS_INLINE void scatter(std::size_t chunks, Slot* slots) {
+        const Pack pack = pack_;
+        for (std::size_t at = 0; at < chunks * width; at += 4) {
+            put_back_four(slots, pack, at);
+            ask_for(4);
+        }
+    }
+
+  private:
+    const SparseInput input_;
+    const Slot* slots_;
+    const Pack pack_;
+    std::size_t end_, asked_, to_ask_;
+
+    std::size_t sooner(std::size_t k) const { return k < end_ ? k : end_; }
+
+    UNITLESS_INLINE void ask_for(std::size_t count) {
+        const std::size_t stop = asked_ + count < to_ask_ ? asked_ + count : to_ask_;
+        for (; asked_ < stop; ++asked_) __builtin_prefetch(slots_ + input_.slot(asked_), 1);
+    }
+
+    UNITLESS_INLINE void blank(std::size_t chunk) const {
+        Vec8::all(0.0).store(pack_.x + chunk * width);
+        for (std::size_t i = chunk * width; i < (chunk + 1) * width; ++i) pack_.slot[i] = 0;
+    }
+
+    UNITLESS_INLINE std::size_t lay_out_in_sequence(std::size_t begin, std::size_t end) const {
+        const std::size_t count = end - begin, chunks = (count + width - 1) / width;
+        if (count % width) blank(chunks - 1);
+        const Pack pack = pack_;
+        const SparseInput input = input_;
+        for (std::size_t i = 0; i < count; ++i) pack.slot[i] = input.slot(begin + i);
+        for (std::size_t i = 0; i < count; ++i) pack.x[i] = input.values[begin + i];
+        return chunks;
+    }
+
+    // Each feature in its lane, as deep as that lane is filled.
+    UNITLESS_INLINE std::size_t lay_out_by_slot(std::size_t begin, std::size_t end) const {
+        const Pack pack = pack_;
+        const SparseInput input = input_;
+        std::uint32_t depth[width] = {}, chunks = 0;
+        for (std::size_t k = begin; k < end; ++k) ++depth[(input.slot(k) - 1) % width];
+        for (std::uint32_t& deep : depth) {
+            chunks = deep > chunks ? deep : chunks;
+            deep = 0;
+        }
+        for (std::size_t c = 0; c < chunks; ++c) blank(c);
+        for (std::size_t k = begin; k < end; ++k) {
+            const std::uint32_t slot = input.slot(k);
+            const std::size_t lane = (slot - 1) % width, at = depth[lane]++ * width + lane;
+            pack.x[at] = input.values[k];
+            pack.slot[at] = slot;
+        }
+        return chunks;
+    }
+};
+
+// Eight features whose scales are maxima. `inverse` is 1 over the larger of |x| and s, so that ratio(x, s) or
+// ratio(s, |x|) is a product; `plain`: none of these is near the ends of the floating-point range.
+struct EightMaxima {
+    Vec8 x, s, maximum, inverse;
+    Mask8 beyond;
+    bool plain;
+
+    UNITLESS_INLINE EightMaxima(const Pack pack, std::size_t at)
+        : x(Vec8::load(pack.x + at)), s(Vec8::load(pack.scale + at)) {
+        const Vec8 magnitude = absolute(x), floor = Vec8::all(scale_floor);
+        maximum = larger(magnitude, s);
+        beyond = magnitude > s;
+        inverse = Vec8::all(1.0) / larger(maximum, floor);
+        plain = !any((maximum > scale_ceiling) | ((maximum < floor) & (maximum > 0.0)));
+    }
+
+    Vec8 sign() const { return select(x < 0.0, -1.0, 1.0); }
+    Vec8 rho() const { return select(beyond & (s > 0.0), s * inverse, 1.0); }
+};
+
+// x becomes z, scales and rho are updated. True if some rho is not 1.
+template <class Scale>
+UNITLESS_INLINE bool observe(const Pack pack, std::size_t chunks, double h) {
+    const Vec8 one = Vec8::all(1.0);
+    Flags grown;
+    for (std::size_t at = 0; at < chunks * width; at += width) {
+        if constexpr (std::is_base_of_v<MaxScale, Scale>) {
+            if (const EightMaxima eight(pack, at); eight.plain) {
+                const Vec8 rho = eight.rho();
+                select(eight.beyond, eight.sign(), eight.x * eight.inverse).store(pack.x + at);
+                eight.maximum.store(pack.scale + at);
+                rho.store(pack.rho + at);
+                grown.note_below(rho, one);
+                continue;
+            }
+        }
+        one.store(pack.rho + at);
+        for (std::size_t i = at; i < at + width; ++i) {
+            if (pack.x[i] == 0) continue;
+            const Observed seen = Scale::observe(pack.scale[i], pack.x[i], h);
+            pack.x[i] = seen.z;
+            pack.rho[i] = seen.rho;
+        }
+        grown.note_below(Vec8::load(pack.rho + at), one);
+    }
+    return grown.any();
+}
+
+// x becomes the z with which it would be predicted.
+template <class Scale>
+UNITLESS_INLINE void look(const Pack pack, std::size_t chunks, bool extrapolate) {
+    for (std::size_t at = 0; at < chunks * width; at += width) {
+        if constexpr (std::is_base_of_v<MaxScale, Scale>) {
+            const EightMaxima eight(pack, at);
+            if (eight.plain && !(extrapolate && any(eight.beyond))) {
+                Vec8 limited = eight.sign();
+                if constexpr (std::is_same_v<Scale, ShrinkingMaxScale>) limited = eight.s * eight.inverse * limited;
+                select(eight.beyond, limited, eight.x * eight.inverse).store(pack.x + at);
+                continue;
+            }
+        }
+        for (std::size_t i = at; i < at + width; ++i) {
+            if (pack.x[i] == 0) continue;
+            pack.x[i] = extrapolate ? Scale::linear(pack.scale[i], pack.x[i]) : Scale::peek(pack.scale[i], pack.x[i]);
+        }
+    }
+}
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless

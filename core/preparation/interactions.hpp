@@ -1,0 +1,218 @@
+// Products of features, made on the fly from the non-zero features of a row.
+//
+// A product is a feature like any other, with a slot, and so a scale, of its own. Products get their slots when they
+// are first met; hashed features' products are hashed. Rows come in with features (the bias left out, numbered from
+// 1), and leave with slots.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "preparation/features.hpp"
+#include "rows/sparse_rows.hpp"
+
+namespace unitless {
+
+enum class Pairs { none, all, ordered, listed };
+
+// Which features one side of an interaction means.
+struct Selector {
+    std::string name;          // of a feature, or
+    bool prefix = false;       // the beginning of its name, or
+    std::int64_t column = -1;  // its column's number
+
+    bool matches(std::string_view feature) const {
+        return column < 0 && (prefix ? feature.substr(0, name.size()) == name : feature == name);
+    }
+};
+
+struct Interaction {
+    std::vector<Selector> left, right;
+};
+
+class Interactions {
+  public:
+    struct Product {
+        std::uint32_t left, right, slot;
+    };
+
+    Interactions(Pairs pairs, std::vector<Interaction> listed)
+        : pairs_(pairs), listed_(std::move(listed)), words_((listed_.size() + 63) / 64) {}
+
+    bool any() const { return pairs_ != Pairs::none; }
+    const std::vector<Interaction>& listed() const { return listed_; }
+    const std::vector<Product>& products() const { return products_; }
+    // False if the product is there already.
+    bool restore(std::uint32_t left, std::uint32_t right, std::uint32_t slot) {
+        if (slot_of(left, right)) return false;
+        add(left, right, slot);
+        return true;
+    }
+
+    std::size_t bytes() const {
+        return products_.capacity() * sizeof(Product) + direct_.capacity() * sizeof(std::uint32_t) +
+               (far_.size() + sides_.size()) * 48;
+    }
+
+    // To go back to when the data turns out to be bad.
+    std::size_t mark() const { return products_.size(); }
+    void rewind(std::size_t mark) {
+        for (; products_.size() > mark; products_.pop_back())
+            slot_of(products_.back().left, products_.back().right) = 0;
+    }
+
+    // Which sides of the listed interactions a feature is on. Features that have a number of their own are introduced
+    // once. Of hashed ones, which may share it, each row says anew which it has (`note`).
+    void introduce(std::uint32_t feature, std::string_view name, std::int64_t column) {
+        if (pairs_ == Pairs::listed) sides_[feature] = sides_of(name, column);
+    }
+    bool notes(const Features& features) const { return pairs_ == Pairs::listed && features.space() == Space::hashed; }
+    void note(std::uint32_t feature, std::string_view name, std::int64_t column) {
+        const Sides sides = sides_of(name, column);
+        Sides& noted = noted_[feature];
+        noted.resize(2 * words_);
+        for (std::size_t w = 0; w < sides.size(); ++w) noted[w] |= sides[w];
+    }
+
+    // The row that is being built gets its products; features become slots. `grow`: products may be new.
+    void expand(SparseRows& rows, Features& features, bool grow) {
+        rows.take_row(ids_, values_);
+        for (std::size_t i = 0; i < ids_.size(); ++i) rows.add(features.slot_of(ids_[i]), values_[i]);
+        if (pairs_ == Pairs::listed) keep_listed(notes(features) ? noted_ : sides_);
+        const std::size_t n = ids_.size(), room = pairs_ == Pairs::ordered ? n * n : n * (n + 1) / 2;
+        const auto [slots, values] = rows.extend(room);
+        std::size_t at = 0;
+        const auto put = [&](std::uint32_t slot, double value) {
+            slots[at] = slot;
+            values[at] = value;
+            at += slot != 0 && value != 0;
+        };
+        for (std::size_t j = 0; j < n; ++j) {
+            if (pairs_ == Pairs::all && features.space() != Space::hashed && ids_[j] <= direct_limit) {
+                slot_of(ids_[j], ids_[j]);  // so that its row of the triangle is there
+                const std::uint32_t* row = direct_.data() + std::size_t{ids_[j]} * (ids_[j] - 1) / 2 - 1;
+                bool plain = true;
+                const double factor = values_[j];
+                for (std::size_t i = 0; i <= j; ++i) {
+                    slots[at + i] = row[ids_[i]];
+                    values[at + i] = values_[i] * factor;
+                    plain = plain && (slots[at + i] != 0) & (values[at + i] != 0);
+                }
+                if (plain) [[likely]] {
+                    at += j + 1;
+                } else {
+                    for (std::size_t i = 0; i <= j; ++i)
+                        put(find(ids_[i], ids_[j], features, grow), values_[i] * values_[j]);
+                }
+                continue;
+            }
+            for (std::size_t i = 0; i <= j; ++i) {
+                if (pairs_ == Pairs::listed && !wanted(i, j)) continue;
+                const double value = values_[i] * values_[j];
+                put(find(ids_[i], ids_[j], features, grow), value);
+                if (pairs_ == Pairs::ordered && i < j) put(find(ids_[j], ids_[i], features, grow), value);
+            }
+        }
+        noted_.clear();
+        rows.commit(room, at);
+        rows.order_unknown();
+        if (features.space() != Space::hashed) rows.accept_order();
+    }
+
+  private:
+    using Sides = std::vector<std::uint64_t>;
+    static constexpr std::uint32_t direct_limit = 4096;  // features below this number find their products in a table
+
+    Pairs pairs_;
+    std::vector<Interaction> listed_;
+    std::size_t words_;
+    std::unordered_map<std::uint32_t, Sides> sides_, noted_;
+    std::vector<Product> products_;
+    std::vector<std::uint32_t> direct_;
+    std::unordered_map<std::uint64_t, std::uint32_t> far_;
+    std::vector<std::uint32_t> ids_;
+    std::vector<double> values_;
+    std::vector<const Sides*> row_sides_;
+
+    Sides sides_of(std::string_view name, std::int64_t column) const {
+        Sides sides(2 * words_, 0);
+        const auto on = [&](const std::vector<Selector>& selectors) {
+            for (const auto& selector : selectors)
+                if (column >= 0 ? selector.column == column : selector.matches(name)) return true;
+            return false;
+        };
+        for (std::size_t k = 0; k < listed_.size(); ++k) {
+            const std::uint64_t bit = std::uint64_t{1} << (k % 64);
+            if (on(listed_[k].left)) sides[k / 64] |= bit;
+            if (on(listed_[k].right)) sides[words_ + k / 64] |= bit;
+        }
+        return sides;
+    }
+
+    // Only the row's features that are on some side.
+    void keep_listed(const std::unordered_map<std::uint32_t, Sides>& all) {
+        row_sides_.clear();
+        for (std::size_t i = 0; i < ids_.size(); ++i) {
+            const auto found = all.find(ids_[i]);
+            if (found == all.end()) continue;
+            if (std::all_of(found->second.begin(), found->second.end(), [](std::uint64_t w) { return w == 0; }))
+                continue;
+            ids_[row_sides_.size()] = ids_[i];
+            values_[row_sides_.size()] = values_[i];
+            row_sides_.push_back(&found->second);
+        }
+        ids_.resize(row_sides_.size());
+        values_.resize(row_sides_.size());
+    }
+
+    bool wanted(std::size_t i, std::size_t j) const {
+        const Sides &a = *row_sides_[i], &b = *row_sides_[j];
+        for (std::size_t w = 0; w < words_; ++w)
+            if ((a[w] & b[words_ + w]) | (b[w] & a[words_ + w])) return true;
+        return false;
+    }
+
+    // The slot of the product of two features, 0 if it has none.
+    std::uint32_t find(std::uint32_t left, std::uint32_t right, Features& features, bool grow) {
+        if (features.space() == Space::hashed) {
+            std::uint64_t h = (std::uint64_t{left} << 32 | right) * 0x9e3779b97f4a7c15ULL;
+            h = (h ^ (h >> 32)) * 0xd6e8feb86659fd93ULL;
+            return 1 + (static_cast<std::uint32_t>(h ^ (h >> 29)) & features.mask());
+        }
+        if (!grow && !near(left, right)) {  // looking must not make room
+            const auto found = far_.find(std::uint64_t{left} << 32 | right);
+            return found == far_.end() ? 0 : found->second;
+        }
+        std::uint32_t& slot = slot_of(left, right);
+        if (!slot && grow) [[unlikely]] {
+            slot = features.allot();
+            products_.push_back({left, right, slot});
+        }
+        return slot;
+    }
+
+    void add(std::uint32_t left, std::uint32_t right, std::uint32_t slot) {
+        slot_of(left, right) = slot;
+        products_.push_back({left, right, slot});
+    }
+
+    static bool near(std::uint32_t left, std::uint32_t right) { return left <= direct_limit && right <= direct_limit; }
+
+    // A triangle, [larger][smaller], with two places each for ordered pairs; beyond its limit a hash table.
+    std::uint32_t& slot_of(std::uint32_t left, std::uint32_t right) {
+        const std::uint32_t low = left < right ? left : right, high = left < right ? right : left;
+        if (!near(left, right)) return far_[std::uint64_t{left} << 32 | right];
+        std::size_t at = std::size_t{high} * (high - 1) / 2 + (low - 1);
+        if (pairs_ == Pairs::ordered) at = 2 * at + (left > right);
+        if (at >= direct_.size()) direct_.resize(std::size_t{high} * (high + 1));
+        return direct_[at];
+    }
+};
+
+}  // namespace unitless

@@ -1,0 +1,28 @@
+// Memory for rows of (slot, value) whose number of entries is known to be limited.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/kernel.hpp"
+
+namespace unitless {
+
+struct CollectedRows {
+    std::vector<std::uint32_t> slots;
+    std::vector<double> values;
+    std::vector<std::size_t> row_ends;
+    std::size_t rows = 0;
+
+    void reserve(std::size_t count, std::size_t entries) {
+        if (slots.size() < entries + stage_margin) {
+            slots.resize(entries + stage_margin);
+            values.resize(entries + stage_margin);
+        }
+        if (row_ends.size() < count) row_ends.resize(count);
+    }
+    SparseInput view() const { return {slots.data(), values.data(), row_ends.data(), rows}; }
+    std::size_t bytes() const { return slots.capacity() * 12 + row_ends.capacity() * 8; }
+};
+
+}  // namespace unitless

@@ -1,0 +1,280 @@
+#include "text/csv_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <limits>
+
+#include "text/parse_number.hpp"
+#include "text/utf8.hpp"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace unitless {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+// What people write where there is no number.
+constexpr std::array<std::string_view, 16> no_number{"NA",   "N/A",  "NaN",      "nan",    "null",    "NULL",
+                                                     "n/a",  "#N/A", "#N/A N/A", "#NA",    "-1.#IND", "-1.#QNAN",
+                                                     "-NaN", "-nan", "1.#IND",   "1.#QNAN"};
+
+bool is_blank(char c) { return c == ' ' || c == '\t'; }
+
+// Eight fields of one digit each, as columns of zeros and ones and small counts have them, all at once.
+bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimiter, [[maybe_unused]] double* to) {
+#if defined(__SSE2__)
+    const __m128i x = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
+    const __m128i digit = _mm_sub_epi8(x, _mm_set1_epi8('0'));
+    const int digits = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_min_epu8(digit, _mm_set1_epi8(9)), digit));
+    const int delimiters = _mm_movemask_epi8(_mm_cmpeq_epi8(x, _mm_set1_epi8(delimiter)));
+    if ((digits & 0x5555) + (delimiters & 0xaaaa) != 0xffff) return false;
+    const __m128i numbers = _mm_and_si128(digit, _mm_set1_epi16(0xff)), zero = _mm_setzero_si128();
+    const __m128i low = _mm_unpacklo_epi16(numbers, zero), high = _mm_unpackhi_epi16(numbers, zero);
+    _mm_storeu_pd(to, _mm_cvtepi32_pd(low));
+    _mm_storeu_pd(to + 2, _mm_cvtepi32_pd(_mm_unpackhi_epi64(low, low)));
+    _mm_storeu_pd(to + 4, _mm_cvtepi32_pd(high));
+    _mm_storeu_pd(to + 6, _mm_cvtepi32_pd(_mm_unpackhi_epi64(high, high)));
+    return true;
+#else
+    return false;
+#endif
+}
+
+}  // namespace
+
+CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter) : kinds_(std::move(kinds)), delimiter_(delimiter) {
+    for (const CsvKind kind : kinds_) {
+        const bool text = kind == CsvKind::text || kind == CsvKind::boolean;
+        places_.push_back(kind == CsvKind::number ? numbers_ : kind == CsvKind::apart ? apart_ : texts_);
+        numbers_ += kind == CsvKind::number;
+        apart_ += kind == CsvKind::apart;
+        texts_ += text;
+    }
+    names_.resize(texts_);
+    for (std::size_t j = 0; j < kinds_.size(); ++j) {
+        const bool numbers = kinds_[j] == CsvKind::number;
+        if (numbers && !runs_.empty() && runs_.back().numbers) {
+            ++runs_.back().count;
+        } else {
+            runs_.push_back({j, 1, numbers});
+        }
+    }
+}
+
+// With memory for all rows, if they are about as long as the first one.
+CsvTable CsvReader::started(const char* data, std::size_t size) {
+    for (NameTable& names : names_) names.clear();
+    CsvTable table;
+    table.number_count = numbers_;
+    const void* const newline = std::memchr(data, '\n', size);
+    const auto first = newline ? static_cast<std::size_t>(static_cast<const char*>(newline) - data) : size;
+    table.make_room(size / std::max(first, kinds_.size()) * 9 / 8 + 16);
+    table.absent.assign(numbers_, 0);
+    table.apart.resize(apart_);
+    table.texts.resize(texts_);
+    return table;
+}
+
+// A field of numbers; false if it is not one.
+bool CsvReader::number(const char* begin, const char* end, double& out) {
+    if (begin != end && *begin != '+' && parse_number(begin, end, out)) [[likely]]
+        return true;
+    while (begin != end && is_blank(*begin)) ++begin;
+    while (begin != end && is_blank(end[-1])) --end;
+    const std::string_view word(begin, static_cast<std::size_t>(end - begin));
+    out = none;
+    if (word.empty() || std::find(no_number.begin(), no_number.end(), word) != no_number.end()) return true;
+    return *begin != '+' && parse_number(begin, end, out);
+}
+
+// One field of column j. False if it is not what it should be.
+bool CsvReader::take(CsvTable& table, std::size_t j, const char* begin, const char* end) {
+    const std::size_t at = places_[j];
+    switch (kinds_[j]) {
+        case CsvKind::ignored:
+            return true;
+        case CsvKind::number:
+            if (double& x = table.numbers[table.rows * numbers_ + at]; number(begin, end, x)) {
+                table.absent[at] += x != x;
+                return true;
+            }
+            return false;
+        case CsvKind::apart:
+            return number(begin, end, table.apart[at].emplace_back());
+        case CsvKind::boolean: {
+            const std::string_view word(begin, static_cast<std::size_t>(end - begin));
+            const bool no = word == "false" || word == "False" || word == "FALSE" || word == "0";
+            const bool yes = word == "true" || word == "True" || word == "TRUE" || word == "1";
+            if (!no && !yes && !word.empty() && std::find(no_number.begin(), no_number.end(), word) == no_number.end())
+                return false;
+            table.texts[at].codes.push_back(yes ? 1 : no ? 0 : -1);
+            return true;
+        }
+        case CsvKind::text:
+            break;
+    }
+    if (begin == end) {
+        table.texts[at].codes.push_back(-1);
+        return true;
+    }
+    NameTable& names = names_[at];
+    const auto length = static_cast<std::size_t>(end - begin);
+    std::uint32_t number = names.find(0, begin, length);
+    if (number == NameTable::none) {
+        if (!is_utf8({begin, length})) return false;
+        number = names.add(0, {}, begin, length);
+    }
+    table.texts[at].codes.push_back(static_cast<std::int32_t>(number));
+    return true;
+}
+
+// `next(begin, end, last)` gives the next field and whether its row ends with it.
+template <class Next>
+bool CsvReader::read_rows(CsvTable& table, Next next) {
+    const std::size_t columns = kinds_.size();
+    const char *begin, *end;
+    bool last;
+    Step step;
+    while ((step = next(begin, end, last)) == Step::field) {
+        if (last && (begin == end || (end - begin == 1 && *begin == '\r'))) continue;  // an empty line
+        if (table.rows == table.room) table.make_room(2 * table.room);
+        for (std::size_t j = 0;; ++j) {
+            if (last != (j + 1 == columns)) return false;
+            if (last && end != begin && end[-1] == '\r') --end;
+            if (!take(table, j, begin, end)) return false;
+            if (last) break;
+            if (next(begin, end, last) != Step::field) return false;
+        }
+        ++table.rows;
+    }
+    return step == Step::finished;
+}
+
+// Does a field of this column end as it should: the last one of a row with the line, the others with a delimiter?
+bool CsvReader::ends_well(const char* end, std::size_t column) const {
+    return *end == (column + 1 == kinds_.size() ? '\n' : delimiter_);
+}
+
+// Columns of numbers that lie side by side.
+bool CsvReader::read_numbers(CsvTable& table, const Run& run, const char*& begin, FieldEnds& ends) const {
+    const std::size_t at = places_[run.first], columns = kinds_.size();
+    const std::size_t delimited = run.count - (run.first + run.count == columns);  // not followed by the line's end
+    double* const to = table.numbers.get() + table.rows * numbers_ + at;
+    for (std::size_t i = 0; i < run.count; ++i) {
+        const char* const end = ends.next();
+        if (!ends_well(end, run.first + i)) return false;
+        const auto length = static_cast<std::size_t>(end - begin);
+        std::uint64_t whole;
+        if (length - 1 < 8 && decimal::up_to_eight(begin, length, whole)) [[likely]] {
+            to[i] = static_cast<double>(static_cast<std::int64_t>(whole));
+        } else {
+            const bool carriage_return = *end == '\n' && length > 0 && end[-1] == '\r';
+            if (!number(begin, end - carriage_return, to[i])) return false;
+            table.absent[at + i] += to[i] != to[i];
+        }
+        begin = end + 1;
+        if (length != 1) continue;  // where one field has one digit, others will
+        const std::size_t before = i;
+        for (; i + 8 < delimited && eight_digits(begin, delimiter_, to + i + 1); i += 8) begin += 16;
+        if (i != before) ends.go_to(begin);
+    }
+    return true;
+}
+
+// Lines without quotes.
+bool CsvReader::read_plain(const char* begin, const char* stop, CsvTable& table) {
+    FieldEnds ends(begin, delimiter_);
+    while (begin != stop) {
+        if (*begin == '\n' || (*begin == '\r' && begin[1] == '\n')) {  // an empty line
+            begin = ends.next() + 1;
+            continue;
+        }
+        if (table.rows == table.room) table.make_room(2 * table.room);
+        for (const Run& run : runs_) {
+            if (run.numbers) {
+                if (!read_numbers(table, run, begin, ends)) return false;
+                continue;
+            }
+            const char* const end = ends.next();
+            if (!ends_well(end, run.first)) return false;
+            const bool carriage_return = *end == '\n' && end != begin && end[-1] == '\r';
+            if (!take(table, run.first, begin, end - carriage_return)) return false;
+            begin = end + 1;
+        }
+        ++table.rows;
+    }
+    return true;
+}
+
+// A quote opens only at the beginning of a field; doubled inside, it stands for itself.
+bool CsvReader::read_quoted(const char* data, std::size_t size, CsvTable& table) {
+    quoted_.resize(size + 1 + text_padding);
+    std::copy_n(data, size, quoted_.data());
+    if (size && data[size - 1] != '\n') quoted_[size++] = '\n';
+    std::fill(quoted_.begin() + static_cast<std::ptrdiff_t>(size), quoted_.end(), '\0');
+    char *at = quoted_.data(), *const stop = quoted_.data() + size;
+    return read_rows(table, [&](const char*& begin, const char*& end, bool& last) {
+        if (at == stop) return Step::finished;
+        begin = at;
+        if (*at == '"') {
+            char* to = ++at;
+            begin = at;
+            for (;;) {
+                auto* quote = static_cast<char*>(std::memchr(at, '"', static_cast<std::size_t>(stop - at)));
+                if (!quote) return Step::strange;  // never closed
+                const auto length = static_cast<std::size_t>(quote - at);
+                if (to != at) std::memmove(to, at, length);
+                to += length;
+                at = quote + 1;
+                if (*at != '"') break;
+                *to++ = '"';
+                ++at;
+            }
+            end = to;
+            if (*at == '\r' && at[1] == '\n') ++at;
+            if (*at != delimiter_ && *at != '\n') return Step::strange;
+        } else {
+            while (*at != delimiter_ && *at != '\n') ++at;
+            end = at;
+        }
+        last = *at++ == '\n';
+        return Step::field;
+    });
+}
+
+std::optional<CsvTable> CsvReader::read(const char* data, std::size_t size) {
+    const std::string_view text(data, size);  // of nothing, too, which memchr does not take
+    if (text.find('\0') != text.npos) return std::nullopt;
+    CsvTable table = started(data, size);
+    if (text.find('"') != text.npos) {
+        if (!read_quoted(data, size, table)) return std::nullopt;
+    } else {
+        bool plain = true;
+        chunk_.read(data, size, true,
+                    [&](const char* begin, const char* end) { plain = plain && read_plain(begin, end, table); });
+        if (!plain) return std::nullopt;
+    }
+    table.make_room(table.rows);
+    for (std::size_t j = 0; j < kinds_.size(); ++j) {
+        if (kinds_[j] != CsvKind::text && kinds_[j] != CsvKind::boolean) continue;
+        CsvText& column = table.texts[places_[j]];
+        if (kinds_[j] == CsvKind::boolean) {
+            const std::string_view both = "falsetrue";
+            column.offsets = {0, 5, 9};
+            column.text.assign(both.begin(), both.end());
+            continue;
+        }
+        const NameTable& names = names_[places_[j]];
+        column.text = names.text();
+        column.offsets.push_back(0);
+        for (const std::size_t end : names.ends()) column.offsets.push_back(static_cast<std::int64_t>(end));
+    }
+    return table;
+}
+
+}  // namespace unitless

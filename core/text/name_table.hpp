@@ -1,0 +1,136 @@
+// Numbers for names, in the order in which they are first met. Emptied at once for each chunk of text.
+//
+// A name is looked up by what is written of it and the number of the space that it is written in, so that a name with
+// its namespace needs to be put together only once. Up to eight bytes are compared as one word.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/load_word.hpp"
+
+namespace unitless {
+
+class NameTable {
+  public:
+    static constexpr std::uint32_t none = 0xffffffff;
+
+    NameTable() : entries_(64) {}
+
+    void clear() {
+        if (++epoch_ == 0) {  // after four billion chunks the oldest entries would look like new ones
+            entries_.assign(entries_.size(), {});
+            epoch_ = 1;
+        }
+        used_ = 0;
+        text_.clear();
+        ends_.clear();
+        added_.clear();
+    }
+
+    std::size_t size() const { return ends_.size(); }
+    const std::vector<char>& text() const { return text_; }
+    const std::vector<std::size_t>& ends() const { return ends_; }
+    std::string_view name(std::uint32_t number) const {
+        const std::size_t begin = number == 0 ? 0 : ends_[number - 1];
+        return {text_.data() + begin, ends_[number] - begin};
+    }
+
+    // The number of what is written at `written` (not empty, eight bytes readable), or none.
+    std::uint32_t find(std::uint32_t space, const char* written, std::size_t length) const {
+        return length <= 8 ? find<false>(load_short(written, length), space, written, length)
+                           : find<true>(hash(written, length), space, written, length);
+    }
+    // Gives a number to the new name `prefix` + what is written.
+    std::uint32_t add(std::uint32_t space, std::string_view prefix, const char* written, std::size_t length) {
+        text_.insert(text_.end(), prefix.begin(), prefix.end());
+        text_.insert(text_.end(), written, written + length);
+        ends_.push_back(text_.size());
+        const auto number = static_cast<std::uint32_t>(ends_.size() - 1);
+        add_alias(number, space, written, length);
+        return number;
+    }
+    // What is written is one more way to write the end of a name that has a number.
+    void add_alias(std::uint32_t number, std::uint32_t space, const char* written, std::size_t length) {
+        if (2 * ++used_ > entries_.size()) grow();
+        const std::uint64_t word = length <= 8 ? load_short(written, length) : hash(written, length);
+        added_.push_back(put({word, key_of(space, length), number, epoch_}));
+    }
+
+    // What is added after `mark` can be taken back.
+    void mark() { added_.clear(); }
+    void rewind(std::size_t size) {
+        // The latest first: each was put where a search that came after the earlier ones ended.
+        for (; !added_.empty(); added_.pop_back(), --used_) entries_[added_.back()].epoch = 0;
+        ends_.resize(size);
+        text_.resize(size == 0 ? 0 : ends_[size - 1]);
+    }
+
+  private:
+    struct Entry {
+        std::uint64_t word = 0, key = 0;
+        std::uint32_t number = 0, epoch = 0;
+    };
+    std::vector<Entry> entries_;
+    std::size_t used_ = 0;
+    unsigned shift_ = 64 - 6;
+    std::uint32_t epoch_ = 1;
+    std::vector<char> text_;
+    std::vector<std::size_t> ends_;
+    std::vector<std::size_t> added_;
+
+    static std::uint64_t mixed(std::uint64_t x) {
+        x *= 0x9e3779b97f4a7c15U;
+        return x ^ (x >> 32);
+    }
+    static std::uint64_t hash(const char* p, std::size_t length) {
+        std::uint64_t h = length;
+        const char* const last = p + length - 8;
+        for (; p < last; p += 8) h = mixed(h ^ load_word(p)) * 0xd6e8feb86659fd93U;
+        return mixed(h ^ load_word(last));
+    }
+    static std::uint64_t key_of(std::uint32_t space, std::size_t length) {
+        return static_cast<std::uint64_t>(space) << 40 ^ length;
+    }
+    // One multiplication does: names as people write them are spread by it as evenly as by two.
+    std::size_t place(std::uint64_t word, std::uint64_t key) const {
+        return static_cast<std::size_t>(((word ^ (key << 7)) * 0x9e3779b97f4a7c15U) >> shift_);
+    }
+
+    template <bool is_long>
+    std::uint32_t find(std::uint64_t word, std::uint32_t space, const char* written, std::size_t length) const {
+        const std::uint64_t key = key_of(space, length);
+        const std::size_t last = entries_.size() - 1;
+        for (std::size_t at = place(word, key);; at = (at + 1) & last) {
+            const Entry& entry = entries_[at];
+            if (entry.epoch != epoch_) return none;
+            if (entry.word != word || entry.key != key) continue;
+            if (is_long && !name(entry.number).ends_with(std::string_view(written, length))) continue;
+            return entry.number;
+        }
+    }
+
+    std::size_t put(const Entry& entry) {
+        std::size_t at = place(entry.word, entry.key);
+        while (entries_[at].epoch == epoch_) at = (at + 1) & (entries_.size() - 1);
+        entries_[at] = entry;
+        return at;
+    }
+    void grow() {
+        std::vector<Entry> old(2 * entries_.size());
+        old.swap(entries_);
+        shift_ -= 1;
+        // Those that may be taken back go last, in their order.
+        std::vector<Entry> young;
+        for (const std::size_t at : added_) {
+            young.push_back(old[at]);
+            old[at].epoch = 0;
+        }
+        for (const Entry& entry : old)
+            if (entry.epoch == epoch_) put(entry);
+        for (std::size_t i = 0; i < young.size(); ++i) added_[i] = put(young[i]);
+    }
+};
+
+}  // namespace unitless

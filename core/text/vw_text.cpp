@@ -1,0 +1,290 @@
+#include "text/vw_text.hpp"
+
+#include <cmath>
+
+namespace unitless {
+
+namespace {
+
+constexpr double no_label = std::numeric_limits<double>::quiet_NaN();
+bool parse(std::string_view word, double& out) { return parse_number(word.data(), word.data() + word.size(), out); }
+
+bool can_be_text(std::string_view text) {
+    bool ascii = true, forbidden = false;
+    for (const char c : text) {
+        ascii &= static_cast<unsigned char>(c) < 0x80;
+        forbidden |= (c == '\0') | (c == '\r');
+    }
+    return !forbidden && (ascii || is_utf8(text));
+}
+constexpr const char* text_advice = "write UTF-8 without NUL bytes and carriage returns";
+
+}  // namespace
+
+TextRows VwReader::read(const char* data, std::size_t size, bool last) {
+    rows_.clear();
+    spaces_.clear();
+    expected_.clear();
+    const std::size_t used =
+        chunk_.read(data, size, last, [this](const char* begin, const char* end) { read_window(begin, end); });
+    return rows_.finish(used);
+}
+
+// Lines of the form `label | name:value name:value ...` whose names are known, and follow one another as they did
+// before: nearly all lines of many files. Reads on up to the first that is another; gives where that begins.
+const char* VwReader::read_plain(const char* begin, const char* end) {
+    FieldEnds ends(begin, ' ');
+    rows_.reserve(static_cast<std::size_t>(end - begin) / 2);
+    while (begin < end) {
+        rows_.begin_row();
+        const char* const next = read_plain_line(begin, ends);
+        if (!next) {
+            rows_.restart_row();
+            break;
+        }
+        rows_.end_line();
+        begin = next;
+    }
+    return begin;
+}
+
+// Where the next line begins, or null.
+const char* VwReader::read_plain_line(const char* line, FieldEnds& ends) {
+    const char* end = ends.next();
+    double label;
+    if (end[0] != ' ' || end[1] != '|' || ends.next() != end + 2 || end[2] != ' ' || !parse_number(line, end, label))
+        return nullptr;
+    const char* begin = end + 3;
+    for (std::uint32_t before = ExpectedNames::start;; begin = end + 1) {
+        end = ends.next();
+        const ExpectedNames::Name* const name = expected_.follower(before);
+        std::uint32_t id;
+        const char* number;
+        if (name && name->stands_at(begin)) [[likely]] {
+            id = name->number;
+            number = begin + name->length;
+        } else {
+            const void* const colon = std::memchr(begin, ':', ExpectedNames::longest);
+            if (!colon || colon == begin) return nullptr;
+            number = static_cast<const char*>(colon) + 1;
+            const auto length = static_cast<std::size_t>(number - begin);
+            id = rows_.names.find(0, begin, length - 1);
+            if (id == NameTable::none) return nullptr;
+            expected_.learn(before, id, begin, length);
+        }
+        before = ExpectedNames::after(id);
+        double value;
+        if (number >= end || !parse_number(number, end, value)) return nullptr;
+        rows_.add(id, value);
+        if (*end == '\n') break;
+    }
+    rows_.end_row(label, 1);
+    return end + 1;
+}
+
+// Plain lines and others. Where most are others the quick way is left alone for a while.
+void VwReader::read_window(const char* begin, const char* end) {
+    if (patience_ > 0) {
+        --patience_;
+        return read_lines(begin, end);
+    }
+    std::ptrdiff_t strange = 0;
+    const std::ptrdiff_t size = end - begin;
+    while ((begin = read_plain(begin, end)) != end) {
+        const void* const newline = std::memchr(begin, '\n', static_cast<std::size_t>(end - begin));
+        const char* const next = static_cast<const char*>(newline) + 1;
+        read_lines(begin, next);
+        strange += next - begin;
+        begin = next;
+    }
+    strange_windows_ = 2 * strange > size ? strange_windows_ + 1 : 0;
+    if (strange_windows_ < 2) return;
+    strange_windows_ = 1;
+    patience_ = 16;
+}
+
+void VwReader::read_lines(const char* begin, const char* end) {
+    delimiters_.find(begin, end);
+    rows_.reserve(delimiters_.count());
+    const char* const* place = delimiters_.places();
+    while (begin < end) {
+        // VW skips a byte order mark at the beginning of any line: files may have been put one behind the other.
+        if (begins_with_byte_order_mark(begin)) [[unlikely]]
+            begin += 3;
+        Head head{no_label, 1, {}};
+        bool good = true, blank = false;
+        rows_.begin_row();
+        const char* delimiter = *place;
+        if (*delimiter == ' ' && delimiter[1] == '|' && parse_number(begin, delimiter, head.label)) [[likely]] {
+            ++place;
+        } else {
+            while (**place != '|' && **place != '\n') ++place;
+            const std::string_view text = between(begin, begin == *place ? begin : token_end(*place));
+            if (**place == '|') {
+                good = read_head(text, head);
+            } else if (text.find_first_not_of(" \t") == text.npos) {
+                blank = true;
+            } else {
+                good = bad("there is no '|' in the line ", text, "put one before the features: label | name:value");
+            }
+        }
+        if (**place == '|') good = good && read_features(place);
+        if (good && !blank) rows_.end_row(head.label, head.weight, head.tag);
+        if (!good) {
+            rows_.drop_row([this] { return problem_.what + shown(problem_.text) + "; " + problem_.advice; });
+            while (**place != '\n') ++place;
+        }
+        rows_.end_line();
+        begin = *place++ + 1;
+    }
+}
+
+// What stands before the first bar.
+bool VwReader::read_head(std::string_view text, Head& head) {
+    std::string_view words[4];
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        if (is_blank(text[i])) continue;
+        const std::size_t begin = i;
+        while (i < text.size() && !is_blank(text[i])) ++i;
+        if (count == 4) return bad("there are too many words before the '|' in ", text, "write label importance 'tag|");
+        words[count++] = text.substr(begin, i - begin);
+    }
+    if (count == 0) return true;
+    const bool touching = !is_blank(text.back());
+    if (touching || words[count - 1].front() == '\'') {
+        head.tag = words[--count];
+        if (head.tag.front() == '\'') head.tag.remove_prefix(1);
+        if (!can_be_text(head.tag)) return bad("there is a tag that is no text, ", head.tag, text_advice);
+    }
+    if (count == 4) return bad("there are too many words before the '|' in ", text, "write label importance 'tag|");
+    double initial = 0;
+    if (count > 0 && !parse(words[0], head.label)) return bad("the label is no number: ", words[0], number_advice);
+    if (count > 1 && (!parse(words[1], head.weight) || head.weight < 0))
+        return bad("the importance is no number from 0 on: ", words[1], "write how much the example counts");
+    if (count > 2 && (!parse(words[2], initial) || initial != 0))
+        return bad("there is an initial prediction, ", words[2], "leave it out: predictions here have no offsets");
+    return true;
+}
+
+// `place` is where the first bar is, and then where the line ends.
+bool VwReader::read_features(const char* const*& place) {
+    const char* const* at = place;
+    const char* delimiter = *at;
+    while (*delimiter == '|') {
+        const char* begin = delimiter + 1;
+        delimiter = *++at;
+        std::uint32_t space = 0;
+        double weight = 1;
+        if (const std::string_view name = between(begin, token_end(delimiter)); !name.empty()) {
+            space = space_of(name);
+            if (space == NameTable::none) return false;
+        }
+        if (*delimiter == ':') {
+            const char* const number = delimiter + 1;
+            delimiter = *++at;
+            if (space == 0)
+                return bad("there is a weight without a namespace: ", word_at(begin, '|'), "write |name:weight");
+            if (*delimiter == ':' || !parse_number(number, token_end(delimiter), weight))
+                return bad("the namespace's weight is no number: ", word_at(begin, '|'), number_advice);
+        }
+        const bool weighted = weight != 1;
+        std::size_t nameless = 0;
+        while (is_blank(*delimiter)) {
+            begin = delimiter + 1;
+            delimiter = *++at;
+            const char* end = delimiter;
+            double value = 1;
+            if (*delimiter == ':') [[likely]] {
+                const char* const number = delimiter + 1;
+                delimiter = *++at;
+                if (*delimiter == ':' || !parse_number(number, token_end(delimiter), value)) [[unlikely]]
+                    return bad("the value is no number: ", word_at(begin, '|'), number_advice);
+            } else {
+                end = token_end(delimiter);
+                if (begin == end) continue;
+            }
+            if (weighted) {
+                value *= weight;
+                if (!std::isfinite(value))
+                    return bad("the value times the namespace's weight is too big: ", word_at(begin, '|'),
+                               number_advice);
+            }
+            std::uint32_t id;
+            if (begin == end) [[unlikely]] {
+                const std::string number = std::to_string(nameless++);
+                char written[32] = {};
+                number.copy(written, number.size());
+                id = rows_.names.find(space, written, number.size());
+                if (id == NameTable::none) id = new_name(space, {written, number.size()});
+            } else {
+                const std::string_view written = between(begin, end);
+                id = rows_.names.find(space, begin, written.size());
+                if (id == NameTable::none) [[unlikely]] {
+                    id = new_name(space, written);
+                    if (id == NameTable::none) return false;
+                }
+            }
+            rows_.add(id, value);
+        }
+    }
+    place = at;
+    return true;
+}
+
+std::uint32_t VwReader::space_of(std::string_view name) {
+    std::uint32_t number = spaces_.find(0, name.data(), name.size());
+    if (number == NameTable::none) {
+        if (!can_be_text(name)) {
+            bad("there is a namespace that is no text, ", name, text_advice);
+            return NameTable::none;
+        }
+        number = spaces_.add(0, {}, name.data(), name.size());
+    }
+    return 1 + number;
+}
+
+// The number of a feature that was not written in this way yet in the chunk.
+//
+// a^x may be x in namespace a or all of a name. Either is looked up as x in a, and names with more than one ^, of which
+// there may be many ways to write them, as a whole: so each name is found whichever way was the first.
+std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) {
+    if (!can_be_text(written)) {
+        bad("there is a feature whose name is no text, ", written, text_advice);
+        return NameTable::none;
+    }
+    NameTable& names = rows_.names;
+    const std::size_t caret = written.find('^');
+    if (space == 0) {
+        if (written == "(bias)") {
+            bad("there is a feature named ", written, "rename it: that is the bias's own name");
+            return NameTable::none;
+        }
+        if (caret == written.npos || caret == 0 || caret + 1 == written.size() || caret != written.rfind('^'))
+            return names.add(0, {}, written.data(), written.size());
+        const std::string_view rest = written.substr(caret + 1);
+        const std::uint32_t before = space_of(written.substr(0, caret));
+        std::uint32_t id = names.find(before, rest.data(), rest.size());
+        if (id == NameTable::none) id = names.add(before, written.substr(0, caret + 1), rest.data(), rest.size());
+        names.add_alias(id, 0, written.data(), written.size());
+        return id;
+    }
+    full_name_ = spaces_.name(space - 1);
+    const bool one_caret = caret == written.npos && full_name_.find('^') == full_name_.npos;
+    full_name_ += '^';
+    if (one_caret) return names.add(space, full_name_, written.data(), written.size());
+    full_name_ += written;
+    const std::size_t length = full_name_.size();
+    full_name_.append(8, '\0');  // to be read as words
+    std::uint32_t id = names.find(0, full_name_.data(), length);
+    if (id == NameTable::none) id = names.add(0, {}, full_name_.data(), length);
+    names.add_alias(id, space, written.data(), written.size());
+    return id;
+}
+
+bool VwReader::bad(const char* what, std::string_view text, const char* advice) {
+    problem_ = {what, text, advice};
+    return false;
+}
+
+}  // namespace unitless
