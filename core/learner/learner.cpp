@@ -191,7 +191,7 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
         NegativeLabel& negative = labels.weight && labels.weight[r] == 0 ? unseen : encoded.negative;
         const bool known =
             (y == 0 && negative == NegativeLabel::zero) || (y == -1 && negative == NegativeLabel::minus_one);
-        if (classes && labels.weight_of(r) == 0) {  // only predicted
+        if (classes && weight_of(labels, r) == 0) {  // only predicted
             encoded.own[r] = 0;
             continue;
         }
@@ -202,7 +202,7 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
     if (target_.on) {
         encoded.pace = std::make_unique_for_overwrite<double[]>(rows);
         for (std::size_t r = 0; r < rows; ++r)
-            encoded.pace[r] = encoded.target.observe(encoded.own[r], labels.weight_of(r));
+            encoded.pace[r] = encoded.target.observe(encoded.own[r], weight_of(labels, r));
     }
     return encoded;
 }
@@ -324,8 +324,8 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
     double* block = aligned(block_, block_doubles(chunks));
     Clock clock;
     const auto learn = [&](const DenseInput& part, std::size_t first) {
-        return kernel_->learn_dense(setup_.options, clock, pack, chunks, block, part, labels.from(first),
-                                    predictions + first);
+        return kernel_->single->learn_dense(setup_.options, clock, pack, chunks, block, part,
+                                            labels_from(labels, first), predictions + first);
     };
     const auto run = [&](std::size_t rows) -> Outcome {
         load(pack, features);
@@ -338,7 +338,7 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
         wide_.assign(at_once * features, 0.0);
         for (std::size_t first = 0; first < rows; first += at_once) {
             const std::size_t count = std::min(at_once, rows - first);
-            kernel_->widen(input, first, count, wide_.data(), features);
+            kernel_->rows->widen(input, first, count, wide_.data(), features);
             const DenseInput tile{reinterpret_cast<const char*>(wide_.data()),
                                   static_cast<std::ptrdiff_t>(features * sizeof(double)),
                                   Type::f64,
@@ -384,8 +384,8 @@ void Learner::predict_columns(const DenseInput& input, const Names* names, bool 
         const Pack pack = make_pack(chunks);
         double* block = aligned(block_, block_doubles(chunks));
         load(pack, features);
-        const Outcome outcome =
-            kernel_->predict_dense(setup_.options, clock_, pack, chunks, block, input, extrapolate, predictions);
+        const Outcome outcome = kernel_->single->predict_dense(setup_.options, clock_, pack, chunks, block, input,
+                                                               extrapolate, predictions);
         if (outcome.status == Status::not_finite)
             throw_not_finite(value_at(input, outcome.row, outcome.column), where(outcome.row, outcome.column, names));
     }
@@ -466,7 +466,7 @@ bool Learner::collect(const DenseInput& input, std::size_t first, std::size_t ro
     part.data += static_cast<std::ptrdiff_t>(first) * input.row_stride;
     part.rows = rows;
     collected_.reserve(rows, rows * input.column_count);
-    kernel_->lanes->collect(part, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
+    kernel_->rows->collect(part, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
     collected_.rows = rows;
     return true;
 }
@@ -500,7 +500,8 @@ void Learner::learn_prepared(const Labels& labels, double* predictions, std::siz
             const std::uint64_t left = Selection::next_look(clock_.examples) - clock_.examples;
             if (left < next - done) next = done + left;
         }
-        learn_lanes(input.part(done, next), labels.from(done), predictions + done * learn_width(), row + done);
+        learn_lanes(part_of(input, done, next), labels_from(labels, done), predictions + done * learn_width(),
+                    row + done);
     }
 }
 

@@ -39,7 +39,7 @@ inline std::string where(std::size_t row, std::size_t column, const Learner::Nam
 
 inline bool any_weight(const Labels& labels, std::size_t rows) {
     for (std::size_t r = 0; r < rows; ++r)
-        if (labels.weight_of(r) > 0) return true;
+        if (weight_of(labels, r) > 0) return true;
     return false;
 }
 
@@ -88,9 +88,9 @@ void Learner::learn_all(const Encoded& encoded, const Labels& labels, std::size_
         all_or_nothing(action);
     } catch (const DivergedError& error) {
         for (std::size_t r = 0; r < error.row; ++r) {
-            if (labels.weight_of(r) == 0) continue;
+            if (weight_of(labels, r) == 0) continue;
             double y = encode(labels.y[r], r, negative_, labels.new_classes);
-            if (target_.on) target_.observe(y, labels.weight_of(r));
+            if (target_.on) target_.observe(y, weight_of(labels, r));
         }
         throw;
     }
@@ -98,7 +98,7 @@ void Learner::learn_all(const Encoded& encoded, const Labels& labels, std::size_
     if (!target_.on) return;
     std::size_t unaware = 0;  // rows before the first label was known, its own included
     if (!target_.started) {
-        while (unaware < rows && labels.weight_of(unaware) == 0) ++unaware;
+        while (unaware < rows && weight_of(labels, unaware) == 0) ++unaware;
         unaware = std::min(rows, unaware + 1);
     }
     target_ = encoded.target;
@@ -152,8 +152,8 @@ void Learner::learn_tiles(std::size_t all_rows, Fill fill, const Labels& labels,
                           rows};
         Clock clock = clock_;
         const auto run = [&] {
-            return kernel_->learn_dense(setup_.options, clock, pack, chunks, block, spread, labels.from(first),
-                                        predictions + first);
+            return kernel_->single->learn_dense(setup_.options, clock, pack, chunks, block, spread,
+                                                labels_from(labels, first), predictions + first);
         };
         const Outcome outcome = run();
         if (outcome.status == Status::diverged) {  // once more up to there, which gives the same bits
@@ -187,7 +187,7 @@ void Learner::learn_batches(Input&& input, const Labels& labels, double* predict
     const FinishOnExit guard{*this};  // whatever happens, no other thread reads labels that are gone
     in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t rows) {
         try {
-            learn_prepared(labels.from(first), predictions + first * learn_width(), first);
+            learn_prepared(labels_from(labels, first), predictions + first * learn_width(), first);
             if (lanes_ && first + rows == input.rows) finish_lanes();
         } catch (const DivergedError& error) {
             if (centre_.any()) {  // only the rows before have been seen
@@ -195,7 +195,7 @@ void Learner::learn_batches(Input&& input, const Labels& labels, double* predict
                 widen(input, first, rows);
                 for (std::size_t r = first; r < error.row; ++r) {
                     rows_.begin_row();
-                    add_row(input, r, r - first, Looking::learning, labels.weight_of(r));
+                    add_row(input, r, r - first, Looking::learning, weight_of(labels, r));
                 }
             }
             if (!lanes_) {  // nor have the products of the others been met; lanes may have gone on with them

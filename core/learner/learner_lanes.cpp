@@ -52,7 +52,7 @@ double Learner::largest_magnitude(const DenseInput& input) const {
 std::size_t Learner::sane(const Labels& labels, std::size_t rows) const {
     const bool numbers = !lanes_->classes();
     for (std::size_t r = 0; r < rows; ++r) {
-        const double h = labels.weight_of(r);
+        const double h = weight_of(labels, r);
         if (h > 0x1p490 || (h > 0 && numbers && std::fabs(labels.y[r]) > 0x1p490)) return r;
     }
     return rows;
@@ -102,7 +102,7 @@ void Learner::learn_lanes(const SparseInput& input, const Labels& labels, double
     batch.weight_before = clock_.t;
     const std::uint64_t examples = clock_.examples;
     batch.rows = kernel_->lanes->stage_learn(setup_.options, clock_, lanes_->scale(),
-                                             input.part(0, sane(labels, input.rows)), labels, batch.stage);
+                                             part_of(input, 0, sane(labels, input.rows)), labels, batch.stage);
     batch.row = row;
     batch.labels = labels;
     batch.predictions = predictions;
@@ -148,7 +148,7 @@ void Learner::score(LaneBatch& batch) {
     const double *p = batch.predicted(), *losses = batch.losses();
     double t = batch.weight_before, *predictions = batch.predictions;
     for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, losses += batch.stride, predictions += width) {
-        const double h = batch.labels.weight_of(r), y = batch.labels.y[r];
+        const double h = weight_of(batch.labels, r), y = batch.labels.y[r];
         if (setup_.selecting == Selecting::sweep) {
             for (std::size_t j = 0; j < width; ++j) {
                 const std::size_t winner = classes ? Selection::winner(p + j, classes, width) : 0;

@@ -72,7 +72,7 @@ void Learner::add_row(const CompressedRows& input, std::size_t row, std::size_t 
 // Can the kernel read the matrix where it is? Then it has been checked, too.
 bool Learner::taken_as_they_lie(const CompressedRows& input) const {
     return !lanes_ && !setup_.centre && !interactions_.any() && !input.wide_indices &&
-           kernel_->are_plain(input, column_mask());
+           kernel_->rows->are_plain(input, column_mask());
 }
 
 // Calls action(first row, rows) for some rows at a time, which are the matrix's own.
@@ -98,7 +98,7 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
         if (taken_as_they_lie(input)) {
             reserve(features_.slot_count());
             in_place(input, [&](std::size_t first, const SparseInput& rows) {
-                learn_sparse(rows, encoded.with(labels).from(first), predictions + first, first);
+                learn_sparse(rows, labels_from(encoded.with(labels), first), predictions + first, first);
             });
             return;
         }
@@ -146,24 +146,25 @@ bool Learner::spreads(std::size_t rows, std::size_t entries) const {
 
 void Learner::learn_spread(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
     const auto fill = [&](std::size_t r, double* to) {
-        for (std::size_t k = input.begin(r); k < input.end(r); ++k) to[position(input.slot(k))] = input.values[k];
+        for (std::size_t k = begin_of(input, r); k < end_of(input, r); ++k)
+            to[position(slot_at(input, k))] = input.values[k];
     };
     learn_tiles(input.rows, fill, labels, predictions, row);
 }
 
 // `row`: the number of the first one, for messages.
 void Learner::learn_sparse(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row) {
-    if (spreads(input.rows, input.entries())) return learn_spread(input, labels, predictions, row);
+    if (spreads(input.rows, entries_of(input))) return learn_spread(input, labels, predictions, row);
     const std::size_t chunks = pack_chunks(input);
-    const Outcome outcome = kernel_->learn_sparse(setup_.options, clock_, make_pack(chunks), chunks, slots_.get(),
-                                                  input, labels, predictions);
+    const Outcome outcome = kernel_->single->learn_sparse(setup_.options, clock_, make_pack(chunks), chunks,
+                                                          slots_.get(), input, labels, predictions);
     if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
 }
 
 void Learner::predict_sparse(const SparseInput& input, bool extrapolate, double* predictions) {
     const std::size_t chunks = pack_chunks(input);
-    kernel_->predict_sparse(setup_.options, clock_, make_pack(chunks), chunks, slots_.get(), input,
-                            extrapolate || setup_.options.order == Order::vw, predictions);
+    kernel_->single->predict_sparse(setup_.options, clock_, make_pack(chunks), chunks, slots_.get(), input,
+                                    extrapolate || setup_.options.order == Order::vw, predictions);
 }
 
 }  // namespace unitless

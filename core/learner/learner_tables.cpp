@@ -151,7 +151,7 @@ void Learner::spread(const MentionedRows& input, std::size_t row, double* to) {
     }
     rows_.end_row();
     const SparseInput once = rows_.view();
-    for (std::size_t k = once.begin(0); k < once.end(0); ++k) to[position(once.slots[k])] = once.values[k];
+    for (std::size_t k = begin_of(once, 0); k < end_of(once, 0); ++k) to[position(once.slots[k])] = once.values[k];
 }
 
 void Learner::check_rows(const NamedRows& rows) {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/kernel.hpp"
+#include "rows/kernel.hpp"
 
 namespace unitless {
 
@@ -15,9 +15,9 @@ struct CollectedRows {
     std::size_t rows = 0;
 
     void reserve(std::size_t count, std::size_t entries) {
-        if (slots.size() < entries + stage_margin) {
-            slots.resize(entries + stage_margin);
-            values.resize(entries + stage_margin);
+        if (slots.size() < entries + row_margin) {
+            slots.resize(entries + row_margin);
+            values.resize(entries + row_margin);
         }
         if (row_ends.size() < count) row_ends.resize(count);
     }

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "engine/kernel.hpp"
+#include "rows/dense.hpp"
 #include "simd/vec8.hpp"
 
 namespace unitless {
@@ -35,7 +35,7 @@ UNITLESS_INLINE std::size_t collect_eight(const Vec8& x, std::uint32_t slot, std
 #endif
 }
 
-// The arrays have room for all numbers and `stage_margin` more.
+// The arrays have room for all numbers and `row_margin` more.
 template <class T>
 void collect_rows(const DenseInput& input, std::uint32_t* slots, double* values, std::size_t* row_ends) {
     std::size_t n = 0;

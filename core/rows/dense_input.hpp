@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "engine/kernel.hpp"
+#include "rows/dense.hpp"
 #include "simd/vec8.hpp"
 
 namespace unitless {

@@ -4,7 +4,7 @@
 #include <bit>
 #include <type_traits>
 
-#include "engine/kernel.hpp"
+#include "rows/sparse.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {

@@ -9,21 +9,21 @@
 #include <vector>
 
 #include "base/memory.hpp"
-#include "engine/kernel.hpp"
+#include "rows/sparse.hpp"
 
 namespace unitless {
 
 // The deepest pack that a row needs. By slot: no lane holds more than the row does; where that says too much, count.
 inline std::size_t pack_chunks(const SparseInput& input) {
     std::size_t longest = 1;
-    for (std::size_t r = 0; r < input.rows; ++r) longest = std::max(longest, input.end(r) - input.begin(r));
+    for (std::size_t r = 0; r < input.rows; ++r) longest = std::max(longest, end_of(input, r) - begin_of(input, r));
     if (input.in_sequence) return (longest + 7) / 8;
     if (longest <= 256) return longest;
     std::size_t deepest = 1;
     for (std::size_t r = 0; r < input.rows; ++r) {
         std::size_t depth[8] = {};
-        for (std::size_t k = input.begin(r); k < input.end(r); ++k)
-            deepest = std::max(deepest, ++depth[(input.slot(k) - 1) % 8]);
+        for (std::size_t k = begin_of(input, r); k < end_of(input, r); ++k)
+            deepest = std::max(deepest, ++depth[(slot_at(input, k) - 1) % 8]);
     }
     return deepest;
 }

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/kernel.hpp"
+#include "rows/dense.hpp"
 
 namespace unitless {
 

@@ -8,6 +8,14 @@
 #define UNITLESS_ISA baseline
 #endif
 
+// The name of a table of functions for this instruction set: UNITLESS_OF_ISA(kernel_) is kernel_avx2, for example.
+#define UNITLESS_JOIN_(a, b) a##b
+#define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
+#define UNITLESS_OF_ISA(table) UNITLESS_JOIN(table, UNITLESS_ISA)
+#define UNITLESS_TEXT_(a) #a
+#define UNITLESS_TEXT(a) UNITLESS_TEXT_(a)
+#define UNITLESS_ISA_NAME UNITLESS_TEXT(UNITLESS_ISA)
+
 // For the few functions on the way from one example's update to the next one's prediction. Sanitizers write their
 // checks into every copy, which takes a compiler minutes: there the functions stay functions.
 #if defined(__SANITIZE_ADDRESS__)

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "base/memory.hpp"
-#include "engine/kernel.hpp"
+#include "engine/lanes/kernel.hpp"
+#include "rows/kernel.hpp"
 
 namespace unitless {
 
@@ -29,12 +30,12 @@ struct LaneBatch {
 
     void make_stage(const SparseInput& input) {
         const std::size_t entries =
-            (input.rows ? input.end(input.rows - 1) - input.first : 0) + input.rows + stage_margin;
+            (input.rows ? end_of(input, input.rows - 1) - input.first : 0) + input.rows + row_margin;
         if (staged.size() < input.rows) staged.resize(input.rows);
         if (slots.size() < entries) slots.resize(entries);
         std::size_t longest = 0;
-        for (std::size_t r = 0; r < input.rows; ++r) longest = std::max(longest, input.end(r) - input.begin(r));
-        const std::size_t count = 3 * entries + longest + stage_margin;
+        for (std::size_t r = 0; r < input.rows; ++r) longest = std::max(longest, end_of(input, r) - begin_of(input, r));
+        const std::size_t count = 3 * entries + longest + row_margin;
         if (values.size() < count) values.resize(count);
         const auto part = [&](std::size_t i) { return values.data() + i * entries; };
         stage = {staged.data(), slots.data(), part(0), part(1), part(2), part(3)};

@@ -1,20 +1,14 @@
-// The lanes' kernel: dense rows become sparse, go through the scales once, then through each octet of lanes.
+// The lanes' kernel: rows go through the scales once, then through each octet of lanes.
 // Compiled once per instruction set, with UNITLESS_ISA naming it.
 
 #include "algorithm/dispatch.hpp"
-#include "engine/kernel.hpp"
+#include "engine/lanes/kernel.hpp"
 #include "engine/lanes/lane_rows.hpp"
 #include "engine/lanes/lane_stage.hpp"
-#include "rows/dense_collect.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
 namespace {
-
-void collect(const DenseInput& input, std::uint32_t* slots, double* values, std::size_t* row_ends) {
-    if (input.type == Type::f32) return collect_rows<float>(input, slots, values, row_ends);
-    collect_rows<double>(input, slots, values, row_ends);
-}
 
 std::size_t stage_learn(const Options& options, Clock& clock, double* scale, const SparseInput& input,
                         const Labels& labels, const Stage& stage) {
@@ -72,10 +66,6 @@ static constexpr auto run_four = run_four_avx2;  // half a register of AVX-512 i
 static constexpr auto run_four = run_four_baseline;
 #endif
 
-#define UNITLESS_JOIN_(a, b) a##b
-#define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
-
-const LaneKernel UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA) = {collect,   stage_learn, stage_predict,
-                                                              run_lanes, run_four,    losses};
+const LaneKernel UNITLESS_OF_ISA(lane_kernel_) = {stage_learn, stage_predict, run_lanes, run_four, losses};
 
 }  // namespace unitless

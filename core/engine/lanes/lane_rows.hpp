@@ -8,7 +8,7 @@
 #include "algorithm/dispatch.hpp"
 #include "algorithm/loss.hpp"
 #include "algorithm/rule.hpp"
-#include "engine/kernel.hpp"
+#include "engine/lanes/kernel.hpp"
 #include "simd/vec8.hpp"
 
 namespace unitless {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "algorithm/rule.hpp"
-#include "engine/kernel.hpp"
+#include "engine/lanes/kernel.hpp"
 #include "simd/vec8.hpp"
 
 namespace unitless {
@@ -21,7 +21,7 @@ class Stager {
     bool learn(const SparseInput& input, std::size_t r, double h, Clock& clock) {
         StagedRow& row = begin(r);
         grown_ = tiny_ = false;
-        const std::size_t first = input.begin(r), count = input.end(r) - first;
+        const std::size_t first = begin_of(input, r), count = end_of(input, r) - first;
         const double bias_before = scale_[0], root_h = square_root(h);
         double one_squared = 0;
         if (one_ != 0) {
@@ -64,7 +64,7 @@ class Stager {
             take(slot, extrapolate ? Scale::linear(s, x) : Scale::peek(s, x), 1.0);
         };
         if (one_ != 0) look(0, one_);
-        for (std::size_t k = input.begin(r); k < input.end(r); ++k) look(input.slots[k], input.values[k]);
+        for (std::size_t k = begin_of(input, r); k < end_of(input, r); ++k) look(input.slots[k], input.values[k]);
         row.end = at_;
         row.weight = 0;
         row.spread = Rule::spread(extrapolate ? clock.t : clock.t + 1);
@@ -135,7 +135,7 @@ class Stager {
     // where there are none, the first one's do.
     UNITLESS_INLINE Vec8 last(const SparseInput& input, std::size_t at, std::size_t count, std::size_t place, double h,
                               double root_h) {
-        if (at + width <= input.end(input.rows - 1))
+        if (at + width <= end_of(input, input.rows - 1))
             return some(input.slots + at, input.values + at, count, place, h, root_h);
         std::uint32_t slots[width];
         double values[width];

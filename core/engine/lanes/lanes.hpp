@@ -12,7 +12,7 @@
 #include <new>
 #include <vector>
 
-#include "engine/kernel.hpp"
+#include "engine/lanes/kernel.hpp"
 
 namespace unitless {
 

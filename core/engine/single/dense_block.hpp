@@ -4,8 +4,8 @@
 // fills the gaps in which the learning waits for its own results. What follows never sees a unit.
 #pragma once
 
-#include "engine/kernel.hpp"
 #include "engine/single/dense_scale.hpp"
+#include "engine/single/kernel.hpp"
 #include "rows/dense_input.hpp"
 
 namespace unitless {

@@ -1,16 +1,14 @@
 // The kernel: streams of rows, dense or sparse, through scale, prediction, loss and rule.
 // Compiled once per instruction set, with UNITLESS_ISA naming it.
 
-#include "engine/kernel.hpp"
+#include "engine/single/kernel.hpp"
 
 #include <type_traits>
 
 #include "algorithm/dispatch.hpp"
 #include "algorithm/row.hpp"
-#include "engine/score.hpp"
 #include "engine/single/dense_block.hpp"
 #include "engine/single/sparse_pack.hpp"
-#include "rows/plain_rows.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -156,50 +154,9 @@ void predict_sparse(const Options& options, const Clock& clock, const Pack& pack
     });
 }
 
-void loss(const Options& options, int which, const double* p, const double* y, const double* tau, std::size_t n,
-          double* out) {
-    with_loss(options.loss, [&](auto type) {
-        const typename decltype(type)::type loss(options);
-        for (std::size_t i = 0; i < n; ++i) {
-            const double slope = loss.slope(p[i], y[i]);
-            if (which == 0) out[i] = loss.value(p[i], y[i]);
-            if (which == 1) out[i] = slope;
-            if (which == 2) out[i] = slope == 0 ? 0.0 : loss.change(p[i], y[i], slope, tau[i]);
-        }
-    });
-}
-
-bool supported() {
-#if defined(__AVX512F__)
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
-#elif defined(__AVX2__)
-    return __builtin_cpu_supports("avx2");
-#else
-    return true;
-#endif
-}
-
 }  // namespace
 }  // namespace UNITLESS_ISA
 
-#define UNITLESS_JOIN_(a, b) a##b
-#define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
-#define UNITLESS_TEXT_(a) #a
-#define UNITLESS_TEXT(a) UNITLESS_TEXT_(a)
-
-const Kernel UNITLESS_JOIN(kernel_, UNITLESS_ISA) = {
-    UNITLESS_TEXT(UNITLESS_ISA),
-    supported,
-    learn_dense,
-    predict_dense,
-    learn_sparse,
-    predict_sparse,
-    are_plain,
-    loss,
-    &UNITLESS_JOIN(lane_kernel_, UNITLESS_ISA),
-    &UNITLESS_JOIN(placed_kernel_, UNITLESS_ISA),
-    widen_block,
-    score_two_classes,
-};
+const SingleKernel UNITLESS_OF_ISA(single_kernel_) = {learn_dense, predict_dense, learn_sparse, predict_sparse};
 
 }  // namespace unitless

@@ -5,8 +5,8 @@
 
 #include "algorithm/dispatch.hpp"
 #include "algorithm/row.hpp"
-#include "engine/kernel.hpp"
 #include "engine/single/dense_scale.hpp"
+#include "engine/single/kernel.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -131,9 +131,6 @@ double predict_row(const Options& options, const Clock& clock, const PlacedRow& 
 }  // namespace
 }  // namespace UNITLESS_ISA
 
-#define UNITLESS_JOIN_(a, b) a##b
-#define UNITLESS_JOIN(a, b) UNITLESS_JOIN_(a, b)
-
-const PlacedKernel UNITLESS_JOIN(placed_kernel_, UNITLESS_ISA) = {supports, load, learn, predict_row};
+const PlacedKernel UNITLESS_OF_ISA(placed_kernel_) = {supports, load, learn, predict_row};
 
 }  // namespace unitless

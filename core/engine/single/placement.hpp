@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/memory.hpp"
-#include "engine/kernel.hpp"
+#include "engine/single/kernel.hpp"
 
 namespace unitless {
 

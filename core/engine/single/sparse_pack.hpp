@@ -9,7 +9,7 @@
 
 #include "algorithm/rule.hpp"
 #include "algorithm/state.hpp"
-#include "engine/kernel.hpp"
+#include "engine/single/kernel.hpp"
 #include "simd/vec8.hpp"
 
 namespace unitless {
@@ -86,7 +86,7 @@ template <class Slot>
 class SparsePack {
   public:
     SparsePack(const SparseInput& input, const Slot* slots, const Pack& pack, std::size_t pack_chunks)
-        : input_(input), slots_(slots), pack_(pack), end_(input.rows ? input.end(input.rows - 1) : input.first) {
+        : input_(input), slots_(slots), pack_(pack), end_(input.rows ? end_of(input, input.rows - 1) : input.first) {
         // Every chunk that is used holds some feature.
         for (std::size_t c = 0; c < pack_chunks; ++c) pack.active[c] = static_cast<std::uint32_t>(c);
         asked_ = input.first;
@@ -97,7 +97,7 @@ class SparsePack {
     // Row r's slots and values into the pack; gives the number of chunks used. Places without a feature have the value
     // zero and the bias's slot.
     UNITLESS_INLINE std::size_t lay_out(std::size_t r) {
-        const std::size_t begin = input_.begin(r), end = input_.end(r);
+        const std::size_t begin = begin_of(input_, r), end = end_of(input_, r);
         to_ask_ = sooner(end + slots_ahead);
         for (std::size_t k = begin; k < end; k += 8) __builtin_prefetch(input_.values + sooner(k + rows_ahead));
         for (std::size_t k = begin; k < end; k += 16) __builtin_prefetch(input_.slots + sooner(k + rows_ahead));
@@ -132,7 +132,7 @@ class SparsePack {
 
     UNITLESS_INLINE void ask_for(std::size_t count) {
         const std::size_t stop = asked_ + count < to_ask_ ? asked_ + count : to_ask_;
-        for (; asked_ < stop; ++asked_) __builtin_prefetch(slots_ + input_.slot(asked_), 1);
+        for (; asked_ < stop; ++asked_) __builtin_prefetch(slots_ + slot_at(input_, asked_), 1);
     }
 
     UNITLESS_INLINE void blank(std::size_t chunk) const {
@@ -145,7 +145,7 @@ class SparsePack {
         if (count % width) blank(chunks - 1);
         const Pack pack = pack_;
         const SparseInput input = input_;
-        for (std::size_t i = 0; i < count; ++i) pack.slot[i] = input.slot(begin + i);
+        for (std::size_t i = 0; i < count; ++i) pack.slot[i] = slot_at(input, begin + i);
         for (std::size_t i = 0; i < count; ++i) pack.x[i] = input.values[begin + i];
         return chunks;
     }
@@ -155,14 +155,14 @@ class SparsePack {
         const Pack pack = pack_;
         const SparseInput input = input_;
         std::uint32_t depth[width] = {}, chunks = 0;
-        for (std::size_t k = begin; k < end; ++k) ++depth[(input.slot(k) - 1) % width];
+        for (std::size_t k = begin; k < end; ++k) ++depth[(slot_at(input, k) - 1) % width];
         for (std::uint32_t& deep : depth) {
             chunks = deep > chunks ? deep : chunks;
             deep = 0;
         }
         for (std::size_t c = 0; c < chunks; ++c) blank(c);
         for (std::size_t k = begin; k < end; ++k) {
-            const std::uint32_t slot = input.slot(k);
+            const std::uint32_t slot = slot_at(input, k);
             const std::size_t lane = (slot - 1) % width, at = depth[lane]++ * width + lane;
             pack.x[at] = input.values[k];
             pack.slot[at] = slot;

@@ -1,0 +1,35 @@
+// Dense rows as the caller has them: numbers of any type and stride.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace unitless {
+
+enum class Type { f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 };
+
+// A column of numbers and the slot that it feeds.
+struct Column {
+    const char* data;
+    std::ptrdiff_t stride;
+    Type type;
+    std::uint32_t slot;
+    bool indicator = false;  // of booleans: never centred
+    std::string_view name = {};
+    std::int64_t number = -1;  // where it has no name
+};
+
+// Rows of equally typed numbers that lie side by side; column j feeds slot 1 + j. Used when `columns` is null.
+// Otherwise `columns` has one entry per column.
+struct DenseInput {
+    const char* data;
+    std::ptrdiff_t row_stride;
+    Type type;
+    const Column* columns;
+    std::size_t column_count;
+    std::size_t rows;
+    bool indicators = false;  // all of them
+};
+
+}  // namespace unitless
