@@ -1,7 +1,8 @@
-// From the options' values to types, once per call; no inner loop asks again.
+// From the options' values to types, and from names to the options' values.
 #pragma once
 
-#include <type_traits>
+#include <optional>
+#include <string_view>
 
 #include "algorithm/loss.hpp"
 #include "algorithm/rule.hpp"
@@ -11,36 +12,33 @@ inline namespace UNITLESS_ISA {
 
 template <class Action>
 auto with_loss(LossKind kind, Action action) {
-    switch (kind) {
-        case LossKind::squared:
-            return action(std::type_identity<Squared>{});
-        case LossKind::logistic:
-            return action(std::type_identity<Logistic>{});
-        case LossKind::hinge:
-            return action(std::type_identity<Hinge>{});
-        case LossKind::quantile:
-            return action(std::type_identity<Quantile>{});
-        case LossKind::poisson:
-            break;
-    }
-    return action(std::type_identity<Poisson>{});
+    return with_type_at(static_cast<std::size_t>(kind), Losses{}, action);
 }
-
 template <class Action>
 auto with_rule(RuleKind kind, Action action) {
-    switch (kind) {
-        case RuleKind::gd:
-            return action(std::type_identity<GD>{});
-        case RuleKind::ag:
-            return action(std::type_identity<AG>{});
-        case RuleKind::ng:
-            return action(std::type_identity<NG>{});
-        case RuleKind::nag:
-            return action(std::type_identity<NAG>{});
-        case RuleKind::snag:
-            break;
-    }
-    return action(std::type_identity<SNAG>{});
+    return with_type_at(static_cast<std::size_t>(kind), Rules{}, action);
+}
+
+inline LossFacts facts_of(LossKind kind) {
+    return with_loss(kind, [](auto loss) { return decltype(loss)::type::facts; });
+}
+inline bool is_adaptive(RuleKind kind) {
+    return with_rule(kind, [](auto rule) { return decltype(rule)::type::adaptive; });
+}
+
+inline std::optional<LossKind> loss_named(std::string_view name) {
+    std::optional<LossKind> found;
+    for_each_type(Losses{}, [&](std::size_t place, auto loss) {
+        if (name == decltype(loss)::type::facts.name) found = static_cast<LossKind>(place);
+    });
+    return found;
+}
+inline std::optional<RuleKind> rule_named(std::string_view name) {
+    std::optional<RuleKind> found;
+    for_each_type(Rules{}, [&](std::size_t place, auto rule) {
+        if (name == decltype(rule)::type::name) found = static_cast<RuleKind>(place);
+    });
+    return found;
 }
 
 }  // namespace UNITLESS_ISA

@@ -6,7 +6,8 @@
 //                        dp/dtime = -dL/dp from where it is for the time tau > 0, instead of jumping by -tau dL/dp.
 //                        It never moves past the label. g is the slope at p, not 0.
 //
-// Forms are chosen so that nothing cancels: a change stays accurate when it is tiny.
+// Forms are chosen so that nothing cancels: a change stays accurate when it is tiny. What else there is to know of a
+// loss stands in its `facts`, and the list of all of them at the end: nothing else in the core knows a loss by name.
 //
 // T is a double, or a Vec8 where eight lanes are learned at once.
 #pragma once
@@ -14,11 +15,24 @@
 #include <type_traits>
 
 #include "algorithm/options.hpp"
+#include "algorithm/type_list.hpp"
 #include "simd/elementary.hpp"
 #include "simd/elementary8.hpp"
 #include "simd/vec8.hpp"
 
 namespace unitless {
+
+// What labels a loss takes: any number, a number that is not negative, or one of two signs.
+enum class LabelKind { number, count, sign };
+
+struct LossFacts {
+    const char* name;
+    LabelKind labels;
+    double negative;            // in one-against-all, the label of the rows of other classes
+    double vw_limit = 0;        // the limit of predictions that Vowpal Wabbit starts with
+    bool paces_itself = false;  // a plain step is proportional to the label's unit
+};
+
 inline namespace UNITLESS_ISA {
 
 template <class T>
@@ -39,6 +53,8 @@ inline double change_by_reach(double change, double slope, double speed, double 
 
 // L = (p - y)^2, y real. The error shrinks by exp(-2 tau).
 struct Squared {
+    static constexpr LossFacts facts{
+        .name = "squared", .labels = LabelKind::number, .negative = -1, .paces_itself = true};
     explicit Squared(const Options&) {}
     template <class T>
     T value(T p, T y) const {
@@ -60,6 +76,7 @@ struct Squared {
 //   f(delta) = delta - d + b (exp(delta) - 1 - delta) = 0,
 // convex and increasing, so that d (the gradient's step) is an upper bound.
 struct Logistic {
+    static constexpr LossFacts facts{.name = "logistic", .labels = LabelKind::sign, .negative = -1, .vw_limit = 50};
     explicit Logistic(const Options&) {}
     double value(double p, double y) const {
         const double m = y * p;
@@ -210,6 +227,7 @@ struct Logistic {
 // L = max(0, 1 - y p), y = -1 or +1. A step ends where the margin is 1: what is 1 to rounding must count as reached, or
 // the last bit of a sum would decide whether H grows.
 struct Hinge {
+    static constexpr LossFacts facts{.name = "hinge", .labels = LabelKind::sign, .negative = -1};
     static constexpr double reached = 1.0 - 0x1p-40;
     explicit Hinge(const Options&) {}
     template <class T>
@@ -228,6 +246,7 @@ struct Hinge {
 
 // L = tau (y - p) below the label, (1 - tau) (p - y) above it: p estimates the tau-quantile.
 struct Quantile {
+    static constexpr LossFacts facts{.name = "quantile", .labels = LabelKind::number, .negative = -1};
     double tau;
     explicit Quantile(const Options& options) : tau(options.quantile) {}
     template <class T>
@@ -248,6 +267,7 @@ struct Quantile {
 // L = exp(p) - y p + (y log y - y), y >= 0: half the deviance of a count y with mean exp(p).
 // q = exp(-p) follows a linear equation, which gives p's change as -log1p(slope (1 - exp(-y tau))/y).
 struct Poisson {
+    static constexpr LossFacts facts{.name = "poisson", .labels = LabelKind::count, .negative = 0, .vw_limit = 50};
     explicit Poisson(const Options&) {}
     template <class T>
     T value(T p, T y) const {
@@ -274,6 +294,8 @@ UNITLESS_INLINE double importance_aware_move(const Loss& loss, double p, double 
         return change_by_reach(loss.change(p, y, slope, speed * reach), slope, speed, reach);
     }
 }
+
+using Losses = TypeList<Squared, Logistic, Hinge, Quantile, Poisson>;
 
 }  // namespace UNITLESS_ISA
 }  // namespace unitless

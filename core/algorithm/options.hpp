@@ -1,24 +1,21 @@
-// What a learner is asked to be. Plain data, shared by all translation units; validated once, in learner.cpp.
+// What a learner is asked to be. Plain data, shared by all translation units; checked once, where Python sets it.
 #pragma once
 
 namespace unitless {
 
-enum class RuleKind { gd, ag, ng, nag, snag };
-enum class LossKind { squared, logistic, hinge, quantile, poisson };
+// A place in the list of rules (rule.hpp) or losses (loss.hpp). The first of each is the default.
+enum class RuleKind : unsigned char {};
+enum class LossKind : unsigned char {};
+
 enum class Schedule { root, constant };  // eta/sqrt(t), eta: for the rules without adaptive rates
 enum class Order { paper, vw };          // squash then predict, or predict then squash
-enum class Clip {
-    none,
-    labels,
-    vw,
-    signs
-};  // limit predictions: to the range of earlier labels; of the current one too;
-    // to [-1, 1], which are the labels of classes
+// Limits of predictions: the range of earlier labels; of the current one too; [-1, 1], which are the labels of classes.
+enum class Clip { none, labels, vw, signs };
 enum class Precision { float32, float64 };  // of the stored v and H; arithmetic is always float64
 
 struct Options {
-    RuleKind rule = RuleKind::nag;
-    LossKind loss = LossKind::squared;
+    RuleKind rule{};
+    LossKind loss{};
     double learning_rate = 0.5;
     double quantile = 0.5;
     bool importance_aware = true;

@@ -79,6 +79,9 @@ inline bool narrow(double& v, double& H, std::uint32_t slot, std::uint64_t examp
     return absolute(v) <= __FLT_MAX__ && H <= __FLT_MAX__;
 }
 
+// The weight with which a row's z and prediction see the row: 1, so that they do not know its own. Vowpal Wabbit's do.
+inline double seen_weight(const Options& options, double h) { return options.order == Order::vw ? h : 1.0; }
+
 enum class Learned { yes, skipped, diverged };
 
 template <class Rule, class Loss, bool aware>
@@ -90,9 +93,9 @@ class Row {
     UNITLESS_INLINE Learned learn(const Pack pack, std::size_t active, bool grown, double y, double h, double eta,
                                   Clock& clock, double& prediction) const {
         // Nothing is written to the clock or the bias until the example is known to be good.
-        const double t = clock.t + h;
+        const double as = seen_weight(options_, h), t = clock.t + h, seen_t = clock.t + as;
         Slot64 bias{pack.bias->scale, pack.bias->v, pack.bias->H};
-        const Observed one = observe_bias<typename Rule::Scale>(bias.scale, options_.bias ? 1.0 : 0.0, h);
+        const Observed one = observe_bias<typename Rule::Scale>(bias.scale, options_.bias ? 1.0 : 0.0, h, as);
         double raw = 0;
         if (options_.order == Order::vw) {
             raw = Rule::spread(clock.t) * dot_before_rescaling(pack, active, bias.v * (one.z / one.rho));
@@ -109,14 +112,14 @@ class Row {
         const Sums sums = grown ? rescale_and_sum<true>(pack, active, bias, one.z)
                                 : rescale_and_sum<false>(pack, active, bias, one.z);
         if (options_.order == Order::paper) {
-            raw = Rule::spread(t) * sums.vz;
+            raw = Rule::spread(seen_t) * sums.vz;
             prediction = limit(options_, clock, raw, y);
         }
-        const double p = prediction, T = clock.T + h, N = clock.N + h * (Rule::spread_squared(t) * sums.zz);
+        const double p = prediction, T = clock.T + h, N = clock.N + h * (Rule::spread_squared(seen_t) * sums.zz);
         const double slope = loss_.slope(p, y);
         const bool ordinary = absolute(raw) + absolute(slope) + (t + N) <= suspicious;
         if (!ordinary && !all_finite(raw, slope, t, N, slope * slope * h)) return Learned::diverged;
-        if (slope != 0 && N > 0 && !update(pack, active, bias, one.z, sums.zz, p, y, h, eta, slope, t, T / N))
+        if (slope != 0 && N > 0 && !update(pack, active, bias, one.z, sums.zz, p, y, h, eta, slope, t, seen_t, T / N))
             return Learned::diverged;
         if (!ordinary && !all_finite(pack, active, bias)) return Learned::diverged;
         if (options_.precision == Precision::float32 && !narrow_all(pack, active, bias, clock.examples + 1))
@@ -196,10 +199,11 @@ class Row {
 
     // Steps 2.(d).
     UNITLESS_INLINE bool update(const Pack pack, std::size_t active, Slot64& bias, double bias_z, double zz, double p,
-                                double y, double h, double eta, double slope, double t, double t_over_N) const {
+                                double y, double h, double eta, double slope, double t, double seen_t,
+                                double t_over_N) const {
         // The prediction is spread * sum v z; a move of v by move * z * rate moves it by move * spread * reach, where
         // reach = sum z^2 rate. Plain: move = -speed * slope. Importance-aware: the prediction's own path, for a time.
-        const double spread = Rule::spread(t), damp = Rule::damp(t_over_N);
+        const double spread = Rule::spread(seen_t), damp = Rule::damp(t_over_N);
         if constexpr (Rule::adaptive) {
             const double speed = eta * h * damp;
             const Gradient gradient{Vec8::all(slope * slope), Vec8::all(h)};

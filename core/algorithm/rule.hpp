@@ -9,9 +9,11 @@
 //   adaptive  per-feature rates 1/sqrt(H), or none
 //   rescale   what a growing scale does to v and H, rho = s before / s now
 //   spread(t), spread_squared(t), damp(t/N)
+// The list of all of them stands at the end: nothing else in the core knows a rule by name.
 #pragma once
 
 #include "algorithm/scale.hpp"
+#include "algorithm/type_list.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -20,6 +22,7 @@ enum class Rescale { none, v_by_rho, H_by_rho_squared };
 
 // Gradient descent. w -= eta_t g x.
 struct GD {
+    static constexpr const char* name = "gd";
     using Scale = RawScale;
     static constexpr bool adaptive = false;
     static constexpr Rescale rescale = Rescale::none;
@@ -30,6 +33,7 @@ struct GD {
 
 // Adaptive gradient (McMahan & Streeter 2010, Duchi et al. 2011; section 1.1). G += (g x)^2; w -= eta g x/sqrt(G).
 struct AG {
+    static constexpr const char* name = "ag";
     using Scale = RawScale;
     static constexpr bool adaptive = true;
     static constexpr Rescale rescale = Rescale::none;
@@ -40,6 +44,7 @@ struct AG {
 
 // Normalized gradient, Algorithm 1. On a new maximum w *= rho^2, that is v *= rho; v -= eta_t (t/N) g z.
 struct NG {
+    static constexpr const char* name = "ng";
     using Scale = ShrinkingMaxScale;
     static constexpr bool adaptive = false;
     static constexpr Rescale rescale = Rescale::v_by_rho;
@@ -51,6 +56,7 @@ struct NG {
 // Normalized adaptive gradient, Algorithm 2. On a new maximum w *= rho, that is v stays and H *= rho^2;
 // v -= eta sqrt(t/N) g z/sqrt(H).
 struct NAG {
+    static constexpr const char* name = "nag";
     using Scale = HoldingMaxScale;
     static constexpr bool adaptive = true;
     static constexpr Rescale rescale = Rescale::H_by_rho_squared;
@@ -63,6 +69,7 @@ struct NAG {
 // r = sqrt(s), so that the paper's x/sqrt(s/t) is sqrt(t) z: the factor `spread`. w sqrt(s/t) is kept when the scale
 // moves, in both directions, also while a feature is absent: nothing to do for v.
 struct SNAG {
+    static constexpr const char* name = "snag";
     using Scale = RmsScale;
     static constexpr bool adaptive = true;
     static constexpr Rescale rescale = Rescale::H_by_rho_squared;
@@ -70,6 +77,8 @@ struct SNAG {
     static double spread_squared(double t) { return t; }
     static double damp(double t_over_N) { return square_root(t_over_N); }
 };
+
+using Rules = TypeList<NAG, SNAG, NG, AG, GD>;
 
 }  // namespace UNITLESS_ISA
 }  // namespace unitless

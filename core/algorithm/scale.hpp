@@ -1,8 +1,10 @@
 // Scales: where a feature loses its unit. x goes in, the dimensionless z comes out (section 3, steps 2.(a)).
 //
 // Each scale has three functions:
-//   observe(s, x, h)   learn from x with weight h: updates s, gives z and rho = s before / s now
-//   peek(s, x)         the z with which `observe` would have been predicted (h = 1); changes nothing
+//   observe(s, x, h)   learn from x with weight h: updates s, gives z and rho = s before / s now. z is that of weight
+//   1:
+//                      a prediction must not know the weight of its own row, for a weight may tell the label
+//   peek(s, x)         the z that `observe` would give; changes nothing
 //   linear(s, x)       x/s without limit: the plain linear model's view
 // s = 0 means that the feature has only been zero so far; its v and H are zero, and so rho is 1 (nothing to rescale).
 // Division by a scale is multiplication by its inverse, which dense input computes once per change. Everything commutes
@@ -34,7 +36,7 @@ inline double sign_of(double x) { return __builtin_copysign(1.0, x); }
 
 // s = max |x|: NG and NAG.
 struct MaxScale {
-    static Observed observe(double& s, double x, double /*h*/) {
+    static Observed observe(double& s, double x, double /*h*/, double /*as*/ = 1.0) {
         const double magnitude = absolute(x);
         if (magnitude > s) {
             const double rho = s > 0 ? ratio(s, magnitude) : 1.0;
@@ -48,10 +50,10 @@ struct MaxScale {
 
 // The bias feature, which is 1 in every example (`one`), or 0 where there is none.
 template <class Scale>
-Observed observe_bias(double& s, double one, double h) {
+Observed observe_bias(double& s, double one, double h, double as = 1.0) {
     if constexpr (std::is_base_of_v<MaxScale, Scale>)
         if (s == one) return {one, 1.0};  // as it is from the second example on
-    return Scale::observe(s, one, h);
+    return Scale::observe(s, one, h, as);
 }
 
 // NAG keeps v when a scale grows, so that a value beyond the scale acts as the scale itself (Algorithm 2, 2.(a).i).
@@ -72,8 +74,14 @@ struct ShrinkingMaxScale : MaxScale {
 struct RmsScale {
     static constexpr double negligible = 0x1p300;  // beyond this ratio the smaller of r and x has no say
 
-    static Observed observe(double& r, double x, double h) {
+    // `as`: the weight with which z sees the row. Vowpal Wabbit's order (Order::vw) has it see its own.
+    static Observed observe(double& r, double x, double h, double as = 1.0) {
         if (x == 0) return {0.0, 1.0};
+        if (h != as) {
+            double before = r;
+            const Observed seen = observe(r, x, h, h);
+            return {is_finite(seen.z) ? observe(before, x, as, as).z : seen.z, seen.rho};
+        }
         const double root_h = square_root(h), q = r > 0 ? ratio(x, r) * root_h : infinity;
         if (!(absolute(q) < negligible)) {
             const double rho = r > 0 ? 1.0 / absolute(q) : 1.0;
@@ -92,7 +100,7 @@ struct RmsScale {
 
 // No scale: GD and AG read x as it is. s = max |x| is kept for reports.
 struct RawScale {
-    static Observed observe(double& s, double x, double /*h*/) {
+    static Observed observe(double& s, double x, double /*h*/, double /*as*/ = 1.0) {
         if (absolute(x) > s) s = absolute(x);
         return {x, 1.0};
     }

@@ -1,33 +1,70 @@
-// What the core can complain about. The bindings turn these into unitless.errors.
+// What the core can complain about: what is wrong, where, and what to do, each for itself. The bindings turn these into
+// unitless.errors, which compose the text; `what` is for the core's own tests.
 #pragma once
 
+#include <cstdio>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <variant>
 
 namespace unitless {
 
-// The caller's data is not what it should be; nothing has changed.
-struct InputError : std::runtime_error {
-    using std::runtime_error::runtime_error;
+// Where in the caller's data: a row, and in it a column, by its name or its number.
+struct Place {
+    std::optional<std::size_t> row = std::nullopt;
+    std::variant<std::monostate, std::size_t, std::string> column = {};  // none: the whole row
+
+    std::string text() const {
+        std::string text = row ? " at row " + std::to_string(*row) : "";
+        if (const auto* number = std::get_if<std::size_t>(&column)) text += ", column " + std::to_string(*number);
+        if (const auto* name = std::get_if<std::string>(&column)) text += ", column '" + *name + "'";
+        return text;
+    }
 };
 
-// The numbers ran away; the rows before the one named have been learned.
+// The caller's data is not what it should be; nothing has changed.
+struct InputError : std::runtime_error {
+    InputError(std::string what_is_wrong, Place at, std::string to_do = {})
+        : std::runtime_error(what_is_wrong + at.text() + (to_do.empty() ? "" : "; " + to_do)),
+          problem(std::move(what_is_wrong)),
+          place(std::move(at)),
+          advice(std::move(to_do)) {}
+    explicit InputError(std::string what_is_wrong, std::string to_do = {})
+        : InputError(std::move(what_is_wrong), Place{}, std::move(to_do)) {}
+
+    std::string problem;
+    Place place;
+    std::string advice;
+};
+
+// The numbers ran away at a row; the rows before the one named by `row` have been learned.
 struct DivergedError : std::runtime_error {
-    DivergedError(const std::string& what, std::size_t learned) : std::runtime_error(what), row(learned) {}
+    DivergedError(std::size_t at, std::size_t learned)
+        : std::runtime_error("the learner diverged at row " + std::to_string(at)), diverged_at(at), row(learned) {}
+    std::size_t diverged_at;
     std::size_t row;  // the first one that is not learned
 };
 
-inline std::string where(std::size_t row) { return " at row " + std::to_string(row); }
-
 // `learned`: the number of rows that are.
-[[noreturn]] inline void throw_diverged(std::size_t row, std::size_t learned) {
-    throw DivergedError("the learner diverged" + where(row) +
-                            (learned == row ? "; the rows before it are learned"
-                                            : "; the rows before row " + std::to_string(learned) + " are learned") +
-                            ". Look for values, labels or weights beyond reason there, or use a smaller learning_rate, "
-                            "or importance_aware=True",
-                        learned);
-}
+[[noreturn]] inline void throw_diverged(std::size_t row, std::size_t learned) { throw DivergedError(row, learned); }
 [[noreturn]] inline void throw_diverged(std::size_t row) { throw_diverged(row, row); }
+
+// The shortest text that reads back as the same number.
+inline std::string number(double x) {
+    char text[32];
+    double back = 0;
+    for (int digits = 1; digits < 17; ++digits) {
+        std::snprintf(text, sizeof text, "%.*g", digits, x);
+        if (std::sscanf(text, "%lf", &back) == 1 && back == x) return text;
+    }
+    std::snprintf(text, sizeof text, "%.17g", x);
+    return text;
+}
+
+[[noreturn]] inline void throw_not_finite(double value, Place place) {
+    throw InputError("value is " + number(value), std::move(place),
+                     "drop or fill in such values (a feature that is left out counts as 0)");
+}
 
 }  // namespace unitless

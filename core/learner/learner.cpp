@@ -1,566 +1,417 @@
 #include "learner/learner.hpp"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
-#include <limits>
-#include <new>
 
-#include "base/errors.hpp"
-#include "learner/learner_batches.hpp"
-#include "rows/dense_input.hpp"
-#include "rows/dense_values.hpp"
+#include "algorithm/dispatch.hpp"
+#include "preparation/matrix_rows.hpp"
+#include "preparation/named_rows.hpp"
+#include "preparation/table_rows.hpp"
 
 namespace unitless {
+namespace {
+
+EngineSetup engine_setup(const Setup& setup) {
+    EngineSetup engine = setup.engine;
+    if (setup.target) engine.options.clip = Clip::labels;
+    return engine;
+}
+
+// The features of a placed row, which are known; there are no interactions.
+struct InOrder {
+    const std::uint32_t* features;
+    std::uint32_t operator()(std::size_t i, bool) const { return features[i]; }
+    void note(std::size_t, std::uint32_t) const {}
+};
+
+// The bias is 1 in every example, so that its scale is not less than that; other scales are those of some value.
+void check_slots(const EngineState& state, std::size_t slots) {
+    for (const std::uint32_t slot : state.slots)
+        if (slot >= slots) throw InputError("a slot is outside the model's features");
+    for (std::size_t k = 0; k < std::min(state.scale.size(), state.slots.size()); ++k) {
+        const double s = state.scale[k];
+        if (!(s > 0 && std::isfinite(s))) throw InputError("a scale is not a positive number");
+        // A model of Vowpal Wabbit's may share the place of its constant with some feature: then it is larger.
+        if (state.slots[k] == 0 && s < std::min(1.0, std::sqrt(state.clock.T) * (1 - 1e-3)))
+            throw InputError("the scale of the bias is not what its examples give");
+    }
+}
+
+// Whatever happens, no other thread reads rows and labels that are gone.
+struct SettleOnExit {
+    Engine& engine;
+    ~SettleOnExit() { engine.settle(); }
+};
+
+}  // namespace
 
 Learner::Learner(const Setup& setup, const Kernel& kernel)
-    : setup_(setup),
-      features_(setup.bits),
-      interactions_(setup.pairs, setup.listed),
-      kernel_(&kernel),
-      selection_(setup.selecting, 0, 0, 0) {
-    if (setup_.rates.empty()) setup_.rates = {setup.options.learning_rate};
-    setup_.options.learning_rate = setup_.rates[0];
-    target_.on = setup.target;
-    const bool adaptive = setup.options.rule != RuleKind::gd && setup.options.rule != RuleKind::ng;
-    target_.paced = adaptive || setup.options.loss != LossKind::squared;  // there a step follows the label by itself
-    if (setup.target) setup_.options.clip = Clip::labels;
-    if (setup_.options.clip == Clip::vw) {
-        const bool scores = setup_.options.loss == LossKind::logistic || setup_.options.loss == LossKind::poisson;
-        clock_.label_min = scores ? -50 : 0;
-        clock_.label_max = scores ? 50 : 0;
-    } else {
-        clock_.label_min = std::numeric_limits<double>::infinity();
-        clock_.label_max = -std::numeric_limits<double>::infinity();
+    : options_(setup.engine.options),
+      kernel_(kernel),
+      preparation_(setup.preparation, *kernel.rows),
+      engine_(make_engine(engine_setup(setup), kernel)),
+      // Where a plain step follows the label by itself, it needs no pace.
+      labels_(facts_of(options_.loss), setup.engine.has_classes(), setup.target,
+              is_adaptive(options_.rule) || !facts_of(options_.loss).paces_itself) {
+    reserve();
+}
+
+// ---------------------------------------------------------------------------------------------------- one call
+
+// action(labels as the loss wants them, predictions). Bad input leaves everything as it was; of what goes wrong later,
+// what has been learned before stays learned, and with it what was seen of features and labels.
+template <class Action>
+void Learner::learn_all(const Labels& given, std::size_t rows, Results& results, Action action) {
+    double* const predictions = results.allocate(rows, learn_width() + given.new_classes);
+    const std::size_t classes = class_count(given.new_classes);
+    const LabelEncoder::Encoded encoded = labels_.encode(given, rows, classes);
+    const LabelState before = labels_.state();
+    const std::uint64_t examples = engine_->clock().examples;
+    preparation_.centre().forget();
+    const Preparation::Mark mark = preparation_.mark();
+    try {
+        action(encoded.with(given), predictions);
+    } catch (const DivergedError& error) {
+        labels_.accept(given, error.row, classes);
+        throw;
+    } catch (...) {
+        std::uint64_t left = engine_->clock().examples - examples;
+        if (left == 0) preparation_.rewind(mark);
+        std::size_t end = 0;
+        for (; left > 0 && end < rows; ++end) left -= weight_of(given, end) > 0;
+        labels_.accept(given, end, classes);
+        throw;
     }
-    const bool classes = setup.classes || setup.open;
-    if (classes && setup_.options.clip == Clip::labels) {
-        setup_.options.clip = Clip::signs;
-        clock_.label_min = -1;
-        clock_.label_max = 1;
+    if (!any_weight(given, rows)) preparation_.rewind(mark);  // nothing was learned, the kind of features included
+    labels_.accept(encoded.after);
+    labels_.add_offset_before(before, given, rows, learn_width(), predictions);
+}
+
+template <class Action>
+void Learner::predict_all(std::size_t rows, Results& results, Action action) {
+    double* const predictions = results.allocate(rows, predict_width());
+    preparation_.centre().forget();
+    const Preparation::Mark mark = preparation_.mark();
+    try {
+        action(predictions);
+    } catch (...) {
+        preparation_.rewind(mark);
+        throw;
     }
-    if (classes || setup.selecting != Selecting::none) {
-        const std::size_t heads = classes ? setup.classes + setup.open : 1;
-        std::vector<Lane> lanes;
-        for (std::uint32_t head = 0; head < heads; ++head)
-            for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
-                lanes.push_back({head, rate});
-        selection_ = Selection(setup.selecting, lanes.size(), heads, setup_.rates.size());
-        lanes_.emplace(setup_.rates, std::move(lanes), heads, classes, setup.open);
-        make_pipeline();
-    }
-    reserve(features_.slot_count());
+    preparation_.rewind(mark);
+    labels_.add_offset(predictions, rows * predict_width());
 }
 
-std::size_t Learner::predict_width() const { return lanes_ && lanes_->classes() ? lanes_->class_count() : 1; }
-
-std::size_t Learner::learn_width() const {
-    return setup_.selecting == Selecting::sweep ? lanes_->rates().size() : predict_width();
-}
-
-// ---------------------------------------------------------------------------------------------------- memory
-
-std::size_t Learner::slot_bytes() const {
-    return setup_.options.precision == Precision::float32 ? sizeof(Slot32) : sizeof(Slot64);
-}
-
-// Fresh slots are zero: nothing seen.
-void Learner::reserve(std::size_t slots) {
-    const bool growing = features_.space() == Space::names || interactions_.any();
-    if (lanes_) {
-        if (slots <= lanes_->capacity()) return;
-        finish_lanes();
-        lanes_->reserve(growing ? std::max(slots, 2 * lanes_->capacity()) : slots);
-        return;
-    }
-    if (slots <= capacity_) return;
-    const std::size_t capacity = growing ? std::max(slots, 2 * capacity_) : slots;
-    Zeros memory(capacity * slot_bytes());
-    if (capacity_) std::memcpy(memory.get(), slots_.get(), capacity_ * slot_bytes());
-    slots_ = std::move(memory);
-    capacity_ = capacity;
-}
-
-Pack Learner::make_pack(std::size_t chunks) {
-    const std::size_t length = chunks * 8;
-    double* base = aligned(pack_memory_, 7 * length);
-    if (pack_indices_.size() < 2 * length) pack_indices_.assign(2 * length, 0);
-    const auto part = [&](std::size_t i) { return base + i * length; };
-    return {&bias_,
-            part(0),
-            part(1),
-            part(2),
-            part(3),
-            part(4),
-            part(5),
-            part(6),
-            pack_indices_.data(),
-            pack_indices_.data() + length};
-}
-
-void Learner::load(const Pack& pack, std::size_t features) const {
-    with_slots(setup_.options, slots_.get(), [&](const auto* from) {
-        *pack.bias = {from[0].scale, from[0].v, from[0].H};
-        for (std::size_t j = 0; j < features; ++j) {
-            pack.scale[j] = from[j + 1].scale;
-            pack.v[j] = from[j + 1].v;
-            pack.H[j] = from[j + 1].H;
+template <Rows Input>
+void Learner::learn_batches(Input& input, const Labels& labels, double* predictions) {
+    if (labels.new_classes) engine_->add_classes(labels.new_classes);
+    const SettleOnExit guard{*engine_};
+    for (std::size_t first = 0, rows; first < input.rows(); first += rows) {
+        if (first > 0) preparation_.centre().forget();
+        const Preparation::Mark mark = preparation_.mark();
+        preparation_.centre().remember_all();
+        const std::uint64_t examples = engine_->clock().examples;
+        // Of the batch only the rows before `end` are learned: the others have not been seen.
+        const auto take_back = [&](std::size_t end) {
+            preparation_.rewind(mark);
+            for (std::size_t done = first; done < end;)
+                done += preparation_.prepare(input, done, end - done, Looking::learning, labels.weight);
+        };
+        try {
+            rows = preparation_.prepare(input, first, input.rows() - first, Looking::learning, labels.weight);
+            reserve();
+            engine_->learn(preparation_.prepared(), labels_from(labels, first), predictions + first * learn_width(),
+                           first);
+            if (first + rows == input.rows()) engine_->finish();
+        } catch (const DivergedError& error) {
+            take_back(error.row);
+            throw;
+        } catch (...) {  // memory ran out: what the clock has counted is learned
+            std::uint64_t left = engine_->clock().examples - examples;
+            std::size_t end = first;
+            for (; left > 0 && end < input.rows(); ++end) left -= weight_of(labels, end) > 0;
+            take_back(end);
+            throw;
         }
+    }
+}
+
+template <Rows Input>
+void Learner::predict_batches(Input& input, bool extrapolate, double* predictions) {
+    reserve();
+    preparation_.in_batches(input, looking(extrapolate), nullptr, [&](std::size_t first, std::size_t) {
+        engine_->predict(preparation_.prepared(), extrapolate, predictions + first * predict_width());
     });
-    const std::size_t padded = chunks_for(features) * 8;
-    for (std::size_t j = features; j < padded; ++j) pack.scale[j] = pack.v[j] = pack.H[j] = 0;
-    for (std::size_t j = 0; j < padded; ++j) pack.slot[j] = static_cast<std::uint32_t>(j + 1);
-}
-
-void Learner::store(const Pack& pack, std::size_t features) {
-    with_slots(setup_.options, slots_.get(), [&](auto* to) {
-        using Stored = decltype(to->v);
-        to[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
-        for (std::size_t j = 0; j < features; ++j)
-            to[j + 1] = {pack.scale[j], static_cast<Stored>(pack.v[j]), static_cast<Stored>(pack.H[j])};
-    });
-}
-
-std::size_t Learner::bytes() const {
-    const std::lock_guard guard(lock_);
-    std::size_t total = sizeof(*this) + capacity_ * slot_bytes() + (lanes_ ? lanes_->bytes() : 0);
-    total += interactions_.bytes();
-    for (const auto& name : features_.names()) total += 2 * name.size() + 96;
-    total += pipeline_.bytes() + collected_.bytes();
-    return total + (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
-}
-
-Clock Learner::clock() const {
-    const std::lock_guard guard(lock_);
-    return clock_;
-}
-
-// ---------------------------------------------------------------------------------------------------- validation
-
-double Learner::encode(double y, std::size_t row, NegativeLabel& negative, std::size_t new_classes) const {
-    if (!std::isfinite(y)) throw InputError("label is " + number(y) + where(row) + "; labels must be finite");
-    if (lanes_ && lanes_->classes()) {
-        if (!(y >= 0 && y < static_cast<double>(lanes_->class_count() + new_classes) && y == std::floor(y)))
-            throw InputError("class " + number(y) + where(row) + " is outside the model's " +
-                             std::to_string(lanes_->class_count()) + " classes");
-        return y;
-    }
-    switch (setup_.options.loss) {
-        case LossKind::squared:
-        case LossKind::quantile:
-            return y;
-        case LossKind::poisson:
-            if (y < 0)
-                throw InputError("label is " + number(y) + where(row) +
-                                 "; poisson loss counts things: labels must be 0 or more");
-            return y;
-        case LossKind::logistic:
-        case LossKind::hinge:
-            break;
-    }
-    if (y == 1) return 1;
-    if (y != 0 && y != -1)
-        throw InputError("label is " + number(y) + where(row) +
-                         "; logistic and hinge loss take {-1, +1}, {0, 1} or booleans");
-    const NegativeLabel kind = y == 0 ? NegativeLabel::zero : NegativeLabel::minus_one;
-    if (negative != NegativeLabel::unknown && negative != kind)
-        throw InputError("label is " + number(y) + where(row) + ", but earlier negative labels were " +
-                         (kind == NegativeLabel::zero ? "-1" : "0") + "; use either {-1, +1} or {0, 1}");
-    negative = kind;
-    return -1;
-}
-
-Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
-    for (std::size_t r = 0; labels.weight && r < rows; ++r)
-        if (!(labels.weight[r] >= 0 && std::isfinite(labels.weight[r])))
-            throw InputError("weight is " + number(labels.weight[r]) + where(r) +
-                             "; weights must be finite and not negative");
-    Encoded encoded{labels.y, nullptr, nullptr, negative_, target_};
-    const bool classes = lanes_ && lanes_->classes();
-    if (!classes && (setup_.options.loss == LossKind::squared || setup_.options.loss == LossKind::quantile)) {
-        bool finite = true;
-        for (std::size_t r = 0; r < rows; ++r) finite &= std::fabs(labels.y[r]) <= std::numeric_limits<double>::max();
-        if (finite && !target_.on) return encoded;
-    }
-    encoded.own = std::make_unique_for_overwrite<double[]>(rows);
-    encoded.y = encoded.own.get();
-    for (std::size_t r = 0; r < rows; ++r) {
-        const double y = labels.y[r];
-        NegativeLabel unseen = encoded.negative;  // a label without weight settles nothing
-        NegativeLabel& negative = labels.weight && labels.weight[r] == 0 ? unseen : encoded.negative;
-        const bool known =
-            (y == 0 && negative == NegativeLabel::zero) || (y == -1 && negative == NegativeLabel::minus_one);
-        if (classes && weight_of(labels, r) == 0) {  // only predicted
-            encoded.own[r] = 0;
-            continue;
-        }
-        encoded.own[r] = y == 1 && !classes ? 1
-                         : known            ? -1
-                                            : encode(y, r, negative, labels.new_classes);  // 1 is 1 for every loss
-    }
-    if (target_.on) {
-        encoded.pace = std::make_unique_for_overwrite<double[]>(rows);
-        for (std::size_t r = 0; r < rows; ++r)
-            encoded.pace[r] = encoded.target.observe(encoded.own[r], weight_of(labels, r));
-    }
-    return encoded;
-}
-
-// Predictions are made of u; what is reported is c + u.
-void Learner::add_offset(double* predictions, std::size_t count) const {
-    if (!target_.on) return;
-    for (std::size_t i = 0; i < count; ++i) predictions[i] = target_.started ? predictions[i] + target_.centre : 0.0;
-}
-
-void Learner::check(const Labels& labels, std::size_t rows) const { encode(labels, rows); }
-
-void Learner::check_sum(std::size_t count, const double* values, std::size_t row) const {
-    double total = 0, largest = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        total += std::fabs(values[i]);
-        largest = std::max(largest, std::fabs(values[i]));
-    }
-    check_products(largest);
-    if (!std::isfinite(total))
-        throw InputError("the values add up to more than a float64 can hold" + where(row) + "; use smaller units");
-}
-
-void Learner::check_named() const {
-    if (features_.space() == Space::columns)
-        throw InputError("this learner knows its features as " + std::to_string(features_.column_count()) +
-                         " columns; give it arrays or sparse matrices");
-}
-
-void Learner::check_columns(std::size_t count) const {
-    if (features_.space() == Space::names)
-        throw InputError("this learner knows its features by name; give it mappings or a frame with those names");
-    if (features_.space() == Space::columns && count != features_.column_count())
-        throw InputError("X has " + std::to_string(count) + " columns, but the learner was made with " +
-                         std::to_string(features_.column_count()));
-    if (count >= std::numeric_limits<std::uint32_t>::max() - 1 && features_.space() != Space::hashed)
-        throw InputError("X has more columns than a learner can hold; hash them with bits=");
-}
-
-void Learner::check_listed_columns(std::size_t count) const {
-    const auto is_there = [count](const Selector& selector) {
-        return selector.column >= 0 && static_cast<std::size_t>(selector.column) < count;
-    };
-    check_listed(is_there, std::to_string(count) + " columns, to be named by their numbers");
-}
-
-void Learner::check_products(double largest) const {
-    if (interactions_.any() && largest > 0x1p500)
-        throw InputError(
-            "a value is beyond 1e150; products of such values leave the range of float64. Use larger units");
-}
-
-void Learner::check_finite(const DenseInput& input, const Names* names) {
-    const double largest = largest_magnitude(input);
-    for (std::size_t r = 0; std::isnan(largest) && r < input.rows; ++r)
-        for (std::size_t j = 0; j < input.column_count; ++j)
-            if (const double x = value_at(input, r, j); !std::isfinite(x)) throw_not_finite(x, where(r, j, names));
-    check_products(largest);
-    if (largest > 0x1p960 && features_.space() == Space::hashed)  // entries of one slot might add up to infinity
-        in_batches(input, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
-}
-
-// Columns get their numbers, and interactions learn of the ones that they name.
-void Learner::use_columns(std::size_t count) {
-    const bool known = features_.space() == Space::columns;
-    features_.use_columns(count);
-    if (known) return;
-    if (setup_.pairs != Pairs::listed || features_.space() == Space::hashed) return;
-    for (const auto& [left, right] : interactions_.listed())
-        for (const auto* side : {&left, &right})
-            for (const auto& selector : *side)
-                if (selector.column >= 0 && static_cast<std::size_t>(selector.column) < count)
-                    interactions_.introduce(features_.column_slot(static_cast<std::uint64_t>(selector.column)), {},
-                                            selector.column);
-}
-
-std::optional<std::uint32_t> Learner::feature(std::string_view name, bool grow) {
-    if (!grow && features_.space() == Space::unset) return std::nullopt;
-    const std::size_t before = features_.names().size();
-    const auto found = grow ? std::optional(features_.intern(name)) : features_.find(name);
-    if (features_.names().size() > before) interactions_.introduce(*found, name, -1);
-    return found;
 }
 
 // ---------------------------------------------------------------------------------------------------- dense
 
-// Is it worth mirroring all slots in a pack for this call? The kernel's dense way also wants the paper's order.
-bool Learner::mirrors(const DenseInput& input) const {
-    return !lanes_ && !interactions_.any() && !setup_.centre && setup_.options.order == Order::paper &&
-           features_.space() != Space::hashed && features_.slot_count() <= 4 * input.column_count + 64;
+bool Learner::reads(const DenseInput& input) const {
+    return preparation_.plain() && !preparation_.hashed() && is_aligned(input) &&
+           engine_->reads_dense(preparation_.slot_count(), input.column_count);
 }
 
-void Learner::learn_dense(const DenseInput& input, const Labels& labels, double* predictions) {
+void Learner::check_listed_columns(std::size_t count) const {
+    if (engine_->clock().examples > 0) return;  // later, what is not there is absent
+    const auto is_there = [count](const Selector& selector) {
+        return selector.column >= 0 && static_cast<std::size_t>(selector.column) < count;
+    };
+    preparation_.check_listed(is_there, std::to_string(count) + " columns, to be named by their numbers");
+}
+
+void Learner::learn(const DenseInput& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    check_columns(input.column_count);
+    preparation_.check_columns(input.column_count);
     check_listed_columns(input.column_count);
-    const Encoded encoded = encode(labels, input.rows);
-    learn_all(encoded, labels, input.rows, predictions, [&] {
-        use_columns(input.column_count);
-        learn_columns(input, nullptr, encoded.with(labels), predictions);
+    learn_all(given, input.rows, results, [&](const Labels& labels, double* predictions) {
+        preparation_.use_columns(input.column_count);
+        learn_columns(DenseRows(input), labels, predictions);
     });
 }
 
-void Learner::learn_columns(const DenseInput& input, const Names* names, const Labels& labels, double* predictions) {
-    reserve(features_.slot_count());
-    if (!mirrors(input)) {
-        check_finite(input, names);
-        const bool settling = setup_.centre && any_weight(labels, input.rows);
-        for (std::size_t j = 0; settling && j < input.column_count; ++j) {
-            const bool indicator = input.columns ? input.columns[j].indicator : input.indicators;
-            centre_.settle(input.columns ? input.columns[j].slot : features_.column_slot(j),
-                           indicator ? Offset::kept : Offset::removed);
-        }
-        learn_batches(input, labels, predictions);
+void Learner::learn_columns(DenseRows rows, const Labels& labels, double* predictions) {
+    reserve();
+    if (reads(rows.input())) {
+        const Outcome outcome = engine_->learn_dense(rows.input(), preparation_.slot_count(), labels, predictions);
+        if (outcome.status == Status::not_finite) rows.throw_not_finite_at(outcome.row, outcome.column);
         return;
     }
-    const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
-    const Pack pack = make_pack(chunks);
-    double* block = aligned(block_, block_doubles(chunks));
-    Clock clock;
-    const auto learn = [&](const DenseInput& part, std::size_t first) {
-        return kernel_->single->learn_dense(setup_.options, clock, pack, chunks, block, part,
-                                            labels_from(labels, first), predictions + first);
-    };
-    const auto run = [&](std::size_t rows) -> Outcome {
-        load(pack, features);
-        clock = clock_;
-        DenseInput part = input;
-        part.rows = rows;
-        if (!input.columns || features < 8) return learn(part, 0);
-        // Columns of their own are put side by side first, some rows at a time: the kernel is quickest with those.
-        constexpr std::size_t at_once = 128;
-        wide_.assign(at_once * features, 0.0);
-        for (std::size_t first = 0; first < rows; first += at_once) {
-            const std::size_t count = std::min(at_once, rows - first);
-            kernel_->rows->widen(input, first, count, wide_.data(), features);
-            const DenseInput tile{reinterpret_cast<const char*>(wide_.data()),
-                                  static_cast<std::ptrdiff_t>(features * sizeof(double)),
-                                  Type::f64,
-                                  nullptr,
-                                  features,
-                                  count};
-            const Outcome outcome = learn(tile, first);
-            if (outcome.status != Status::ok)
-                return {outcome.status, first + outcome.row, column_of(input, outcome.column)};
-        }
-        return {};
-    };
-    const Outcome outcome = run(input.rows);
-    if (outcome.status == Status::not_finite)
-        throw_not_finite(value_at(input, outcome.row, outcome.column), where(outcome.row, outcome.column, names));
-    if (outcome.status == Status::diverged) run(outcome.row);  // once more up to there, which gives the same bits
-    store(pack, features);
-    clock_ = clock;
-    if (outcome.status == Status::diverged) throw_diverged(outcome.row);
+    rows.check(preparation_);
+    if (any_weight(labels, rows.rows())) rows.settle(preparation_);
+    learn_batches(rows, labels, predictions);
 }
 
-void Learner::predict_dense(const DenseInput& input, bool extrapolate, double* predictions) {
+void Learner::predict(const DenseInput& input, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
-    check_columns(input.column_count);
-    all_or_nothing([&] {
-        const Features::Mark mark = features_.mark();
-        features_.use_columns(input.column_count);
-        predict_columns(input, nullptr, extrapolate, predictions);
-        features_.rewind(mark);
+    preparation_.check_columns(input.column_count);
+    predict_all(input.rows, results, [&](double* predictions) {
+        preparation_.look_at_columns(input.column_count);
+        predict_columns(DenseRows(input), extrapolate, predictions);
     });
 }
 
-void Learner::predict_columns(const DenseInput& input, const Names* names, bool extrapolate, double* predictions) {
-    reserve(features_.slot_count());
-    if (!mirrors(input)) {
-        check_finite(input, names);
-        in_batches(input, extrapolate ? Looking::extrapolating : Looking::predicting, nullptr,
-                   [&](std::size_t first, std::size_t) {
-                       predict_prepared(extrapolate, predictions + first * predict_width());
-                   });
-    } else {
-        const std::size_t features = features_.slot_count() - 1, chunks = chunks_for(features);
-        const Pack pack = make_pack(chunks);
-        double* block = aligned(block_, block_doubles(chunks));
-        load(pack, features);
-        const Outcome outcome = kernel_->single->predict_dense(setup_.options, clock_, pack, chunks, block, input,
-                                                               extrapolate, predictions);
-        if (outcome.status == Status::not_finite)
-            throw_not_finite(value_at(input, outcome.row, outcome.column), where(outcome.row, outcome.column, names));
-    }
-    add_offset(predictions, input.rows * predict_width());
-}
-
-// ---------------------------------------------------------------------------------------------------- rows
-
-// Can the rows' non-zero numbers be taken as they lie?
-bool Learner::side_by_side(const DenseInput& input) const {
-    return !input.columns && !centre_.any() && features_.space() != Space::hashed;
-}
-
-// Dense rows as doubles, [row][column], columns in the order of their features.
-void Learner::widen(const DenseInput& input, std::size_t first, std::size_t rows) {
-    if (side_by_side(input)) return;
-    const std::size_t columns = input.column_count;
-    wide_.resize(rows * columns);
-    wide_features_.resize(columns);
-    wide_columns_.resize(columns);
-    if (input.columns) {
-        wide_columns_.assign(input.columns, input.columns + columns);
-        std::stable_sort(wide_columns_.begin(), wide_columns_.end(),
-                         [](const Column& a, const Column& b) { return a.slot < b.slot; });
-        for (std::size_t j = 0; j < columns; ++j) {
-            const std::int64_t number = wide_columns_[j].number;
-            wide_features_[j] =
-                number < 0 ? wide_columns_[j].slot : features_.column_slot(static_cast<std::uint64_t>(number));
-            with_type(wide_columns_[j].type,
-                      [&](auto x) { widen_column<decltype(x)>(wide_columns_[j], first, rows, &wide_[j], columns); });
-        }
+void Learner::predict_columns(DenseRows rows, bool extrapolate, double* predictions) {
+    reserve();
+    if (reads(rows.input())) {
+        const Outcome outcome =
+            engine_->predict_dense(rows.input(), preparation_.slot_count(), extrapolate, predictions);
+        if (outcome.status == Status::not_finite) rows.throw_not_finite_at(outcome.row, outcome.column);
         return;
     }
-    for (std::size_t j = 0; j < columns; ++j) {
-        wide_features_[j] = features_.column_slot(j);
-        wide_columns_[j].number = static_cast<std::int64_t>(j);
-    }
-    for (std::size_t r = 0; r < rows; ++r) unitless::widen(input, first + r, wide_.data() + r * columns);
+    rows.check(preparation_);
+    predict_batches(rows, extrapolate, predictions);
 }
 
-void Learner::centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight) {
-    if (!centre_.any()) return;
-    double* row = wide_.data() + at * columns;
-    if (looking == Looking::learning && weight > 0) {
-        centre_.observe(wide_features_.data(), row, columns, weight);
-    } else {
-        for (std::size_t j = 0; j < columns; ++j) row[j] = centred(wide_features_[j], row[j], looking, weight);
+// ---------------------------------------------------------------------------------------------------- matrices
+
+// Can the engine read the matrix where it is? Then it has been checked, too.
+bool Learner::reads(const CompressedRows& input) const {
+    return engine_->reads_columns() && preparation_.plain() && !input.wide_indices &&
+           kernel_.rows->are_plain(input, preparation_.features().column_mask());
+}
+
+// Calls action(first row, rows) for some rows at a time, which are the matrix's own.
+template <class Action>
+void Learner::in_place(const CompressedRows& input, Action action) const {
+    constexpr std::size_t at_once = 4096;
+    const auto* starts = static_cast<const std::int32_t*>(input.row_starts);
+    std::vector<std::size_t> row_ends;
+    for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+        rows = std::min(at_once, input.rows - first);
+        row_ends.assign(starts + first + 1, starts + first + 1 + rows);
+        action(first, SparseInput{.slots = static_cast<const std::uint32_t*>(input.indices),
+                                  .values = input.values,
+                                  .row_ends = row_ends.data(),
+                                  .rows = rows,
+                                  .first = static_cast<std::size_t>(starts[first]),
+                                  .in_sequence = preparation_.hashed(),
+                                  .mask = preparation_.features().column_mask(),
+                                  .first_slot = 1});
     }
 }
 
-void Learner::add_row(const DenseInput& input, std::size_t number, std::size_t at, Looking looking, double weight) {
-    if (side_by_side(input)) {
-        const char* from = input.data + static_cast<std::ptrdiff_t>(number) * input.row_stride;
-        with_type(input.type, [&](auto x) { rows_.add_side_by_side<decltype(x)>(from, input.column_count, 1); });
-        return;
-    }
-    centre_wide(at, input.column_count, looking, weight);
-    const double* row = wide_.data() + at * input.column_count;
-    if (features_.space() == Space::hashed) {
-        for (std::size_t j = 0; j < input.column_count; ++j) {
-            rows_.add(wide_features_[j], row[j]);
-            if (row[j] != 0 && interactions_.notes(features_))
-                interactions_.note(wide_features_[j], wide_columns_[j].name, wide_columns_[j].number);
+void Learner::learn(const CompressedRows& input, const Labels& given, Results& results) {
+    const std::lock_guard guard(lock_);
+    preparation_.check_columns(input.columns);
+    check_listed_columns(input.columns);
+    learn_all(given, input.rows, results, [&](const Labels& labels, double* predictions) {
+        preparation_.use_columns(input.columns);
+        reserve();
+        if (reads(input))
+            return in_place(input, [&](std::size_t first, const SparseInput& rows) {
+                engine_->learn(rows, labels_from(labels, first), predictions + first, first);
+            });
+        MatrixRows rows(input);
+        rows.check(preparation_);
+        if (any_weight(labels, input.rows)) rows.settle(preparation_);
+        learn_batches(rows, labels, predictions);
+    });
+}
+
+void Learner::predict(const CompressedRows& input, bool extrapolate, Results& results) {
+    const std::lock_guard guard(lock_);
+    preparation_.check_columns(input.columns);
+    predict_all(input.rows, results, [&](double* predictions) {
+        preparation_.look_at_columns(input.columns);
+        reserve();
+        if (reads(input))
+            return in_place(input, [&](std::size_t first, const SparseInput& rows) {
+                engine_->predict(rows, extrapolate, predictions + first);
+            });
+        MatrixRows rows(input);
+        rows.check(preparation_);
+        predict_batches(rows, extrapolate, predictions);
+    });
+}
+
+// ---------------------------------------------------------------------------------------------------- rows of names
+
+void Learner::learn(const NamedRows& input, const Labels& given, Results& results) {
+    const std::lock_guard guard(lock_);
+    preparation_.check_named();
+    NamedRowsIn rows(input);
+    rows.check(preparation_);
+    learn_all(given, rows.rows(), results, [&](const Labels& labels, double* predictions) {
+        if (any_weight(labels, rows.rows())) preparation_.use_names();
+        const std::size_t slots = preparation_.slot_count();
+        if (preparation_.plain() && !preparation_.hashed() && rows.rows() > 0 &&
+            engine_->spreads(slots, rows.rows(), rows.entries()) && rows.know(preparation_)) {
+            reserve();
+            const auto fill = [&](std::size_t row, double* to) { rows.spread(row, to); };
+            return engine_->learn_spread(slots, rows.rows(), fill, labels, predictions, 0);
         }
-    } else {
-        rows_.add_rising(wide_features_.data(), row, input.column_count);
-    }
+        learn_batches(rows, labels, predictions);
+    });
 }
 
-// Lanes take dense rows of floats a batch at a time, where nothing is to be done with them on the way.
-bool Learner::collect(const DenseInput& input, std::size_t first, std::size_t rows) {
-    if (!lanes_ || (input.type != Type::f32 && input.type != Type::f64)) return false;
-    const std::size_t size = input.type == Type::f32 ? sizeof(float) : sizeof(double);
-    const bool aligned =
-        (reinterpret_cast<std::uintptr_t>(input.data) | static_cast<std::size_t>(input.row_stride)) % size == 0;
-    if (!aligned || !side_by_side(input) || interactions_.any()) return false;
-    DenseInput part = input;
-    part.data += static_cast<std::ptrdiff_t>(first) * input.row_stride;
-    part.rows = rows;
-    collected_.reserve(rows, rows * input.column_count);
-    kernel_->rows->collect(part, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
-    collected_.rows = rows;
-    return true;
+void Learner::predict(const NamedRows& input, bool extrapolate, Results& results) {
+    const std::lock_guard guard(lock_);
+    preparation_.check_named();
+    NamedRowsIn rows(input);
+    rows.check(preparation_);
+    predict_all(rows.rows(), results, [&](double* predictions) { predict_batches(rows, extrapolate, predictions); });
 }
 
-void Learner::end_row(std::size_t row, bool grow) {
-    if (interactions_.any()) interactions_.expand(rows_, features_, grow);
-    if (!rows_.end_row()) throw InputError("values of one feature add up to more than a float64 can hold" + where(row));
-}
+// ---------------------------------------------------------------------------------------------------- tables
 
-// As if a named row had never been.
-void Learner::forget_row(const Features::Mark& features, std::size_t products) {
-    for (auto entry = journal_.rbegin(); entry != journal_.rend(); ++entry)
-        centre_.put_back(entry->first, entry->second);
-    interactions_.rewind(products);
-    features_.rewind(features);
-}
-
-SparseInput Learner::prepared() const {
-    SparseInput input = collected_.rows ? collected_.view() : rows_.view();
-    input.in_sequence = in_sequence();
-    return input;
-}
-
-void Learner::learn_prepared(const Labels& labels, double* predictions, std::size_t row) {
-    reserve(features_.slot_count());
-    const SparseInput input = prepared();
-    if (!lanes_) return learn_sparse(input, labels, predictions, row);
-    for (std::size_t done = 0, next; done < input.rows; done = next) {
-        next = input.rows;
-        if (setup_.selecting == Selecting::follow) {  // rates are looked at after certain numbers of examples
-            const std::uint64_t left = Selection::next_look(clock_.examples) - clock_.examples;
-            if (left < next - done) next = done + left;
+void Learner::learn(const Table& table, const Labels& given, Results& results) {
+    const std::lock_guard guard(lock_);
+    preparation_.check_named();
+    const auto is_there = [&](const Selector& selector) {
+        return selector.column < 0 &&
+               std::any_of(
+                   table.columns.begin(), table.columns.end(),
+                   [&](const TableColumn& column) { return column.may_have(selector.name, selector.prefix); });
+    };
+    if (engine_->clock().examples == 0)
+        preparation_.check_listed(is_there, std::to_string(table.columns.size()) + " named columns");
+    const bool one_by_one = check_table(table, preparation_);
+    learn_all(given, table.rows, results, [&](const Labels& labels, double* predictions) {
+        const bool counts = any_weight(labels, table.rows);
+        if (one_by_one) {
+            if (counts) preparation_.use_names();
+            reserve();
+            TableRows rows(table);
+            return learn_batches(rows, labels, predictions);
         }
-        learn_lanes(part_of(input, done, next), labels_from(labels, done), predictions + done * learn_width(),
-                    row + done);
-    }
+        preparation_.use_names();
+        NamedColumns columns(table, [&](const TableColumn& column) { return preparation_.feature(column.name, true); });
+        const bool settling = preparation_.centring() && table.missing && counts;
+        for (const Column& column : columns.columns)
+            if (settling) preparation_.centre().settle(column.slot, column.indicator ? Offset::kept : Offset::removed);
+        learn_columns(columns.rows(table.rows, settling || !preparation_.centring()), labels, predictions);
+    });
 }
 
-void Learner::predict_prepared(bool extrapolate, double* predictions) {
-    reserve(features_.slot_count());
-    if (lanes_) return predict_lanes(prepared(), extrapolate, predictions);
-    predict_sparse(prepared(), extrapolate, predictions);
+void Learner::predict(const Table& table, bool extrapolate, Results& results) {
+    const std::lock_guard guard(lock_);
+    preparation_.check_named();
+    bool any = table.columns.empty() || preparation_.features().names().empty();
+    const bool one_by_one = check_table(table, preparation_);
+    predict_all(table.rows, results, [&](double* predictions) {
+        if (one_by_one) {
+            TableRows rows(table);
+            predict_batches(rows, extrapolate, predictions);
+            any = any || rows.any_known();
+        } else {
+            NamedColumns columns(table, [&](const TableColumn& column) {
+                const auto found = preparation_.feature(column.name, false);
+                any = any || found;
+                if (!found) {  // what is not known is checked all the same
+                    const std::vector<std::string> name{column.name};
+                    DenseRows({nullptr, 0, Type::f64, &column.numbers, 1, table.rows}, &name).check(preparation_);
+                }
+                return found;
+            });
+            if (any) predict_columns(columns.rows(table.rows, true), extrapolate, predictions);
+        }
+        if (!any && table.rows && !table.missing)  // a value that is not there, or never was, is not a wrong column
+            throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +
+                             preparation_.features().names()[0] + "', ...");
+    });
 }
 
 // ---------------------------------------------------------------------------------------------------- placed rows
 
 bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) const {
-    if (interactions_.any()) return false;
-    const bool packs = !lanes_ && !setup_.centre && kernel_->placed->supports(setup_.options);
+    if (preparation_.interactions().any()) return false;
     using enum Placement::Kind;
-    return to.assign(features, !packs ? in_order : in_sequence() ? packed_in_sequence : packed);
-}
-
-// The slots change with the number of examples, and not otherwise.
-void Learner::mirror(Placement& row) const {
-    if (row.mirrored == clock_.examples) return;
-    kernel_->placed->load(setup_.options, slots_.get(), row.row());
-    row.mirrored = clock_.examples;
+    const bool packs = !preparation_.centring() && engine_->places();
+    return to.assign(features, !packs ? in_order : preparation_.hashed() ? packed_in_sequence : packed);
 }
 
 void Learner::learn_placed(Placement& row, double y, double weight, double* predictions) {
-    if (row.kind() == Placement::Kind::in_order) {
-        const std::uint32_t* slots = row.row().pack.slot;
-        return learn_named(
-            row.row().count, row.row().x, y, weight, [slots](std::size_t i, bool) { return slots[i]; }, predictions);
-    }
+    if (row.kind() == Placement::Kind::in_order)
+        return learn_named(row.row().count, row.row().x, y, weight, InOrder{row.row().pack.slot}, predictions);
     learn_label(y, weight, 0, 0, predictions, [&](const Labels& labels) {
-        mirror(row);
-        row.mirrored = Placement::never;
-        const Status status = kernel_->placed->learn(setup_.options, clock_, slots_.get(), row.row(), *labels.y, weight,
-                                                     setup_.options.learning_rate * *labels.pace, *predictions);
-        if (status == Status::diverged) throw_diverged(0);
-        row.mirrored = clock_.examples;
+        engine_->learn_placed(row, *labels.y, weight, *labels.pace, *predictions);
     });
 }
 
 void Learner::predict_placed(Placement& row, bool extrapolate, double* predictions) {
-    if (row.kind() == Placement::Kind::in_order) {
-        const std::uint32_t* slots = row.row().pack.slot;
-        return predict_named(
-            row.row().count, row.row().x, extrapolate, [slots](std::size_t i, bool) { return slots[i]; }, predictions);
-    }
-    mirror(row);
-    *predictions = kernel_->placed->predict(setup_.options, clock_, row.row(), extrapolate);
-    add_offset(predictions, 1);
+    if (row.kind() == Placement::Kind::in_order)
+        return predict_named(row.row().count, row.row().x, extrapolate, InOrder{row.row().pack.slot}, predictions);
+    *predictions = engine_->predict_placed(row, extrapolate);
+    labels_.add_offset(predictions, 1);
 }
 
 // ---------------------------------------------------------------------------------------------------- the rest
 
+void Learner::check(const Labels& labels, std::size_t rows) const {
+    labels_.encode(labels, rows, class_count(labels.new_classes));
+}
+
 void Learner::loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const {
-    NegativeLabel negative = NegativeLabel::unknown;
-    std::vector<double> labels(n);
-    for (std::size_t i = 0; i < n; ++i) labels[i] = encode(y[i], i, negative);
-    kernel_->loss(setup_.options, which, p, labels.data(), tau, n, out);
+    const LabelEncoder fresh(facts_of(options_.loss), false, false, true);
+    const auto encoded = fresh.encode(Labels{y, nullptr}, n, 0);
+    kernel_.loss(options_, which, p, encoded.y, tau, n, out);
+}
+
+std::size_t Learner::bytes() const {
+    const std::lock_guard guard(lock_);
+    return sizeof(*this) + engine_->bytes() + preparation_.bytes();
+}
+
+Clock Learner::clock() const {
+    const std::lock_guard guard(lock_);
+    return engine_->clock();
+}
+
+Snapshot Learner::snapshot() const {
+    const std::lock_guard guard(lock_);
+    Snapshot to{preparation_.save(), {}, labels_.state()};
+    engine_->save(preparation_.slot_count(), to.engine);
+    return to;
+}
+
+// Into a fresh learner of the same setup.
+void Learner::restore(const Snapshot& from) {
+    const std::lock_guard guard(lock_);
+    preparation_.load(from.preparation);
+    check_slots(from.engine, preparation_.slot_count());
+    reserve();
+    engine_->load(from.engine);
+    labels_.load(from.labels);
 }
 
 }  // namespace unitless

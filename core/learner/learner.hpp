@@ -1,6 +1,8 @@
-// A learner: options, features, state. Validates what it is given, then lets a kernel do the work.
+// A learner: the lock, the labels, and one call of learn or predict: rows are checked, prepared (preparation/) and
+// handed to the engine (engine/), batch by batch.
 //
-// Every public function locks the learner, so that threads can share one; none knows of Python.
+// Every public function locks the learner, so that threads can share one, except where it says that the caller does.
+// None knows of Python.
 #pragma once
 
 #include <memory>
@@ -10,359 +12,195 @@
 #include <vector>
 
 #include "base/errors.hpp"
-#include "base/memory.hpp"
-#include "engine/kernel.hpp"
-#include "engine/lanes/lane_pipeline.hpp"
-#include "engine/lanes/lanes.hpp"
-#include "engine/lanes/selection.hpp"
+#include "base/locks.hpp"
+#include "engine/engine.hpp"
 #include "engine/single/placement.hpp"
-#include "preparation/centre.hpp"
-#include "preparation/features.hpp"
-#include "preparation/interactions.hpp"
-#include "preparation/target.hpp"
-#include "rows/collected_rows.hpp"
+#include "learner/labels.hpp"
+#include "learner/results.hpp"
+#include "preparation/dense_rows.hpp"
+#include "preparation/preparation.hpp"
 #include "rows/named_rows.hpp"
-#include "rows/sparse_rows.hpp"
 #include "rows/table.hpp"
 
 namespace unitless {
 
-// How a stream writes its negative class: settled by the first one met.
-enum class NegativeLabel : int { unknown = 0, zero = 1, minus_one = 2 };
-
 // What a learner is made of.
 struct Setup {
-    Options options;
-    std::optional<unsigned> bits = std::nullopt;
-    std::vector<double> rates = {};             // none: the one of the options
-    std::size_t first_rate = 0, last_rate = 0;  // those that run from the beginning
-    Selecting selecting = Selecting::none;
-    std::size_t classes = 0;  // how many there are; 0 and not open: labels are numbers
-    bool open = false;        // classes may join
-    bool target = false, centre = false;
-    Pairs pairs = Pairs::none;
-    std::vector<Interaction> listed = {};
+    EngineSetup engine;
+    PreparationSetup preparation;
+    bool target = false;  // the label's unit and offset are learned too
 };
 
-// Everything that a learner knows, for files and merging. Slots that were never other than zero are left out.
+// Everything that a learner knows, for files and merging.
 struct Snapshot {
-    Clock clock;
-    NegativeLabel negative = NegativeLabel::unknown;
-    Space space = Space::unset;
-    std::size_t columns = 0;
-    std::vector<std::string> names;
-    std::vector<std::uint32_t> slots;
-    std::vector<double> scale, v, H;  // v and H: [slot][lane]
-    std::vector<Lane> lanes;
-    std::vector<Selection::Scores> scores;
-    std::vector<double> followed, errors;
-    Target target;
-    std::vector<Interactions::Product> products;
-    std::vector<std::uint32_t> centre_features;
-    std::vector<Centre::Column> centre;
+    PreparationState preparation;
+    EngineState engine;
+    LabelState labels;
 };
-
-// A learner's slots as what they are.
-template <class Action>
-void with_slots(const Options& options, char* slots, Action action) {
-    if (options.precision == Precision::float32) {
-        action(reinterpret_cast<Slot32*>(slots));
-    } else {
-        action(reinterpret_cast<Slot64*>(slots));
-    }
-}
 
 class Learner {
   public:
     Learner(const Setup& setup, const Kernel& kernel);
 
-    using Names = std::vector<std::string>;
+    // Rows of any kind. Bad input changes nothing; after divergence, or when memory runs out, the rows before are
+    // learned.
+    void learn(const DenseInput& input, const Labels& labels, Results& results);
+    void learn(const CompressedRows& input, const Labels& labels, Results& results);
+    void learn(const NamedRows& input, const Labels& labels, Results& results);
+    void learn(const Table& input, const Labels& labels, Results& results);
+    void predict(const DenseInput& input, bool extrapolate, Results& results);
+    void predict(const CompressedRows& input, bool extrapolate, Results& results);
+    void predict(const NamedRows& input, bool extrapolate, Results& results);
+    void predict(const Table& input, bool extrapolate, Results& results);
 
-    // Results have `learn_width` or `predict_width` numbers per row: one, or one per class; a sweep's learning gives
-    // one per rate (with classes, the number of the winning one).
-    std::size_t learn_width() const;
-    std::size_t predict_width() const;
+    Snapshot snapshot() const;
+    void restore(const Snapshot& from);
 
-    void learn_dense(const DenseInput& input, const Labels& labels, double* predictions);
-    void predict_dense(const DenseInput& input, bool extrapolate, double* predictions);
-    void learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions);
-    void predict_compressed(const CompressedRows& input, bool extrapolate, double* predictions);
-    void learn_table(const Table& table, const Labels& labels, double* predictions);
-    void predict_table(const Table& table, bool extrapolate, double* predictions);
-    void learn_rows(const NamedRows& rows, const Labels& labels, double* predictions);
-    void predict_rows(const NamedRows& rows, bool extrapolate, double* predictions);
+    std::size_t bytes() const;
+    Clock clock() const;
 
-    // One row of named features. `Resolve(i, grow)` gives the number of the i-th feature, or 0 (the bias's) for none.
-    // The caller holds the lock (see `lock`), has checked that the values are finite, and passes them in any order.
+    // Values, slopes or importance-aware changes of the learner's loss.
+    void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;
+    // What predictions of two classes add up to.
+    void score(const double* p, const bool* positive, const double* weight, std::size_t n,
+               const TwoClassSums& to) const {
+        kernel_.score(p, positive, weight, n, to);
+    }
+
+    // ---- One row at a time, of named features. The caller holds the lock from here on.
+
+    std::mutex& lock() const { return lock_; }
+
+    // Numbers per row of the results.
+    std::size_t learn_width() const { return engine_->learn_width(); }
+    std::size_t predict_width() const { return engine_->predict_width(); }
+
+    // The caller has checked that the values are finite (and with `check_sum`), and passes them in any order.
+    // `resolve(i, grow)` gives the number of the i-th feature, or 0 for none; `resolve.note(i, feature)` is called for
+    // each whose value is not zero, if `notes`.
     template <class Resolve>
-    void learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
+    void learn_named(std::size_t count, const double* values, double y, double weight, const Resolve& resolve,
                      double* predictions, std::size_t new_classes = 0, std::size_t row = 0);
     template <class Resolve>
-    void predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve, double* predictions);
+    void predict_named(std::size_t count, const double* values, bool extrapolate, const Resolve& resolve,
+                       double* predictions);
 
     // The same for a row of features that have been learned from before, all of them and in this order. `place` says
-    // whether such rows can be taken so. The caller holds the lock and has put the values, none beyond `placed_most`,
-    // in their places; the weight is not 0.
+    // whether such rows can be taken so. The caller has put the values, none beyond `placed_most`, in their places; the
+    // weight is not 0.
     static constexpr double placed_most = 0x1p500;
     bool place(const std::vector<std::uint32_t>& features, Placement& to) const;
     void learn_placed(Placement& row, double y, double weight, double* predictions);
     void predict_placed(Placement& row, bool extrapolate, double* predictions);
 
-    // Throws if the labels or weights cannot be learned from. The caller holds the lock.
+    // Throw if labels, weights or values cannot be learned from.
     void check(const Labels& labels, std::size_t rows) const;
-    // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
-    void check_sum(std::size_t count, const double* values, std::size_t row) const;
-
-    // The number of a name, if it has one; with `grow` it gets one.
-    std::optional<std::uint32_t> feature(std::string_view name, bool grow);
-    // Must `note` be told of every name of the row that is being built?
-    bool notes() const { return interactions_.notes(features_); }
-    void note(std::uint32_t feature, std::string_view name) { interactions_.note(feature, name, -1); }
-
-    // Values, slopes or importance-aware changes of the learner's loss.
-    void loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const;
-    void score(const double* p, const bool* positive, const double* weight, std::size_t n,
-               const TwoClassSums& to) const {
-        kernel_->score(p, positive, weight, n, to);
+    void check_sum(std::size_t count, const double* values, std::size_t row) const {
+        preparation_.check_sum(count, values, row);
     }
 
-    Snapshot snapshot() const;
-    void restore(const Snapshot& from);
-
-    const Options& options() const { return setup_.options; }
-    std::mutex& lock() const { return lock_; }
-    std::size_t bytes() const;
-    Clock clock() const;
+    // The number of a name, if it has one; with `grow` it gets one.
+    std::optional<std::uint32_t> feature(std::string_view name, bool grow) { return preparation_.feature(name, grow); }
+    // Must `note` be told of every name of the row that is being built whose value is not zero?
+    bool notes() const { return preparation_.notes(); }
+    void note(std::uint32_t feature, std::string_view name) { preparation_.note(feature, name); }
 
   private:
-    struct Encoded;        // labels as the loss wants them
-    struct FinishOnExit;   // waits for the lanes
-    struct MentionedRows;  // named rows or a table, and what is known of their features
-    struct MentionedTable;
-    enum class Looking { learning, predicting, extrapolating };
+    Options options_;
+    const Kernel& kernel_;
+    std::shared_ptr<std::mutex> own_lock_ = ForkLocks::make();
+    std::mutex& lock_ = *own_lock_;
+    Preparation preparation_;
+    std::unique_ptr<Engine> engine_;
+    LabelEncoder labels_;
 
-    Setup setup_;
-    Features features_;
-    Interactions interactions_;
-    const Kernel* kernel_;
-    mutable std::mutex lock_;
-    Clock clock_;
-    NegativeLabel negative_ = NegativeLabel::unknown;
-    Target target_;
-    Centre centre_;
+    void reserve() { engine_->reserve(preparation_.slot_count(), preparation_.growing()); }
+    std::size_t class_count(std::size_t new_classes) const { return engine_->class_count() + new_classes; }
+    void check_listed_columns(std::size_t count) const;
+    static Looking looking(bool extrapolate) { return extrapolate ? Looking::extrapolating : Looking::predicting; }
+    bool reads(const DenseInput& input) const;
+    bool reads(const CompressedRows& input) const;
+    template <class Action>
+    void in_place(const CompressedRows& input, Action action) const;
 
-    // One learner, or several.
-    Zeros slots_;
-    std::size_t capacity_ = 0;
-    std::optional<Lanes> lanes_;
-    Selection selection_;
-    LanePipeline pipeline_;
-    std::size_t group_size_ = 1;  // octets that one thread runs side by side
-    std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
-
-    // Working memory, kept between calls.
-    std::vector<double> pack_memory_, block_, wide_;
-    std::vector<std::size_t> row_ends_;
-    std::vector<std::uint32_t> pack_indices_, wide_features_;
-    std::vector<Column> wide_columns_;
-    struct Mark {
-        Features::Mark features;
-        std::size_t products;
-    };
-    std::vector<Mark> marks_;  // where features and products stood before each row of a batch
-    std::vector<std::pair<std::uint32_t, Centre::Column>> journal_;  // of a row's centred features, to go back to
-    Slot64 bias_{};
-    SparseRows rows_;
-    CollectedRows collected_;  // instead of rows_, where it has rows
-
-    std::size_t slot_bytes() const;
-    void reserve(std::size_t slots);
-    Pack make_pack(std::size_t chunks);
-    void load(const Pack& pack, std::size_t features) const;
-    void store(const Pack& pack, std::size_t features);
-
-    double encode(double y, std::size_t row, NegativeLabel& negative, std::size_t new_classes = 0) const;
+    template <class Action>
+    void learn_all(const Labels& given, std::size_t rows, Results& results, Action action);
+    template <class Action>
+    void predict_all(std::size_t rows, Results& results, Action action);
+    template <Rows Input>
+    void learn_batches(Input& input, const Labels& labels, double* predictions);
+    template <Rows Input>
+    void predict_batches(Input& input, bool extrapolate, double* predictions);
+    void learn_columns(DenseRows rows, const Labels& labels, double* predictions);
+    void predict_columns(DenseRows rows, bool extrapolate, double* predictions);
     template <class Action>
     void learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
                      Action action);
-    void mirror(Placement& row) const;
-    Encoded encode(const Labels& labels, std::size_t rows) const;
-    void add_offset(double* predictions, std::size_t count) const;
-    void check_columns(std::size_t count) const;
-    void check_named() const;
-    template <class Has>
-    void check_listed(Has has, const std::string& what) const;
-    bool check_table(const Table& table);
-    void check_rows(const NamedRows& rows);
-    void check_finite(const DenseInput& input, const Names* names);
-    bool taken_as_they_lie(const CompressedRows& input) const;
-    void check(const CompressedRows& input);
-    void check_listed_columns(std::size_t count) const;
-    void check_products(double largest) const;
-    void use_columns(std::size_t count);
-
-    bool mirrors(const DenseInput& input) const;
-    void learn_columns(const DenseInput& input, const Names* names, const Labels& labels, double* predictions);
-    void predict_columns(const DenseInput& input, const Names* names, bool extrapolate, double* predictions);
-    bool side_by_side(const DenseInput& input) const;
-    void widen(const CompressedRows& input, std::size_t first, std::size_t rows);
-    void widen(const DenseInput& input, std::size_t first, std::size_t rows);
-    void add_row(const CompressedRows& input, std::size_t row, std::size_t at, Looking looking, double weight);
-    void add_row(const DenseInput& input, std::size_t row, std::size_t at, Looking looking, double weight);
-    double centred(std::uint32_t feature, double x, Looking looking, double weight);
-    void centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight);
-    void end_row(std::size_t row, bool grow);
-    template <class Input>
-    bool collect(const Input&, std::size_t, std::size_t) {
-        return false;
-    }
-    bool collect(const DenseInput& input, std::size_t first, std::size_t rows);
-    void start_rows() {
-        rows_.clear();
-        collected_.rows = 0;
-    }
-    double largest_magnitude(const DenseInput& input) const;
-    void forget_row(const Features::Mark& features, std::size_t products);
-    template <class Input, class Action>
-    void in_batches(Input&& input, Looking looking, const double* weight, Action action);
-    template <class Input>
-    void learn_batches(Input&& input, const Labels& labels, double* predictions);
-    std::uint32_t mentioned(std::uint32_t& known, std::string_view name, bool grow, bool learning);
-    void widen(const MentionedRows& input, std::size_t first, std::size_t rows);
-    void widen(const MentionedTable& input, std::size_t first, std::size_t rows);
-    void add_row(MentionedRows& input, std::size_t row, std::size_t at, Looking looking, double weight);
-    void add_row(MentionedTable& input, std::size_t row, std::size_t at, Looking looking, double weight);
-    bool spreads(std::size_t rows, std::size_t entries) const;
-    void learn_spread(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
-    template <class Fill>
-    void learn_tiles(std::size_t all_rows, Fill fill, const Labels& labels, double* predictions, std::size_t row);
-    bool know(MentionedRows& input);
-    void spread(const MentionedRows& input, std::size_t row, double* to);
-    template <class Action>
-    void in_place(const CompressedRows& input, Action action);
-    SparseInput prepared() const;
-    // Hashed features have no other kind of rows to agree with, and so no need of lanes that follow the slots.
-    bool in_sequence() const { return features_.space() == Space::hashed; }
-    std::uint32_t column_mask() const { return features_.space() == Space::hashed ? features_.mask() : ~0u; }
-    void learn_sparse(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
-    void predict_sparse(const SparseInput& input, bool extrapolate, double* predictions);
-    void learn_prepared(const Labels& labels, double* predictions, std::size_t row);
-    void predict_prepared(bool extrapolate, double* predictions);
-    template <class Action>
-    void all_or_nothing(Action action);
-    template <class Action>
-    void learn_all(const Encoded& encoded, const Labels& labels, std::size_t rows, double* predictions, Action action);
-
-    void restore_products(const Snapshot& from);
-    void restore_lanes(const Snapshot& from);
-    std::size_t diverged(const LaneBatch& batch) const;
-    std::size_t sane(const Labels& labels, std::size_t rows) const;
-    std::size_t best_rate() const;
-    void start(LaneBatch& batch, bool learning);
-    void make_pipeline();
-    void score(LaneBatch& batch);
-    std::size_t settle_lanes();
-    void finish_lanes();
-    void learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
-    void predict_lanes(const SparseInput& input, bool extrapolate, double* predictions);
-    void add_classes(std::size_t count);
+    template <class Resolve>
+    void prepare_named(std::size_t count, const double* values, Looking looking, double weight, const Resolve& resolve,
+                       std::size_t row);
 };
-
-// Bad input leaves the features as they were.
-template <class Action>
-void Learner::all_or_nothing(Action action) {
-    const Features::Mark mark = features_.mark();
-    const std::size_t products = interactions_.mark();
-    try {
-        action();
-    } catch (const DivergedError&) {  // the rows before are learned, and so are their features
-        throw;
-    } catch (...) {
-        interactions_.rewind(products);
-        features_.rewind(mark);
-        throw;
-    }
-}
-
-inline double Learner::centred(std::uint32_t feature, double x, Looking looking, double weight) {
-    if (!setup_.centre) return x;
-    if (!centre_.removed(feature)) {
-        if (looking == Looking::learning && weight > 0) centre_.settle(feature, Offset::kept);
-        return x;
-    }
-    if (looking == Looking::extrapolating) return centre_.linear(feature, x);
-    return looking == Looking::learning && weight > 0 ? centre_.observe(feature, x, weight) : centre_.peek(feature, x);
-}
 
 // One row: `action` learns it, given its label as the loss wants it.
 template <class Action>
 void Learner::learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
                           Action action) {
-    NegativeLabel negative = negative_;
-    Target target = target_;
-    double label = weight == 0 && lanes_ && lanes_->classes() ? 0.0 : encode(y, row, negative, new_classes), pace = 1;
-    if (target.on) pace = target.observe(label, weight);
+    LabelState after = labels_.state();
+    double pace = 1;
+    const double label = labels_.encode(y, weight, row, class_count(new_classes), after, pace);
     action(Labels{&label, &weight, &pace});
-    if (target_.started) {
-        add_offset(predictions, learn_width());
-    } else if (target_.on) {
-        std::fill_n(predictions, learn_width(), 0.0);
-    }
-    if (weight == 0) return;
-    negative_ = negative;
-    target_ = target;
+    labels_.add_offset(predictions, learn_width());
+    if (weight > 0) labels_.accept(after);
 }
 
 template <class Resolve>
-void Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
+void Learner::prepare_named(std::size_t count, const double* values, Looking looking, double weight,
+                            const Resolve& resolve, std::size_t row) {
+    const bool grow = looking == Looking::learning, noting = notes();
+    preparation_.begin();
+    preparation_.begin_row();
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t feature = resolve(i, grow);
+        if (feature == 0) continue;
+        if (grow && preparation_.centring()) preparation_.centre().remember(feature);
+        const double x = preparation_.centred(feature, values[i], looking, weight);
+        if (noting && x != 0) resolve.note(i, feature);
+        preparation_.row().add(feature, x);
+    }
+    preparation_.end_row(row, grow);
+    reserve();
+}
+
+template <class Resolve>
+void Learner::learn_named(std::size_t count, const double* values, double y, double weight, const Resolve& resolve,
                           double* predictions, std::size_t new_classes, std::size_t row) {
     learn_label(y, weight, row, new_classes, predictions, [&](const Labels& labels) {
-        check_named();
-        const bool grow = weight > 0;
-        const Looking looking = grow ? Looking::learning : Looking::predicting;
-        const Features::Mark mark = features_.mark();
-        const std::size_t products = interactions_.mark();
-        journal_.clear();
+        preparation_.check_named();
+        preparation_.centre().forget();
+        const Preparation::Mark mark = preparation_.mark();
         try {
-            if (grow) features_.use_names();
-            start_rows();
-            rows_.begin_row();
-            for (std::size_t i = 0; i < count; ++i) {
-                const std::uint32_t feature = resolve(i, grow);
-                if (feature == 0) continue;
-                if (setup_.centre && grow) journal_.emplace_back(feature, centre_.column(feature));
-                rows_.add(feature, centred(feature, values[i], looking, weight));
-            }
-            end_row(row, grow);
-            reserve(features_.slot_count());
-            add_classes(new_classes);
-            learn_prepared(labels, predictions, row);
-            if (lanes_) finish_lanes();
+            if (weight > 0) preparation_.use_names();
+            prepare_named(count, values, weight > 0 ? Looking::learning : Looking::predicting, weight, resolve, row);
+            if (new_classes) engine_->add_classes(new_classes);
+            engine_->learn(preparation_.prepared(), labels, predictions, row);
+            engine_->finish();
         } catch (const DivergedError& error) {
-            if (error.row > row) throw;  // lanes that had learned it before the last of a head ran away
-            forget_row(mark, products);
+            if (error.row <= row) preparation_.rewind(mark);  // else lanes had learned it before one ran away
             throw;
         } catch (...) {
-            forget_row(mark, products);
+            preparation_.rewind(mark);
             throw;
         }
     });
 }
 
 template <class Resolve>
-void Learner::predict_named(std::size_t count, const double* values, bool extrapolate, Resolve resolve,
+void Learner::predict_named(std::size_t count, const double* values, bool extrapolate, const Resolve& resolve,
                             double* predictions) {
-    check_named();
-    start_rows();
-    rows_.begin_row();
-    const Looking looking = extrapolate ? Looking::extrapolating : Looking::predicting;
-    for (std::size_t i = 0; i < count; ++i)
-        if (const std::uint32_t feature = resolve(i, false))
-            rows_.add(feature, centred(feature, values[i], looking, 1.0));
-    end_row(0, false);
-    reserve(features_.slot_count());
-    predict_prepared(extrapolate, predictions);
-    add_offset(predictions, predict_width());
+    preparation_.check_named();
+    prepare_named(count, values, looking(extrapolate), 1.0, resolve, 0);
+    engine_->predict(preparation_.prepared(), extrapolate, predictions);
+    labels_.add_offset(predictions, predict_width());
 }
 
 }  // namespace unitless

@@ -5,9 +5,13 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace unitless {
+
+// Values and means up to here have distances that are numbers.
+inline constexpr double centre_most = 0x1p1000;
 
 enum class Offset : unsigned char { unknown, kept, removed };
 
@@ -27,44 +31,63 @@ class Centre {
     void settle(std::uint32_t slot, Offset offset) {
         if (slot >= columns_.size()) columns_.resize(slot + 1);
         if (columns_[slot].offset != Offset::unknown) return;
+        remember(slot);
         columns_[slot].offset = offset;
         removed_ += offset == Offset::removed;
     }
-    Column column(std::uint32_t slot) const { return slot < columns_.size() ? columns_[slot] : Column{}; }
-    void put_back(std::uint32_t slot, const Column& column) {
-        if (slot >= columns_.size()) return;
-        removed_ += column.offset == Offset::removed;
-        removed_ -= columns_[slot].offset == Offset::removed;
-        columns_[slot] = column;
+
+    // What columns were before they changed, to go back to when a row turns out not to be learned. Who changes means
+    // has them remembered first: those of one row, or all of them before a batch of rows.
+    std::size_t mark() const { return journal_.size(); }
+    void remember(std::uint32_t slot) {
+        if (slot < columns_.size()) journal_.emplace_back(slot, columns_[slot]);
     }
+    void remember_all() {
+        for (std::uint32_t slot = 0; slot < columns_.size(); ++slot)
+            if (columns_[slot].offset == Offset::removed) remember(slot);
+    }
+    void rewind(std::size_t mark) {
+        for (; journal_.size() > mark; journal_.pop_back()) {
+            const auto& [slot, column] = journal_.back();
+            removed_ -= columns_[slot].offset == Offset::removed;
+            removed_ += column.offset == Offset::removed;
+            columns_[slot] = column;
+        }
+    }
+    // Earlier marks are not gone back to any more.
+    void forget() { journal_.clear(); }
+
     void restore(std::uint32_t slot, const Column& column) {
         if (slot >= columns_.size()) columns_.resize(slot + 1);
         removed_ += column.offset == Offset::removed;
         columns_[slot] = column;
     }
 
-    // x - mean, the mean having learned from x with weight h. Written so that nothing cancels but x - mean itself.
+    // x - mean, the mean including x with weight 1: a prediction must not know the weight of its own row, for a weight
+    // may tell the label. The mean that is kept has learned from x with weight h. Written so that nothing cancels but
+    // x - mean itself.
     double observe(std::uint32_t slot, double x, double h) {
+        const double seen = peek(slot, x);
         Column& column = columns_[slot];
-        const double weight = column.weight + h, share = h / weight, distance = x - column.mean;
-        column.weight = weight;
-        column.mean += share * distance;
-        return distance - share * distance;
+        column.weight += h;
+        column.mean += h / column.weight * (x - column.mean);
+        return seen;
     }
     // A row of columns, in place; those whose offset is kept stay as they are.
     void observe(const std::uint32_t* slots, double* row, std::size_t count, double h) {
-        double last = 0, share = 1;  // nearly always the same for all columns
+        double last = -1, share = 1, seen = 1;  // nearly always the same for all columns
         for (std::size_t j = 0; j < count; ++j) {
             Column& column = columns_[slots[j]];
             if (column.offset != Offset::removed) continue;
-            const double weight = column.weight + h, distance = row[j] - column.mean;
-            if (weight != last) {
-                last = weight;
-                share = h / weight;
+            const double distance = row[j] - column.mean;
+            if (column.weight != last) {
+                last = column.weight;
+                share = h / (column.weight + h);
+                seen = 1.0 / (column.weight + 1.0);
             }
-            column.weight = weight;
+            column.weight += h;
             column.mean += share * distance;
-            row[j] = distance - share * distance;
+            row[j] = distance - seen * distance;
         }
     }
     // The same with weight 1, without learning.
@@ -79,6 +102,7 @@ class Centre {
   private:
     std::vector<Column> columns_;
     std::size_t removed_ = 0;
+    std::vector<std::pair<std::uint32_t, Column>> journal_;
 };
 
 }  // namespace unitless

@@ -14,8 +14,11 @@
 #include <vector>
 
 #include "base/errors.hpp"
+#include "base/name_hash.hpp"
 
 namespace unitless {
+
+inline constexpr std::string_view bias_name = "(bias)";
 
 enum class Space { unset, columns, names, hashed };
 
@@ -38,6 +41,7 @@ class Features {
     std::size_t column_count() const { return column_count_; }
     const std::vector<std::string>& names() const { return names_; }
     std::uint32_t mask() const { return mask_; }
+    std::uint32_t column_mask() const { return space_ == Space::hashed ? mask_ : ~0u; }  // of a column's number
 
     // Slots in use, the bias included.
     std::size_t slot_count() const {
@@ -66,7 +70,7 @@ class Features {
             while (name_slots_.size() < names_.size())
                 name_slots_.push_back(static_cast<std::uint32_t>(name_slots_.size() + 1));
         if (slot_count() >= 0xfffffffe)
-            throw InputError("there are more features and products than a learner can hold; hash them with bits=");
+            throw InputError("there are more features and products than a learner can hold", "hash them with bits=");
         const auto slot = static_cast<std::uint32_t>(slot_count());
         ++product_count_;
         return slot;
@@ -113,19 +117,29 @@ class Features {
 
     // The number of a name, which gets one now if it has none.
     std::uint32_t intern(std::string_view name) {
-        if (name == "(bias)") throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
+        if (name == bias_name)
+            throw InputError("a feature is named '(bias)', which is the bias's own name", "rename it");
         if (const auto feature = find(name)) return *feature;
-        if (!name_slots_.empty()) name_slots_.push_back(static_cast<std::uint32_t>(slot_count()));
-        names_.emplace_back(name);
-        const auto feature = static_cast<std::uint32_t>(names_.size());
-        slots_.emplace(names_.back(), feature);
+        const auto feature = static_cast<std::uint32_t>(names_.size() + 1);
+        const auto added = slots_.emplace(name, feature).first;
+        try {
+            const auto slot = static_cast<std::uint32_t>(slot_count());
+            names_.emplace_back(name);
+            if (!name_slots_.empty()) name_slots_.push_back(slot);
+        } catch (...) {  // memory ran out: as if it had never been met
+            if (names_.size() == feature) names_.pop_back();
+            slots_.erase(added);
+            throw;
+        }
         return feature;
     }
 
   private:
     struct TransparentHash {
         using is_transparent = void;
-        std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+        std::size_t operator()(std::string_view s) const {
+            return static_cast<std::size_t>(seeded_hash(s, NameSeed::of_process()));
+        }
     };
     Space space_;
     std::size_t column_count_ = 0, product_count_ = 0;

@@ -25,6 +25,19 @@ inline double value_at(const DenseInput& input, std::size_t row, std::size_t j) 
     return value;
 }
 
+// Do the numbers lie where the processor wants numbers of their size to lie? The kernels read them as such.
+inline bool is_aligned(const DenseInput& input) {
+    const auto fits = [](const char* data, std::ptrdiff_t stride, Type type) {
+        std::size_t size = 1;
+        with_type(type, [&](auto x) { size = sizeof x; });
+        return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(stride)) % size == 0;
+    };
+    if (!input.columns) return fits(input.data, input.row_stride, input.type);
+    for (std::size_t j = 0; j < input.column_count; ++j)
+        if (!fits(input.columns[j].data, input.columns[j].stride, input.columns[j].type)) return false;
+    return true;
+}
+
 // How large the largest magnitude in a run of numbers is, roughly; not a number if one of them is not finite. Only the
 // leading 32 bits are looked at, as integers, which vectorises everywhere.
 template <class T>

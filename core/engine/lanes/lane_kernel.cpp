@@ -46,15 +46,19 @@ void stage_predict(const Options& options, const Clock& clock, double* scale, co
 
 void losses(const Options& options, const Octet& lanes, const LaneLabels& labels, const Stage& stage,
             std::size_t rows) {
-    if (options.loss != LossKind::logistic) return;  // there `run` knows them
-    const Logistic loss(options);
-    for (std::size_t r = 0; r < rows; ++r) {
-        if (!(stage.rows[r].weight > 0)) continue;
-        double* at = lanes.loss + r * labels.stride;
-        const Vec8 y = label_of(labels, r, Vec8::load(lanes.label)), small = Vec8::load(at);
-        const Vec8 value = loss.value_of(y * Vec8::load(lanes.prediction + r * labels.stride), small);
-        select(small <= 1.0, value, infinity).store(at);
-    }
+    with_loss(options.loss, [&](auto type) {
+        using Loss = typename decltype(type)::type;
+        if constexpr (std::is_same_v<Loss, Logistic>) {  // of the others `run` knows the values
+            const Loss loss(options);
+            for (std::size_t r = 0; r < rows; ++r) {
+                if (!(stage.rows[r].weight > 0)) continue;
+                double* at = lanes.loss + r * labels.stride;
+                const Vec8 y = label_of(labels, r, Vec8::load(lanes.label)), small = Vec8::load(at);
+                const Vec8 value = loss.value_of(y * Vec8::load(lanes.prediction + r * labels.stride), small);
+                select(small <= 1.0, value, infinity).store(at);
+            }
+        }
+    });
 }
 
 }  // namespace

@@ -12,8 +12,8 @@
 #include <span>
 #include <vector>
 
+#include "base/workers.hpp"
 #include "engine/lanes/lane_batch.hpp"
-#include "engine/workers.hpp"
 
 namespace unitless {
 

@@ -35,12 +35,13 @@ class Stager {
             squares = squares + some(input.slots + first + k, input.values + first + k, width, k, h, root_h);
         if (k < count) squares = squares + last(input, first + k, count - k, k, h, root_h);
         const double zz = one_squared + sum(squares);
-        const double t = clock.t + h, N = clock.N + h * (Rule::spread_squared(t) * zz);
+        const double t = clock.t + h, N = clock.N + h * (Rule::spread_squared(clock.t + 1) * zz);
         if (!is_finite(t) || !is_finite(N)) {
             scale_[0] = bias_before;
             for (k = 0; k < count; ++k) scale_[input.slots[first + k]] = to_.before[k];
             return false;
         }
+        row.spread = Rule::spread(clock.t + 1);
         clock.t = t;
         clock.T += h;
         clock.N = N;
@@ -49,7 +50,6 @@ class Stager {
         row.grown = grown_;
         row.tiny = tiny_;
         row.weight = h;
-        row.spread = Rule::spread(t);
         row.damp = N > 0 ? Rule::damp(clock.T / N) : 0.0;
         row.root_t = square_root(t);
         row.zz = zz;
@@ -99,7 +99,8 @@ class Stager {
         if constexpr (std::is_same_v<Scale, RmsScale>) {  // the same numbers, eight at a time
             const Vec8 q = x * (1.0 / s) * Vec8::all(root_h), root = square_root(1.0 + q * q);
             rho = 1.0 / root;
-            z = q * rho * Vec8::all(1.0 / root_h);
+            const Vec8 once = x * (1.0 / s);  // z is that of weight 1
+            z = root_h == 1 ? q * rho : once * (1.0 / square_root(1.0 + once * once));
             double now[width];
             (s * root).store(now);
             for (std::size_t i = 0; i < count; ++i) scale_[slots[i]] = now[i];

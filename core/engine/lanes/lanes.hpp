@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/lanes/kernel.hpp"
+#include "engine/state.hpp"
 
 namespace unitless {
 
@@ -29,10 +30,6 @@ class ZeroedDoubles {
   private:
     std::unique_ptr<void, void (*)(void*)> memory_{nullptr, nullptr};
     double* data_ = nullptr;
-};
-
-struct Lane {
-    std::uint32_t head, rate;  // rate: its place among the rates that there are
 };
 
 class Lanes {

@@ -15,20 +15,14 @@
 #include <vector>
 
 #include "engine/lanes/lanes.hpp"
+#include "engine/setup.hpp"
+#include "engine/state.hpp"
 
 namespace unitless {
 
-enum class Selecting { none, sweep, follow };
-
 class Selection {
   public:
-    // Of each lane.
-    struct Scores {
-        double loss = 0;             // the sum of its weighted losses
-        double recent = 0;           // the same with later examples counting for more
-        double gap = 0, square = 0;  // loss less the leader's, and its squares: since rates were last dropped
-        double total_gap = 0, total_square = 0;  // and before that
-    };
+    using Scores = LaneScores;
 
     Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates)
         : mode_(mode), scores_(lanes), followed_(heads), errors_(mode == Selecting::sweep ? rates : 0) {}

@@ -77,7 +77,8 @@ class DenseScale {
             } else if (rms && any_nonzero(value)) {
                 const Vec8 q = value * Vec8::load(pack_.inverse + j) * Vec8::all(root_h);
                 const Vec8 root = square_root(one_ + q * q), shrunk = one_ / root;
-                (q * shrunk * Vec8::all(1.0 / root_h)).store(x + j);
+                const Vec8 once = value * Vec8::load(pack_.inverse + j);  // z is that of weight 1
+                (root_h == 1 ? q * shrunk : once * (one_ / square_root(one_ + once * once))).store(x + j);
                 shrunk.store(rho + j);
                 (Vec8::load(pack_.scale + j) * root).store(pack_.scale + j);
                 for (std::size_t i = j; i < j + width; ++i) refresh(i);

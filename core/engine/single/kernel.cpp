@@ -114,7 +114,7 @@ Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack
                 predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, options.order == Order::vw);
                 continue;
             }
-            const bool grown = observe<typename Rule::Scale>(pack, chunks, h);
+            const bool grown = observe<typename Rule::Scale>(pack, chunks, h, seen_weight(options, h));
             const Learned learned =
                 row.learn(pack, chunks, grown, labels.y[r], h, rate_of(options, labels, r), clock, predictions[r]);
             if (learned == Learned::diverged) return {Status::diverged, r, 0};

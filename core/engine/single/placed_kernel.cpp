@@ -13,14 +13,24 @@ inline namespace UNITLESS_ISA {
 namespace {
 
 // The paper's best rules, with importance-aware steps; others are worth less code.
+template <class Rule>
+constexpr bool is_supported = Rule::adaptive && Rule::rescale != Rescale::none;
+
 bool supports(const Options& options) {
-    return (options.rule == RuleKind::nag || options.rule == RuleKind::snag) && options.importance_aware &&
-           options.order == Order::paper;
+    return with_rule(options.rule, [](auto rule) { return is_supported<typename decltype(rule)::type>; }) &&
+           options.importance_aware && options.order == Order::paper;
 }
 
 template <class Action>
 auto with_supported_rule(RuleKind kind, Action action) {
-    return kind == RuleKind::nag ? action(std::type_identity<NAG>{}) : action(std::type_identity<SNAG>{});
+    using Result = decltype(action(std::type_identity<NAG>{}));
+    return with_rule(kind, [&](auto rule) -> Result {
+        if constexpr (is_supported<typename decltype(rule)::type>) {
+            return action(rule);
+        } else {
+            __builtin_unreachable();  // `supports` has said no
+        }
+    });
 }
 
 void refresh(PlacedRow& row, std::size_t at) {

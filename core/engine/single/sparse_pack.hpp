@@ -191,9 +191,9 @@ struct EightMaxima {
     Vec8 rho() const { return select(beyond & (s > 0.0), s * inverse, 1.0); }
 };
 
-// x becomes z, scales and rho are updated. True if some rho is not 1.
+// x becomes z, which sees the row with the weight `as`; scales and rho are updated. True if some rho is not 1.
 template <class Scale>
-UNITLESS_INLINE bool observe(const Pack pack, std::size_t chunks, double h) {
+UNITLESS_INLINE bool observe(const Pack pack, std::size_t chunks, double h, double as) {
     const Vec8 one = Vec8::all(1.0);
     Flags grown;
     for (std::size_t at = 0; at < chunks * width; at += width) {
@@ -210,7 +210,7 @@ UNITLESS_INLINE bool observe(const Pack pack, std::size_t chunks, double h) {
         one.store(pack.rho + at);
         for (std::size_t i = at; i < at + width; ++i) {
             if (pack.x[i] == 0) continue;
-            const Observed seen = Scale::observe(pack.scale[i], pack.x[i], h);
+            const Observed seen = Scale::observe(pack.scale[i], pack.x[i], h, as);
             pack.x[i] = seen.z;
             pack.rho[i] = seen.rho;
         }

@@ -56,8 +56,11 @@ class Workers {
         ~Job() = default;
     };
 
+    // Were the threads made by this process?
+    bool is_here() const { return process_ == this_process(); }
+
     // How many threads there are, the caller's own included. A forked child has no others.
-    unsigned count() const { return process_ == this_process() ? static_cast<unsigned>(threads_.size()) + 1 : 1; }
+    unsigned count() const { return is_here() ? static_cast<unsigned>(threads_.size()) + 1 : 1; }
 
     // From here on the threads look after the job, until it is taken back. False if they are busy with another, or if
     // there are none.
@@ -130,6 +133,9 @@ class Workers {
         }
     }
 };
+
+// The threads that all models share: as many as UNITLESS_THREADS says, or as there are cores.
+Workers& workers();
 
 // action(0) ... action(count - 1), by all threads. It must not throw.
 template <class Action>

@@ -1,0 +1,291 @@
+#include "engine/lanes/engine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "algorithm/dispatch.hpp"
+#include "base/workers.hpp"
+
+namespace unitless {
+namespace {
+
+// Every rate that runs from the beginning, of every head.
+std::vector<Lane> first_lanes(const EngineSetup& setup, std::size_t heads) {
+    std::vector<Lane> lanes;
+    for (std::uint32_t head = 0; head < heads; ++head)
+        for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
+            lanes.push_back({head, rate});
+    return lanes;
+}
+
+std::size_t first_heads(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
+
+}  // namespace
+
+LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
+    : setup_(setup),
+      kernel_(kernel),
+      negative_(facts_of(setup.options.loss).negative),
+      labels_are_signs_(facts_of(setup.options.loss).labels == LabelKind::sign),
+      lanes_(setup.rates, first_lanes(setup, first_heads(setup)), first_heads(setup), setup.has_classes(), setup.open),
+      selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()) {
+    clock_ = clock;
+    pipeline_.run = [this](LaneBatch& batch, std::size_t group) {
+        const std::size_t first = group * group_size_, octets = std::min(group_size_, batch.octets.size() - first);
+        const bool four = octets == 1 && lanes_.lanes().size() <= first * 8 + 4;
+        const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
+        run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
+            aligned(batch.room, 0) + first * batch.room_each);
+    };
+    pipeline_.score = [this](LaneBatch& batch) {
+        if (batch.learning) score(batch);
+    };
+}
+
+std::size_t LaneEngine::learn_width() const {
+    return setup_.selecting == Selecting::sweep ? lanes_.rates().size() : predict_width();
+}
+
+// ---------------------------------------------------------------------------------------------------- state
+
+void LaneEngine::reserve(std::size_t slots, bool growing) {
+    if (slots <= lanes_.capacity()) return;
+    finish();
+    lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
+}
+
+void LaneEngine::split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) {
+    finish();
+    for (const std::uint32_t half : {left, right}) {
+        lanes_.scale()[half] = lanes_.scale()[slot];
+        for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
+            lanes_.v(half, lane) = lanes_.v(slot, lane);
+            lanes_.H(half, lane) = lanes_.H(slot, lane) * (half == left ? share : 1.0 - share);
+        }
+    }
+}
+
+void LaneEngine::add_classes(std::size_t count) {
+    if (!lanes_.open()) return Engine::add_classes(count);
+    selection_.add_classes(lanes_, count);
+}
+
+void LaneEngine::save(std::size_t slots, EngineState& to) const {
+    to.clock = clock_;
+    to.lanes = lanes_.lanes();
+    to.scores = selection_.scores();
+    to.followed = selection_.followed();
+    to.errors = selection_.errors();
+    for (std::size_t j = 0; j < std::min(lanes_.capacity(), slots); ++j) {
+        if (lanes_.scale()[j] == 0) continue;
+        to.slots.push_back(static_cast<std::uint32_t>(j));
+        to.scale.push_back(lanes_.scale()[j]);
+        for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
+            to.v.push_back(lanes_.v(j, lane));
+            to.H.push_back(lanes_.H(j, lane));
+        }
+    }
+}
+
+void LaneEngine::load(const EngineState& from) {
+    const std::size_t heads = from.lanes.empty() ? 0 : from.lanes.back().head + 1;
+    bool sound = heads >= lanes_.heads() && (heads == lanes_.heads() || setup_.open);
+    for (std::size_t k = 0; sound && k < from.lanes.size(); ++k) {
+        const auto [head, rate] = from.lanes[k];
+        const Lane last = k ? from.lanes[k - 1] : Lane{0, 0};
+        const bool follows = k == 0 ? head == 0 : head == last.head ? rate > last.rate : head == last.head + 1;
+        sound = follows && rate < setup_.rates.size();
+    }
+    if (setup_.selecting != Selecting::follow) sound = sound && from.lanes.size() == heads * setup_.rates.size();
+    if (!sound || from.scores.size() != from.lanes.size() || from.followed.size() != heads ||
+        from.errors.size() != selection_.errors().size())
+        throw InputError("the lanes do not belong to a model with these options");
+    const std::size_t lanes = from.lanes.size(), capacity = lanes_.capacity();
+    if (from.scale.size() != from.slots.size() || from.v.size() != lanes * from.slots.size() ||
+        from.H.size() != from.v.size())
+        throw InputError("the model's arrays differ in length");
+    lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open);
+    lanes_.reserve(capacity);
+    selection_.restore(from.scores, from.followed, from.errors);
+    for (std::size_t k = 0; k < from.slots.size(); ++k) {
+        lanes_.scale()[from.slots[k]] = from.scale[k];
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            lanes_.v(from.slots[k], lane) = from.v[k * lanes + lane];
+            lanes_.H(from.slots[k], lane) = from.H[k * lanes + lane];
+        }
+    }
+    clock_ = from.clock;
+}
+
+std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + pipeline_.bytes(); }
+
+// ---------------------------------------------------------------------------------------------------- learning
+
+// How many rows there are before one with a label or weight whose square is no number.
+std::size_t LaneEngine::sane(const Labels& labels, std::size_t rows) const {
+    const bool numbers = !lanes_.classes();
+    for (std::size_t r = 0; r < rows; ++r) {
+        const double h = weight_of(labels, r);
+        if (h > 0x1p490 || (h > 0 && numbers && std::fabs(labels.y[r]) > 0x1p490)) return r;
+    }
+    return rows;
+}
+
+// All lanes over a batch's staged rows.
+void LaneEngine::start(LaneBatch& batch, bool learning) {
+    const std::size_t count = lanes_.octet_count(), size = batch.rows * count * 8;
+    const bool losses = learning && setup_.selecting != Selecting::none;
+    batch.learning = learning;
+    batch.stride = count * 8;
+    double* results = aligned(batch.results, 2 * size);
+    batch.diverged_at.assign(batch.stride, Octet::never);
+    std::size_t longest = 0;
+    for (std::size_t r = 0; r < batch.rows; ++r)
+        longest = std::max(longest, batch.staged[r].end - batch.staged[r].begin);
+    batch.octets.clear();
+    for (std::size_t o = 0; o < count; ++o)
+        batch.octets.push_back({lanes_.octet(o), lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
+                                losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8});
+    batch.room_each = 8 * longest + 8;
+    aligned(batch.room, count * batch.room_each);
+    batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_.classes(), negative_, batch.stride};
+    Workers* helpers = batch.rows * count < 64 ? nullptr : &workers();  // less is not worth another thread's attention
+    if (pipeline_.empty())  // two at once fill each other's gaps, if all threads have something to do
+        group_size_ = count >= 2 * (helpers ? helpers->count() : 1) ? 2 : 1;
+    pipeline_.push((count + group_size_ - 1) / group_size_, helpers);
+}
+
+void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
+    for (std::size_t done = 0, next; done < rows.rows; done = next) {
+        next = rows.rows;
+        if (setup_.selecting == Selecting::follow) {  // rates are looked at after certain numbers of examples
+            const std::uint64_t left = Selection::next_look(clock_.examples) - clock_.examples;
+            if (left < next - done) next = done + left;
+        }
+        learn_some(part_of(rows, done, next), labels_from(labels, done), predictions + done * learn_width(),
+                   row + done);
+    }
+}
+
+void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
+    LaneBatch& batch = pipeline_.next();
+    batch.make_stage(rows);
+    batch.weight_before = clock_.t;
+    const std::uint64_t examples = clock_.examples;
+    batch.rows = kernel_.lanes->stage_learn(setup_.options, clock_, lanes_.scale(),
+                                            part_of(rows, 0, sane(labels, rows.rows)), labels, batch.stage);
+    batch.row = row;
+    batch.labels = labels;
+    batch.predictions = predictions;
+    std::size_t dead = Octet::never;
+    if (look_at_) {
+        dead = wait_for_all();
+    } else {
+        pipeline_.wait(LanePipeline::depth - 2);
+        dead = pipeline_.left_last().dead;  // of that one and no later one, so that timing makes no difference
+    }
+    start(batch, true);
+    if (setup_.selecting == Selecting::follow && clock_.examples == Selection::next_look(examples))
+        look_at_ = clock_.examples;
+    if (dead != Octet::never) throw_diverged(std::min(dead, wait_for_all()), row + batch.rows);
+    if (batch.rows < rows.rows) {
+        finish();
+        throw_diverged(row + batch.rows);
+    }
+}
+
+// Gives the row at which a head's last rate diverged.
+std::size_t LaneEngine::wait_for_all() {
+    pipeline_.drain();
+    std::size_t dead = Octet::never;
+    for (LaneBatch& batch : pipeline_.all()) dead = std::min(dead, std::exchange(batch.dead, Octet::never));
+    if (const std::uint64_t examples = std::exchange(look_at_, 0)) selection_.look(lanes_, examples);
+    return dead;
+}
+
+void LaneEngine::finish() {
+    const std::size_t rows_end = pipeline_.last().row + pipeline_.last().rows;
+    const std::size_t dead = wait_for_all();
+    if (dead != Octet::never) throw_diverged(dead, rows_end);
+}
+
+void LaneEngine::settle() noexcept {
+    try {
+        wait_for_all();
+    } catch (...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
+    }
+}
+
+// Lets the losses of a batch's rates be counted.
+void LaneEngine::score(LaneBatch& batch) {
+    const std::size_t classes = lanes_.class_count(), width = learn_width();
+    const bool several = setup_.selecting != Selecting::none;
+    for (const Octet& octet : batch.octets)
+        if (several) kernel_.lanes->losses(setup_.options, octet, batch.lane_labels, batch.stage, batch.rows);
+    const double *p = batch.predicted(), *losses = batch.losses();
+    double t = batch.weight_before, *predictions = batch.predictions;
+    for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, losses += batch.stride, predictions += width) {
+        const double h = weight_of(batch.labels, r), y = batch.labels.y[r];
+        if (setup_.selecting == Selecting::sweep) {
+            for (std::size_t j = 0; j < width; ++j) {
+                const std::size_t winner = classes ? Selection::winner(p + j, classes, width) : 0;
+                predictions[j] = classes ? static_cast<double>(winner) : p[j];
+                const bool wrong =
+                    classes ? static_cast<double>(winner) != y : labels_are_signs_ && (p[j] > 0) != (y > 0);
+                if (wrong) selection_.count_error(j, h);
+            }
+        } else {
+            for (std::size_t head = 0; head < width; ++head)
+                predictions[head] = p[several ? selection_.leader(lanes_, head) : head];
+        }
+        if (h == 0) continue;
+        t += h;
+        if (several) selection_.observe(lanes_, losses, h, h / t);
+    }
+    batch.dead = diverged(batch);
+}
+
+// A rate that diverges has lost, and matters no more; unless it was the last one of its head.
+std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
+    for (std::size_t head = 0; head < lanes_.heads(); ++head) {
+        std::size_t running = 0, last = 0;
+        for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
+            const bool alone = setup_.selecting == Selecting::none, sound = batch.diverged_at[k] == Octet::never;
+            running += alone ? sound : selection_.scores()[k].loss <= __DBL_MAX__;
+            if (!sound) last = std::max(last, batch.diverged_at[k]);
+        }
+        if (running == 0) return batch.row + last;
+    }
+    return Octet::never;
+}
+
+// ---------------------------------------------------------------------------------------------------- predicting
+
+void LaneEngine::predict(const SparseInput& rows, bool extrapolate, double* predictions) {
+    LaneBatch& batch = pipeline_.next();
+    batch.make_stage(rows);
+    batch.rows = rows.rows;
+    batch.labels = {};
+    kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, extrapolate, batch.stage);
+    start(batch, false);
+    pipeline_.drain();
+    const std::size_t width = predict_width(), best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
+    for (std::size_t head = 0; head < width; ++head) {
+        const std::size_t lane =
+            setup_.selecting == Selecting::follow ? selection_.leader(lanes_, head) : lanes_.begin(head) + best;
+        const double* p = batch.predicted() + lane;
+        for (std::size_t r = 0; r < rows.rows; ++r) predictions[r * width + head] = p[r * batch.stride];
+    }
+}
+
+// Of a sweep: the rate whose losses add up to least.
+std::size_t LaneEngine::best_rate() const {
+    const std::size_t rates = lanes_.rates().size();
+    std::vector<double> total(rates, 0.0);
+    for (std::size_t head = 0; head < std::max<std::size_t>(1, lanes_.class_count()); ++head)
+        for (std::size_t j = 0; j < rates; ++j) total[j] += selection_.scores()[lanes_.begin(head) + j].loss;
+    return static_cast<std::size_t>(std::min_element(total.begin(), total.end()) - total.begin());
+}
+
+}  // namespace unitless

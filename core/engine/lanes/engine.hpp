@@ -1,0 +1,53 @@
+// The engine of many learners over one stream, and of choosing among them. While batches of rows run through the lanes,
+// the next one is staged: scales do not depend on what is learned.
+#pragma once
+
+#include "engine/engine.hpp"
+#include "engine/lanes/lane_pipeline.hpp"
+#include "engine/lanes/lanes.hpp"
+#include "engine/lanes/selection.hpp"
+
+namespace unitless {
+
+class LaneEngine final : public Engine {
+  public:
+    LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock);
+
+    // A sweep's learning gives one number per rate (with classes, the number of the winning one); otherwise there is
+    // one number, or one per class.
+    std::size_t learn_width() const override;
+    std::size_t predict_width() const override { return lanes_.classes() ? lanes_.class_count() : 1; }
+    std::size_t class_count() const override { return lanes_.class_count(); }
+    void add_classes(std::size_t count) override;
+
+    void reserve(std::size_t slots, bool growing) override;
+    void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
+    void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
+    void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
+    void finish() override;
+    void settle() noexcept override;
+    void save(std::size_t slots, EngineState& to) const override;
+    void load(const EngineState& from) override;
+    std::size_t bytes() const override;
+
+  private:
+    EngineSetup setup_;
+    const Kernel& kernel_;
+    double negative_;        // the label of a class's lane for the rows of other classes
+    bool labels_are_signs_;  // errors can be counted
+    Lanes lanes_;
+    Selection selection_;
+    LanePipeline pipeline_;
+    std::size_t group_size_ = 1;  // octets that one thread runs side by side
+    std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
+
+    void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
+    std::size_t sane(const Labels& labels, std::size_t rows) const;
+    void start(LaneBatch& batch, bool learning);
+    void score(LaneBatch& batch);
+    std::size_t wait_for_all();
+    std::size_t diverged(const LaneBatch& batch) const;
+    std::size_t best_rate() const;
+};
+
+}  // namespace unitless

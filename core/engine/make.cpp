@@ -1,0 +1,41 @@
+#include <limits>
+
+#include "algorithm/dispatch.hpp"
+#include "engine/engine.hpp"
+#include "engine/lanes/engine.hpp"
+#include "engine/single/engine.hpp"
+
+namespace unitless {
+namespace {
+
+// The range of labels before the first one.
+Clock fresh_clock(const Options& options) {
+    Clock clock;
+    const double infinity = std::numeric_limits<double>::infinity();
+    clock.label_min = infinity;
+    clock.label_max = -infinity;
+    if (options.clip == Clip::vw) {
+        const double limit = facts_of(options.loss).vw_limit;
+        clock.label_min = -limit + 0.0;
+        clock.label_max = limit;
+    } else if (options.clip == Clip::signs) {
+        clock.label_min = -1;
+        clock.label_max = 1;
+    }
+    return clock;
+}
+
+}  // namespace
+
+std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kernel) {
+    EngineSetup setup = asked;
+    if (setup.rates.empty()) setup.rates = {setup.options.learning_rate};
+    setup.options.learning_rate = setup.rates[0];
+    if (setup.has_classes() && setup.options.clip == Clip::labels) setup.options.clip = Clip::signs;
+    const Clock clock = fresh_clock(setup.options);
+    if (setup.has_classes() || setup.selecting != Selecting::none)
+        return std::make_unique<LaneEngine>(setup, kernel, clock);
+    return std::make_unique<SingleEngine>(setup.options, kernel, clock);
+}
+
+}  // namespace unitless

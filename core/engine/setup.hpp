@@ -1,0 +1,25 @@
+// What an engine is made of.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "algorithm/options.hpp"
+
+namespace unitless {
+
+// Among several rates: there is one; all are reported; the best so far speaks (selection.hpp).
+enum class Selecting { none, sweep, follow };
+
+struct EngineSetup {
+    Options options;
+    std::vector<double> rates = {};             // none: the one of the options
+    std::size_t first_rate = 0, last_rate = 0;  // those that run from the beginning
+    Selecting selecting = Selecting::none;
+    std::size_t classes = 0;  // how many there are; 0 and not open: labels are numbers
+    bool open = false;        // classes may join
+
+    bool has_classes() const { return classes > 0 || open; }
+};
+
+}  // namespace unitless

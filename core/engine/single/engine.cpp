@@ -1,0 +1,267 @@
+#include "engine/single/engine.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "rows/dense_input.hpp"
+#include "rows/sparse_rows.hpp"
+
+namespace unitless {
+namespace {
+
+// The slots as what they are.
+template <class Action>
+void with_slots(const Options& options, char* slots, Action action) {
+    if (options.precision == Precision::float32) {
+        action(reinterpret_cast<Slot32*>(slots));
+    } else {
+        action(reinterpret_cast<Slot64*>(slots));
+    }
+}
+
+std::size_t chunks_for(std::size_t features) { return features < 8 ? 1 : (features + 7) / 8; }
+
+constexpr std::size_t rows_at_once = 128;  // of rows that are put side by side before they are learned
+
+// Rows of doubles that lie side by side.
+DenseInput tile(const std::vector<double>& wide, std::size_t features, std::size_t rows) {
+    return {reinterpret_cast<const char*>(wide.data()),
+            static_cast<std::ptrdiff_t>(features * sizeof(double)),
+            Type::f64,
+            nullptr,
+            features,
+            rows};
+}
+
+}  // namespace
+
+// ---------------------------------------------------------------------------------------------------- state
+
+std::size_t SingleEngine::slot_bytes() const {
+    return options_.precision == Precision::float32 ? sizeof(Slot32) : sizeof(Slot64);
+}
+
+void SingleEngine::reserve(std::size_t slots, bool growing) {
+    in_use_ = slots;
+    if (slots <= capacity_) return;
+    const std::size_t capacity = growing ? std::max(slots, 2 * capacity_) : slots;
+    Zeros memory(capacity * slot_bytes());
+    if (capacity_) std::memcpy(memory.get(), slots_.get(), capacity_ * slot_bytes());
+    slots_ = std::move(memory);
+    capacity_ = capacity;
+}
+
+void SingleEngine::split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) {
+    with_slots(options_, slots_.get(), [&](auto* slots) {
+        using Stored = decltype(slots->v);
+        const auto from = slots[slot];
+        slots[left] = {from.scale, from.v, static_cast<Stored>(from.H * share)};
+        slots[right] = {from.scale, from.v, static_cast<Stored>(from.H * (1.0 - share))};
+    });
+}
+
+void SingleEngine::save(std::size_t slots, EngineState& to) const {
+    to.clock = clock_;
+    to.lanes = {{0, 0}};
+    with_slots(options_, slots_.get(), [&](const auto* from) {
+        for (std::size_t j = 0; j < std::min(capacity_, slots); ++j) {
+            if (from[j].scale == 0) continue;
+            to.slots.push_back(static_cast<std::uint32_t>(j));
+            to.scale.push_back(from[j].scale);
+            to.v.push_back(from[j].v);
+            to.H.push_back(from[j].H);
+        }
+    });
+}
+
+void SingleEngine::load(const EngineState& from) {
+    const bool alone = from.lanes.size() == 1 && from.lanes[0].head == 0 && from.lanes[0].rate == 0;
+    if (!alone || !from.scores.empty() || !from.followed.empty() || !from.errors.empty())
+        throw InputError("the state of several lanes cannot be given to a model with one");
+    if (from.scale.size() != from.slots.size() || from.v.size() != from.slots.size() || from.H.size() != from.v.size())
+        throw InputError("the model's arrays differ in length");
+    with_slots(options_, slots_.get(), [&](auto* to) {
+        using Stored = decltype(to->v);
+        for (std::size_t k = 0; k < from.slots.size(); ++k)
+            to[from.slots[k]] = {from.scale[k], static_cast<Stored>(from.v[k]), static_cast<Stored>(from.H[k])};
+    });
+    clock_ = from.clock;
+}
+
+std::size_t SingleEngine::bytes() const {
+    return sizeof(*this) + capacity_ * slot_bytes() +
+           (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
+}
+
+Pack SingleEngine::make_pack(std::size_t chunks) {
+    const std::size_t length = chunks * 8;
+    double* base = aligned(pack_memory_, 7 * length);
+    if (pack_indices_.size() < 2 * length) pack_indices_.assign(2 * length, 0);
+    const auto part = [&](std::size_t i) { return base + i * length; };
+    return {&bias_,
+            part(0),
+            part(1),
+            part(2),
+            part(3),
+            part(4),
+            part(5),
+            part(6),
+            pack_indices_.data(),
+            pack_indices_.data() + length};
+}
+
+void SingleEngine::mirror(const Pack& pack, std::size_t features) const {
+    with_slots(options_, slots_.get(), [&](const auto* from) {
+        *pack.bias = {from[0].scale, from[0].v, from[0].H};
+        for (std::size_t j = 0; j < features; ++j) {
+            pack.scale[j] = from[j + 1].scale;
+            pack.v[j] = from[j + 1].v;
+            pack.H[j] = from[j + 1].H;
+        }
+    });
+    const std::size_t padded = chunks_for(features) * 8;
+    for (std::size_t j = features; j < padded; ++j) pack.scale[j] = pack.v[j] = pack.H[j] = 0;
+    for (std::size_t j = 0; j < padded; ++j) pack.slot[j] = static_cast<std::uint32_t>(j + 1);
+}
+
+void SingleEngine::put_back(const Pack& pack, std::size_t features) {
+    with_slots(options_, slots_.get(), [&](auto* to) {
+        using Stored = decltype(to->v);
+        to[0] = {pack.bias->scale, static_cast<Stored>(pack.bias->v), static_cast<Stored>(pack.bias->H)};
+        for (std::size_t j = 0; j < features; ++j)
+            to[j + 1] = {pack.scale[j], static_cast<Stored>(pack.v[j]), static_cast<Stored>(pack.H[j])};
+    });
+}
+
+// ---------------------------------------------------------------------------------------------------- sparse rows
+
+void SingleEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
+    if (rows.rising && !rows.in_sequence && spreads(in_use_, rows.rows, entries_of(rows))) {
+        const auto fill = [&](std::size_t r, double* to) {
+            for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
+                to[position(slot_at(rows, k))] = rows.values[k];
+        };
+        return learn_spread(in_use_, rows.rows, fill, labels, predictions, row);
+    }
+    const std::size_t chunks = pack_chunks(rows);
+    const Outcome outcome = kernel_.single->learn_sparse(options_, clock_, make_pack(chunks), chunks, slots_.get(),
+                                                         rows, labels, predictions);
+    if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
+}
+
+void SingleEngine::predict(const SparseInput& rows, bool extrapolate, double* predictions) {
+    const std::size_t chunks = pack_chunks(rows);
+    kernel_.single->predict_sparse(options_, clock_, make_pack(chunks), chunks, slots_.get(), rows,
+                                   extrapolate || options_.order == Order::vw, predictions);
+}
+
+// Is it quicker to spread the rows over all slots? The dense way keeps the state in registers' order from row to row;
+// the sparse way must collect and put back each feature's.
+bool SingleEngine::spreads(std::size_t slots, std::size_t rows, std::size_t entries) const {
+    const std::size_t features = slots - 1;
+    return options_.order == Order::paper && rows >= 16 && features >= 8 && features <= 4 * (entries / rows) + 32;
+}
+
+void SingleEngine::learn_spread(std::size_t slots, std::size_t rows, const Fill& fill, const Labels& labels,
+                                double* predictions, std::size_t row) {
+    const std::size_t features = slots - 1, chunks = chunks_for(features);
+    const Pack pack = make_pack(chunks);
+    double* block = aligned(block_, block_doubles(chunks));
+    wide_.resize(rows_at_once * features);
+    mirror(pack, features);
+    for (std::size_t first = 0, count; first < rows; first += count) {
+        count = std::min(rows_at_once, rows - first);
+        std::fill_n(wide_.begin(), count * features, 0.0);
+        for (std::size_t r = 0; r < count; ++r) fill(first + r, wide_.data() + r * features);
+        Clock clock = clock_;
+        const auto run = [&](std::size_t so_many) {
+            return kernel_.single->learn_dense(options_, clock, pack, chunks, block, tile(wide_, features, so_many),
+                                               labels_from(labels, first), predictions + first);
+        };
+        const Outcome outcome = run(count);
+        if (outcome.status == Status::diverged) {  // once more up to there, which gives the same bits
+            clock = clock_;
+            mirror(pack, features);
+            run(outcome.row);
+        }
+        put_back(pack, features);
+        clock_ = clock;
+        if (outcome.status == Status::diverged) throw_diverged(row + first + outcome.row);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- dense rows
+
+// Is it worth mirroring all slots in a pack for one call? The kernel's dense way also wants the paper's order.
+bool SingleEngine::reads_dense(std::size_t slots, std::size_t columns) const {
+    return options_.order == Order::paper && slots <= 4 * columns + 64;
+}
+
+Outcome SingleEngine::learn_dense(const DenseInput& input, std::size_t slots, const Labels& labels,
+                                  double* predictions) {
+    const std::size_t features = slots - 1, chunks = chunks_for(features);
+    const Pack pack = make_pack(chunks);
+    double* block = aligned(block_, block_doubles(chunks));
+    Clock clock;
+    const auto learn = [&](const DenseInput& part, std::size_t first) {
+        return kernel_.single->learn_dense(options_, clock, pack, chunks, block, part, labels_from(labels, first),
+                                           predictions + first);
+    };
+    const auto run = [&](std::size_t rows) -> Outcome {
+        mirror(pack, features);
+        clock = clock_;
+        DenseInput part = input;
+        part.rows = rows;
+        if (!input.columns || features < 8) return learn(part, 0);
+        // Columns of their own are put side by side first, some rows at a time: the kernel is quickest with those.
+        wide_.assign(rows_at_once * features, 0.0);
+        for (std::size_t first = 0; first < rows; first += rows_at_once) {
+            const std::size_t count = std::min(rows_at_once, rows - first);
+            kernel_.rows->widen(input, first, count, wide_.data(), features);
+            const Outcome outcome = learn(tile(wide_, features, count), first);
+            if (outcome.status != Status::ok)
+                return {outcome.status, first + outcome.row, column_of(input, outcome.column)};
+        }
+        return {};
+    };
+    const Outcome outcome = run(input.rows);
+    if (outcome.status == Status::not_finite) return outcome;
+    if (outcome.status == Status::diverged) run(outcome.row);  // once more up to there, which gives the same bits
+    put_back(pack, features);
+    clock_ = clock;
+    if (outcome.status == Status::diverged) throw_diverged(outcome.row);
+    return outcome;
+}
+
+Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, bool extrapolate, double* predictions) {
+    const std::size_t features = slots - 1, chunks = chunks_for(features);
+    const Pack pack = make_pack(chunks);
+    double* block = aligned(block_, block_doubles(chunks));
+    mirror(pack, features);
+    return kernel_.single->predict_dense(options_, clock_, pack, chunks, block, input, extrapolate, predictions);
+}
+
+// ---------------------------------------------------------------------------------------------------- placed rows
+
+// The slots change with the number of examples, and not otherwise.
+void SingleEngine::mirror(Placement& row) const {
+    if (row.mirrored == clock_.examples) return;
+    kernel_.placed->load(options_, slots_.get(), row.row());
+    row.mirrored = clock_.examples;
+}
+
+void SingleEngine::learn_placed(Placement& row, double y, double weight, double pace, double& prediction) {
+    mirror(row);
+    row.mirrored = Placement::never;
+    const Status status = kernel_.placed->learn(options_, clock_, slots_.get(), row.row(), y, weight,
+                                                options_.learning_rate * pace, prediction);
+    if (status == Status::diverged) throw_diverged(0);
+    row.mirrored = clock_.examples;
+}
+
+double SingleEngine::predict_placed(Placement& row, bool extrapolate) {
+    mirror(row);
+    return kernel_.placed->predict(options_, clock_, row.row(), extrapolate);
+}
+
+}  // namespace unitless

@@ -1,0 +1,56 @@
+// The engine of one learner: a slot of (scale, v, H) for every feature.
+#pragma once
+
+#include <vector>
+
+#include "base/memory.hpp"
+#include "engine/engine.hpp"
+#include "engine/single/placement.hpp"
+
+namespace unitless {
+
+class SingleEngine final : public Engine {
+  public:
+    SingleEngine(const Options& options, const Kernel& kernel, const Clock& clock)
+        : options_(options), kernel_(kernel) {
+        clock_ = clock;
+    }
+
+    void reserve(std::size_t slots, bool growing) override;
+    void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
+    void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
+    void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
+    void save(std::size_t slots, EngineState& to) const override;
+    void load(const EngineState& from) override;
+    std::size_t bytes() const override;
+
+    bool reads_columns() const override { return true; }
+    bool reads_dense(std::size_t slots, std::size_t columns) const override;
+    Outcome learn_dense(const DenseInput& input, std::size_t slots, const Labels& labels, double* predictions) override;
+    Outcome predict_dense(const DenseInput& input, std::size_t slots, bool extrapolate, double* predictions) override;
+    bool spreads(std::size_t slots, std::size_t rows, std::size_t entries) const override;
+    void learn_spread(std::size_t slots, std::size_t rows, const Fill& fill, const Labels& labels, double* predictions,
+                      std::size_t row) override;
+    bool places() const override { return kernel_.placed->supports(options_); }
+    void learn_placed(Placement& row, double y, double weight, double pace, double& prediction) override;
+    double predict_placed(Placement& row, bool extrapolate) override;
+
+  private:
+    Options options_;
+    const Kernel& kernel_;
+    Zeros slots_;
+    std::size_t capacity_ = 0, in_use_ = 0;
+
+    // Working memory, kept between calls.
+    std::vector<double> pack_memory_, block_, wide_;
+    std::vector<std::uint32_t> pack_indices_;
+    Slot64 bias_{};
+
+    std::size_t slot_bytes() const;
+    Pack make_pack(std::size_t chunks);
+    void mirror(const Pack& pack, std::size_t features) const;
+    void put_back(const Pack& pack, std::size_t features);
+    void mirror(Placement& row) const;
+};
+
+}  // namespace unitless

@@ -1,0 +1,122 @@
+#include "learner/labels.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace unitless {
+
+void check_weight(double weight, std::size_t row) {
+    if (!(weight >= 0 && std::isfinite(weight)))
+        throw InputError("weight is " + number(weight), Place{row}, "weights must be finite and not negative");
+}
+
+bool any_weight(const Labels& labels, std::size_t rows) {
+    for (std::size_t r = 0; r < rows; ++r)
+        if (weight_of(labels, r) > 0) return true;
+    return false;
+}
+
+double LabelEncoder::encode(double y, std::size_t row, std::size_t class_count, NegativeLabel& negative) const {
+    const auto refuse = [&](const std::string& advice) {
+        throw InputError("label is " + number(y), Place{row}, advice);
+    };
+    if (!std::isfinite(y)) refuse("labels must be finite");
+    if (classes_) {
+        if (!(y >= 0 && y < static_cast<double>(class_count) && y == std::floor(y)))
+            throw InputError(
+                "class " + number(y) + " is outside the model's " + std::to_string(class_count) + " classes",
+                Place{row});
+        return y;
+    }
+    if (loss_.labels == LabelKind::number) return y;
+    if (loss_.labels == LabelKind::count) {
+        if (y < 0) refuse(std::string(loss_.name) + " loss counts things: labels must be 0 or more");
+        return y;
+    }
+    if (y == 1) return 1;
+    if (y != 0 && y != -1) refuse(std::string(loss_.name) + " loss takes {-1, +1}, {0, 1} or booleans");
+    const NegativeLabel kind = y == 0 ? NegativeLabel::zero : NegativeLabel::minus_one;
+    if (negative != NegativeLabel::unknown && negative != kind)
+        refuse(std::string("earlier negative labels were ") + (kind == NegativeLabel::zero ? "-1" : "0") +
+               ": use either {-1, +1} or {0, 1}");
+    negative = kind;
+    return -1;
+}
+
+LabelEncoder::Encoded LabelEncoder::encode(const Labels& given, std::size_t rows, std::size_t class_count) const {
+    for (std::size_t r = 0; given.weight && r < rows; ++r) check_weight(given.weight[r], r);
+    Encoded encoded{given.y, nullptr, nullptr, state_};
+    if (!classes_ && !own_unit_ && loss_.labels == LabelKind::number) {
+        bool finite = true;
+        for (std::size_t r = 0; r < rows; ++r) finite &= std::fabs(given.y[r]) <= std::numeric_limits<double>::max();
+        if (finite) return encoded;
+    }
+    encoded.own = std::make_unique_for_overwrite<double[]>(rows);
+    encoded.y = encoded.own.get();
+    if (own_unit_) encoded.pace = std::make_unique_for_overwrite<double[]>(rows);
+    const bool signs = !classes_ && !own_unit_ && loss_.labels == LabelKind::sign;
+    for (std::size_t r = 0; r < rows; ++r) {
+        const double y = given.y[r];
+        if (signs) {  // nearly all labels, and quicker to tell than to encode
+            const NegativeLabel negative = encoded.after.negative;
+            const bool known =
+                (y == 0 && negative == NegativeLabel::zero) || (y == -1 && negative == NegativeLabel::minus_one);
+            if (y == 1 || known) {
+                encoded.own[r] = y == 1 ? 1 : -1;
+                continue;
+            }
+        }
+        double pace = 1;
+        encoded.own[r] = encode(y, weight_of(given, r), r, class_count, encoded.after, pace);
+        if (own_unit_) encoded.pace[r] = pace;
+    }
+    return encoded;
+}
+
+double LabelEncoder::encode(double y, double weight, std::size_t row, std::size_t class_count, LabelState& after,
+                            double& pace) const {
+    if (classes_ && weight == 0) return 0;  // only predicted
+    NegativeLabel unseen = after.negative;  // a label without weight settles nothing
+    double label = encode(y, row, class_count, weight == 0 ? unseen : after.negative);
+    if (!own_unit_) return label;
+    pace = after.target.observe(label, weight);
+    if (!after.target.is_finite())
+        throw InputError("label is " + number(y), Place{row},
+                         "with target='auto' the squares of labels, less the first one and times their weights, must "
+                         "add up to less than 1e308: use larger units");
+    return label;
+}
+
+void LabelEncoder::accept(const Labels& given, std::size_t end, std::size_t class_count) {
+    double pace = 1;
+    for (std::size_t r = 0; r < end; ++r)
+        if (weight_of(given, r) > 0) encode(given.y[r], weight_of(given, r), r, class_count, state_, pace);
+}
+
+void LabelEncoder::add_offset(double* predictions, std::size_t count) const {
+    if (!own_unit_) return;
+    const Target& target = state_.target;
+    for (std::size_t i = 0; i < count; ++i) predictions[i] = target.started ? predictions[i] + target.centre : 0.0;
+}
+
+void LabelEncoder::add_offset_before(const LabelState& before, const Labels& given, std::size_t rows, std::size_t width,
+                                     double* predictions) const {
+    if (!own_unit_) return;
+    std::size_t unaware = 0;  // rows before the first label was known, its own included
+    if (!before.target.started) {
+        while (unaware < rows && weight_of(given, unaware) == 0) ++unaware;
+        unaware = std::min(rows, unaware + 1);
+    }
+    std::fill_n(predictions, unaware * width, 0.0);
+    add_offset(predictions + unaware * width, (rows - unaware) * width);
+}
+
+void LabelEncoder::load(const LabelState& from) {
+    const Target fresh = state_.target;
+    state_ = from;
+    state_.target.on = fresh.on;
+    state_.target.paced = fresh.paced;
+}
+
+}  // namespace unitless

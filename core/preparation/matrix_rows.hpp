@@ -1,0 +1,87 @@
+// Sparse matrices on their way in.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "preparation/preparation.hpp"
+
+namespace unitless {
+
+class MatrixRows {
+  public:
+    explicit MatrixRows(const CompressedRows& input) : input_(input) {}
+
+    std::size_t rows() const { return input_.rows; }
+    std::size_t width() const { return std::max<std::size_t>(1, input_.entries / input_.rows); }
+    const CompressedRows& input() const { return input_; }
+
+    // Throws if the matrix is malformed or holds what cannot be learned.
+    void check(Preparation& preparation) {
+        double largest = 0;
+        for (std::size_t r = 0; r < input_.rows; ++r) {
+            if (start(r) < 0 || start(r) > start(r + 1) || static_cast<std::size_t>(start(r + 1)) > input_.entries)
+                throw InputError("the sparse matrix is malformed: its row starts do not rise", Place{r});
+            for (std::size_t k = begin(r); k < begin(r + 1); ++k) {
+                const std::int64_t column = column_at(k);
+                if (column < 0 || static_cast<std::size_t>(column) >= input_.columns)
+                    throw InputError("the sparse matrix is malformed: column index " + std::to_string(column) +
+                                         " is outside its " + std::to_string(input_.columns) + " columns",
+                                     Place{r});
+                if (!std::isfinite(input_.values[k]))
+                    throw_not_finite(input_.values[k], Place{r, static_cast<std::size_t>(column)});
+                largest = std::max(largest, std::fabs(input_.values[k]));
+            }
+        }
+        preparation.check_magnitude(largest);
+        if (largest > 0x1p960)  // entries of one slot might add up to infinity
+            preparation.in_batches(*this, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
+    }
+
+    // Sparse columns are not centred, unless they have been before.
+    void settle(Preparation& preparation) const {
+        if (!preparation.centring() || preparation.centre().columns().size() > input_.columns) return;
+        for (std::size_t j = 0; j < input_.columns; ++j)
+            preparation.centre().settle(preparation.features().column_slot(j), Offset::kept);
+    }
+
+    // Rows stay as they are, except where columns are centred: there a zero is a value like any other.
+    void begin_batch(Preparation& to, std::size_t first, std::size_t rows) const {
+        if (!to.centre().any()) return;
+        to.wide.values.assign(rows * input_.columns, 0.0);
+        to.wide.features.resize(input_.columns);
+        for (std::size_t j = 0; j < input_.columns; ++j) to.wide.features[j] = to.features().column_slot(j);
+        for (std::size_t r = 0; r < rows; ++r)
+            for (std::size_t k = begin(first + r); k < begin(first + r + 1); ++k)
+                to.wide.values[r * input_.columns + static_cast<std::size_t>(column_at(k))] += input_.values[k];
+    }
+
+    void add_row(Preparation& to, std::size_t row, std::size_t at, Looking looking, double weight) const {
+        if (to.centre().any()) {
+            to.centre_wide(at, input_.columns, looking, weight);
+            to.row().add_rising(to.wide.features.data(), to.wide.values.data() + at * input_.columns, input_.columns);
+            return;
+        }
+        const bool noting = to.notes();
+        for (std::size_t k = begin(row); k < begin(row + 1); ++k) {
+            const std::int64_t column = column_at(k);
+            const std::uint32_t feature = to.features().column_slot(static_cast<std::uint64_t>(column));
+            to.row().add(feature, input_.values[k]);
+            if (noting && input_.values[k] != 0) to.note(feature, {}, column);
+        }
+    }
+
+  private:
+    CompressedRows input_;
+
+    std::int64_t at(const void* indices, std::size_t k) const {
+        return input_.wide_indices ? static_cast<const std::int64_t*>(indices)[k]
+                                   : static_cast<const std::int32_t*>(indices)[k];
+    }
+    std::int64_t start(std::size_t r) const { return at(input_.row_starts, r); }
+    std::size_t begin(std::size_t r) const { return static_cast<std::size_t>(start(r)); }
+    std::int64_t column_at(std::size_t k) const { return at(input_.indices, k); }
+};
+
+}  // namespace unitless

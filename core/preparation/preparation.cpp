@@ -1,0 +1,159 @@
+#include "preparation/preparation.hpp"
+
+#include <cmath>
+#include <limits>
+
+namespace unitless {
+
+void Preparation::use_columns(std::size_t count) {
+    const bool known = features_.space() == Space::columns;
+    features_.use_columns(count);
+    if (known || hashed()) return;
+    for (const auto& [left, right] : interactions_.listed())
+        for (const auto* side : {&left, &right})
+            for (const auto& selector : *side)
+                if (selector.column >= 0 && static_cast<std::size_t>(selector.column) < count)
+                    interactions_.introduce(features_.column_slot(static_cast<std::uint64_t>(selector.column)), {},
+                                            selector.column);
+}
+
+std::optional<std::uint32_t> Preparation::feature(std::string_view name, bool grow) {
+    if (!grow && features_.space() == Space::unset) return std::nullopt;
+    const std::size_t before = features_.names().size();
+    const auto found = grow ? std::optional(features_.intern(name)) : features_.find(name);
+    if (features_.names().size() > before) interactions_.introduce(*found, name, -1);
+    return found;
+}
+
+void Preparation::collect(const DenseInput& rows) {
+    collected_.reserve(rows.rows, rows.rows * rows.column_count);
+    kernel_.collect(rows, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
+    collected_.rows = rows.rows;
+}
+
+SparseInput Preparation::prepared() const {
+    SparseInput input = collected_.rows ? collected_.view() : rows_.view();
+    input.in_sequence = hashed();  // hashed features have no other kind of rows to agree with
+    input.rising = !interactions_.any();
+    return input;
+}
+
+void Preparation::centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight) {
+    if (!centre_.any()) return;
+    double* row = wide.values.data() + at * columns;
+    if (looking == Looking::learning && weight > 0) {
+        centre_.observe(wide.features.data(), row, columns, weight);
+    } else {
+        for (std::size_t j = 0; j < columns; ++j) row[j] = centred(wide.features[j], row[j], looking, weight);
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- checks
+
+void Preparation::check_named() const {
+    if (features_.space() == Space::columns)
+        throw InputError("this learner knows its features as " + std::to_string(features_.column_count()) + " columns",
+                         "give it arrays or sparse matrices");
+}
+
+void Preparation::check_name(std::string_view name) const {
+    if (name == bias_name)
+        throw InputError("a feature is named '" + std::string(bias_name) + "', which is the bias's own name",
+                         "rename it");
+}
+
+void Preparation::check_columns(std::size_t count) const {
+    if (features_.space() == Space::names)
+        throw InputError("this learner knows its features by name", "give it mappings or a frame with those names");
+    if (features_.space() == Space::columns && count != features_.column_count())
+        throw InputError("X has " + std::to_string(count) + " columns, but the learner was made with " +
+                         std::to_string(features_.column_count()));
+    if (count >= std::numeric_limits<std::uint32_t>::max() - 1 && !hashed())
+        throw InputError("X has more columns than a learner can hold", "hash them with bits=");
+}
+
+void Preparation::check_magnitude(double largest) const {
+    if (interactions_.any() && largest > 0x1p500)
+        throw InputError("a value is beyond 1e150, and products of such values leave the range of float64",
+                         "use larger units");
+    if (centring_ && largest > centre_most)
+        throw InputError("a value is beyond 1e300; with centre=True the distance of such values from their mean may leave "
+                         "the range of float64",
+                         "use larger units");
+}
+
+void Preparation::check_sum(std::size_t count, const double* values, std::size_t row) const {
+    double total = 0, largest = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        total += std::fabs(values[i]);
+        largest = std::max(largest, std::fabs(values[i]));
+    }
+    check_magnitude(largest);
+    if (!std::isfinite(total))
+        throw InputError("the values add up to more than a float64 can hold", Place{row}, "use smaller units");
+}
+
+// ---------------------------------------------------------------------------------------------------- files
+
+PreparationState Preparation::save() const {
+    PreparationState to;
+    to.space = features_.space();
+    to.columns = features_.column_count();
+    to.names = features_.names();
+    to.products = interactions_.products();
+    for (std::uint32_t feature = 0; feature < centre_.columns().size(); ++feature) {
+        if (centre_.columns()[feature].offset == Offset::unknown) continue;
+        to.centre_features.push_back(feature);
+        to.centre.push_back(centre_.columns()[feature]);
+    }
+    return to;
+}
+
+void Preparation::load(const PreparationState& from) {
+    if (from.space == Space::columns) use_columns(from.columns);
+    if (from.space == Space::names) {
+        use_names();
+        for (const auto& name : from.names) feature(name, true);
+        if (features_.names().size() != from.names.size()) throw InputError("a feature name occurs twice");
+    }
+    load_products(from);
+    for (std::size_t k = 0; k < from.centre.size(); ++k) {
+        const std::uint32_t number = from.centre_features[k];
+        if (number == 0 || number > features_.feature_count() || (k && number <= from.centre_features[k - 1]))
+            throw InputError("a mean belongs to a feature that the model does not have");
+        if (!(std::fabs(from.centre[k].mean) <= centre_most && from.centre[k].weight >= 0))
+            throw InputError("a mean is beyond what values can have");
+        centre_.restore(number, from.centre[k]);
+    }
+}
+
+// Slots that do not belong to a product belong to the names, in order.
+void Preparation::load_products(const PreparationState& from) {
+    if (from.products.empty()) return;
+    if (!interactions_.any()) throw InputError("a model without interactions has products");
+    const std::size_t features = features_.feature_count(), slots = 1 + features + from.products.size();
+    // Columns have the first slots to themselves. No memory is taken for them here: there may be billions.
+    const std::size_t first = from.space == Space::columns ? 1 + features : 1;
+    std::vector<bool> taken(slots - first, false);
+    for (const auto& product : from.products) {
+        const bool known = product.left - 1 < features && product.right - 1 < features;
+        if (!known || product.slot < first || product.slot >= slots || taken[product.slot - first])
+            throw InputError("a product has an impossible feature or slot");
+        taken[product.slot - first] = true;
+        if (!interactions_.restore(product.left, product.right, product.slot))
+            throw InputError("a product occurs twice");
+    }
+    std::vector<std::uint32_t> free;
+    for (std::size_t slot = first; slot < slots && from.space == Space::names; ++slot)
+        if (!taken[slot - first]) free.push_back(static_cast<std::uint32_t>(slot));
+    features_.restore_slots(std::move(free), from.products.size());
+}
+
+std::size_t Preparation::bytes() const {
+    std::size_t total =
+        sizeof(*this) + interactions_.bytes() + collected_.bytes() + wide.values.capacity() * sizeof(double);
+    for (const auto& name : features_.names()) total += 2 * name.size() + 96;
+    return total;
+}
+
+}  // namespace unitless

@@ -1,0 +1,205 @@
+// From what people have to rows of (slot, value): which slot a feature lives in, values less their running mean,
+// products of features. What learns on top of it (engine/) sees slots and numbers alone.
+//
+// Rows of any kind come in through one concept, `Rows`; what a row may change here (new names, new products, running
+// means) can be taken back to a mark.
+#pragma once
+
+#include <algorithm>
+#include <concepts>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/errors.hpp"
+#include "preparation/centre.hpp"
+#include "preparation/features.hpp"
+#include "preparation/interactions.hpp"
+#include "preparation/state.hpp"
+#include "rows/collected_rows.hpp"
+#include "rows/kernel.hpp"
+#include "rows/sparse_rows.hpp"
+
+namespace unitless {
+
+struct PreparationSetup {
+    std::optional<unsigned> bits = std::nullopt;
+    bool centre = false;
+    Pairs pairs = Pairs::none;
+    std::vector<Interaction> listed = {};
+};
+
+// What a row is prepared for: to be learned with its weight, to be predicted, or to be predicted without any limit.
+enum class Looking { learning, predicting, extrapolating };
+
+class Preparation;
+
+// Rows of any kind, on their way in. `begin_batch` announces rows [first, first + count); each is then added, `at`
+// being its place in the batch.
+template <class Input>
+concept Rows = requires(Input& input, Preparation& to, std::size_t n, Looking looking, double weight) {
+    { input.rows() } -> std::convertible_to<std::size_t>;
+    { input.width() } -> std::convertible_to<std::size_t>;  // features that a row has, roughly; not 0
+    input.begin_batch(to, n, n);
+    input.add_row(to, n, n, looking, weight);
+};
+
+class Preparation {
+  public:
+    Preparation(const PreparationSetup& setup, const RowKernel& kernel)
+        : features_(setup.bits), interactions_(setup.pairs, setup.listed), centring_(setup.centre), kernel_(kernel) {}
+
+    const Features& features() const { return features_; }
+    const Interactions& interactions() const { return interactions_; }
+    Centre& centre() { return centre_; }
+    const RowKernel& kernel() const { return kernel_; }
+
+    bool centring() const { return centring_; }
+    bool hashed() const { return features_.space() == Space::hashed; }
+    // Are values taken as they are, one slot for each?
+    bool plain() const { return !centring_ && !interactions_.any(); }
+    std::size_t slot_count() const { return features_.slot_count(); }
+    // Will there be more slots soon?
+    bool growing() const { return features_.space() == Space::names || interactions_.any(); }
+
+    // ---- features
+
+    void use_names() { features_.use_names(); }
+    // Columns get their numbers, and interactions learn of the ones that they name.
+    void use_columns(std::size_t count);
+    // For a prediction: columns have numbers whether or not anything has been learned.
+    void look_at_columns(std::size_t count) { features_.use_columns(count); }
+    // The number of a name, if it has one; with `grow` it gets one.
+    std::optional<std::uint32_t> feature(std::string_view name, bool grow);
+    // Must `note` be told of every name of the row that is being built?
+    bool notes() const { return interactions_.notes(features_); }
+    void note(std::uint32_t feature, std::string_view name, std::int64_t column = -1) {
+        interactions_.note(feature, name, column);
+    }
+
+    // ---- what can be taken back
+
+    struct Mark {
+        Features::Mark features;
+        std::size_t products, centre;
+    };
+    Mark mark() { return {features_.mark(), interactions_.mark(), centre_.mark()}; }
+    void rewind(const Mark& mark) {
+        centre_.rewind(mark.centre);
+        interactions_.rewind(mark.products);
+        features_.rewind(mark.features);
+    }
+
+    // ---- rows
+
+    double centred(std::uint32_t feature, double x, Looking looking, double weight) {
+        if (!centring_) return x;
+        if (!centre_.removed(feature)) {
+            if (looking == Looking::learning && weight > 0) centre_.settle(feature, Offset::kept);
+            return x;
+        }
+        if (looking == Looking::extrapolating) return centre_.linear(feature, x);
+        if (looking == Looking::learning && weight > 0) return centre_.observe(feature, x, weight);
+        return centre_.peek(feature, x);
+    }
+
+    void begin() {
+        interactions_.forget_notes();
+        rows_.clear();
+        collected_.rows = 0;
+    }
+    SparseRows& row() { return rows_; }  // the one that is being built
+    void begin_row() { rows_.begin_row(); }
+    // `grow`: products may be new. `row`: its number, for messages.
+    void end_row(std::size_t row, bool grow) {
+        if (interactions_.any()) interactions_.expand(rows_, features_, grow);
+        if (!rows_.end_row())
+            throw InputError("values of one feature add up to more than a float64 can hold", Place{row});
+    }
+    // Dense rows of floats, all at once.
+    void collect(const DenseInput& rows);
+    // What has been built since `begin`.
+    SparseInput prepared() const;
+
+    // Calls action(first row, number of rows) for batch after batch of prepared rows, which stay in the cache.
+    template <Rows Input, class Action>
+    void in_batches(Input& input, Looking looking, const double* weight, Action action) {
+        for (std::size_t first = 0, rows; first < input.rows(); first += rows) {
+            rows = prepare(input, first, input.rows() - first, looking, weight);
+            action(first, rows);
+        }
+    }
+    // Rows from `first` on, no more than `most`; gives how many.
+    template <Rows Input>
+    std::size_t prepare(Input& input, std::size_t first, std::size_t most, Looking looking, const double* weight) {
+        begin();
+        most = std::min({most, rows_per_batch, entries_per_batch / input.width() + 1});
+        if constexpr (requires { input.collect(*this, first, most); })
+            if (input.collect(*this, first, most)) return most;
+        input.begin_batch(*this, first, most);
+        std::size_t rows = 0;
+        for (; rows < most && (rows == 0 || rows_.entries() < entries_per_batch); ++rows) {
+            const double h = weight ? weight[first + rows] : 1.0;
+            begin_row();
+            input.add_row(*this, first + rows, rows, looking, h);
+            end_row(first + rows, looking == Looking::learning && h > 0);
+        }
+        return rows;
+    }
+
+    // ---- checks: throw before anything changes
+
+    // Does the data know its features as the model does? By number, by name.
+    void check_columns(std::size_t count) const;
+    void check_named() const;
+    void check_name(std::string_view name) const;
+    // Interactions that name what the data does not have. `has(selector)` says whether there is something.
+    template <class Has>
+    void check_listed(Has has, const std::string& what) const;
+    // The largest magnitude that there is: are products and differences of such numbers still numbers?
+    void check_magnitude(double largest) const;
+    // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
+    void check_sum(std::size_t count, const double* values, std::size_t row) const;
+
+    PreparationState save() const;
+    void load(const PreparationState& from);
+    std::size_t bytes() const;
+
+    // Working memory of dense rows that are not taken as they lie, [row][column]; kept between calls.
+    struct Wide {
+        std::vector<double> values;
+        std::vector<std::uint32_t> features;
+        std::vector<Column> columns;
+    };
+    Wide wide;
+    void centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight);
+
+  private:
+    static constexpr std::size_t rows_per_batch = 512, entries_per_batch = 16384;
+
+    Features features_;
+    Interactions interactions_;
+    bool centring_;
+    Centre centre_;
+    const RowKernel& kernel_;
+    SparseRows rows_;
+    CollectedRows collected_;  // instead of rows_, where it has rows
+
+    void load_products(const PreparationState& from);
+};
+
+template <class Has>
+void Preparation::check_listed(Has has, const std::string& what) const {
+    for (const auto& [left, right] : interactions_.listed()) {
+        for (const auto* side : {&left, &right}) {
+            for (const auto& selector : *side) {
+                if (has(selector)) continue;
+                const std::string asked = selector.column >= 0 ? "column " + std::to_string(selector.column)
+                                                               : "'" + selector.name + (selector.prefix ? "*'" : "'");
+                throw InputError("an interaction names " + asked + ", which the data does not have; it has " + what);
+            }
+        }
+    }
+}
+
+}  // namespace unitless

@@ -1,0 +1,211 @@
+// Tables on their way in: columns of numbers and of text, with values that may be missing.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "preparation/dense_rows.hpp"
+#include "preparation/mention.hpp"
+#include "rows/table.hpp"
+
+namespace unitless {
+
+class TableRows {
+  public:
+    explicit TableRows(const Table& table) : from_(table), features_(table.columns.size()) {
+        for (std::size_t j = 0; j < table.columns.size(); ++j) {
+            const TableColumn& column = table.columns[j];
+            features_[j].assign(column.is_text() ? column.values : 1, not_met);
+            if (!column.is_text()) numeric_.push_back(j);
+        }
+    }
+
+    std::size_t rows() const { return from_.rows; }
+    std::size_t width() const { return std::max<std::size_t>(1, features_.size()); }
+
+    // Has a row mentioned a feature that the model knows?
+    bool any_known() const {
+        for (const auto& column : features_)
+            if (std::any_of(column.begin(), column.end(), is_feature)) return true;
+        return false;
+    }
+
+    // The numbers as doubles, [row][column of numbers].
+    void begin_batch(Preparation& to, std::size_t first, std::size_t rows) const {
+        const std::size_t columns = numeric_.size();
+        std::vector<double>& wide = to.wide.values;
+        wide.resize(rows * columns);
+        for (std::size_t j = 0; j < columns; ++j) {
+            const Column& column = from_.columns[numeric_[j]].numbers;
+            with_type(column.type,
+                      [&](auto x) { widen_column<decltype(x)>(column, first, rows, wide.data() + j, columns); });
+        }
+    }
+
+    void add_row(Preparation& to, std::size_t row, std::size_t at, Looking looking, double weight) {
+        const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = to.notes();
+        const std::vector<TableColumn>& columns = from_.columns;
+        double* numbers = to.wide.values.data() + at * numeric_.size();
+        const bool numbers_first = settled_ && !noting;
+        if (numbers_first) add_numbers(to, numbers, looking, weight);
+        std::size_t met = 0;
+        for (std::size_t j = 0, i = 0; j < columns.size(); ++j) {
+            const TableColumn& column = columns[j];
+            if (column.is_text()) {
+                const std::int32_t code = column.codes[row];
+                if (code >= 0) add_text(to, j, static_cast<std::size_t>(code), looking, weight);
+                continue;
+            }
+            const double x = numbers[i++];
+            if (numbers_first) continue;
+            std::uint32_t& known = features_[j][0];
+            const bool missing = x != x;
+            if (const std::uint32_t feature = missing ? 0 : mentioned(to, known, column.name, grow, learning)) {
+                if (noting && x != 0) to.note(feature, column.name);
+                if (to.centring() && grow)
+                    to.centre().settle(feature, column.numbers.indicator ? Offset::kept : Offset::removed);
+                to.row().add(feature, to.centred(feature, x, looking, weight));
+            }
+            met += is_feature(known);
+        }
+        if (settled_ || met < numeric_.size() || !(grow || !learning)) return;
+        settled_ = true;
+        for (const std::size_t j : numeric_) numeric_features_.push_back(features_[j][0]);
+    }
+
+  private:
+    const Table& from_;
+    std::vector<std::vector<std::uint32_t>> features_;  // by column; by value of a column of text
+    std::vector<std::size_t> numeric_;                  // columns of numbers
+    std::vector<std::uint32_t> numeric_features_;
+    bool settled_ = false;  // all of them are known
+    std::string name_;      // memory for names of features
+
+    void add_numbers(Preparation& to, double* numbers, Looking looking, double weight) {
+        const std::size_t count = numeric_.size();
+        bool whole = true;
+        for (std::size_t i = 0; i < count; ++i) whole &= numbers[i] == numbers[i];
+        if (whole && to.centring() && looking == Looking::learning && weight > 0) {
+            to.centre().observe(numeric_features_.data(), numbers, count, weight);
+            for (std::size_t i = 0; i < count; ++i) to.row().add(numeric_features_[i], numbers[i]);
+            return;
+        }
+        for (std::size_t i = 0; i < count; ++i)
+            if (const std::uint32_t feature = numeric_features_[i]; numbers[i] == numbers[i])
+                to.row().add(feature, to.centred(feature, numbers[i], looking, weight));
+    }
+
+    void add_text(Preparation& to, std::size_t column, std::size_t value, Looking looking, double weight) {
+        std::uint32_t& known = features_[column][value];
+        std::uint32_t feature = known;
+        if (!is_feature(feature) || to.notes()) {
+            const TableColumn& from = from_.columns[column];
+            name_.assign(from.name).append(1, '=').append(from.value(value));
+            const bool learning = looking == Looking::learning;
+            feature = mentioned(to, known, name_, learning && weight > 0, learning);
+            if (!feature) return;
+            if (to.notes()) to.note(feature, name_);
+        }
+        to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
+    }
+};
+
+// A table's columns, if they are numbers that lie side by side in rows.
+inline std::optional<DenseInput> rows_of_numbers(const Table& table) {
+    if (table.columns.empty()) return std::nullopt;
+    const Column& first = table.columns[0].numbers;
+    for (std::size_t j = 0; j < table.columns.size(); ++j) {
+        const Column& column = table.columns[j].numbers;
+        if (table.columns[j].is_text() || column.type != Type::f64 || column.stride != first.stride ||
+            column.data != first.data + j * sizeof(double))
+            return std::nullopt;
+    }
+    return DenseInput{first.data, first.stride, Type::f64, nullptr, table.columns.size(), table.rows};
+}
+
+// A table's columns of numbers that have features, as dense rows. `find(column)` gives its feature's number, if it has
+// one.
+struct NamedColumns {
+    std::vector<std::string> names;
+    std::vector<Column> columns;
+
+    template <class Find>
+    NamedColumns(const Table& table, Find find) {
+        for (const TableColumn& column : table.columns) {
+            const std::optional<std::uint32_t> found = find(column);
+            if (!found) continue;
+            names.push_back(column.name);
+            columns.push_back(column.numbers);
+            columns.back().slot = *found;
+            columns.back().name = column.name;
+        }
+    }
+
+    // Columns that are slots 1, 2, 3, ... and lie side by side in rows are as good as an array. `settled`: which of
+    // them are centred is known already.
+    DenseRows rows(std::size_t count, bool settled) const {
+        const DenseInput one_by_one{nullptr, 0, Type::f64, columns.data(), columns.size(), count};
+        if (columns.empty() || columns[0].type != Type::f64) return DenseRows(one_by_one, &names);
+        const Column& first = columns[0];
+        for (std::size_t j = 0; j < columns.size(); ++j) {
+            const Column& column = columns[j];
+            if (column.data != first.data + j * sizeof(double) || column.stride != first.stride ||
+                column.type != Type::f64 || column.slot != 1 + j || (!settled && column.indicator != first.indicator))
+                return DenseRows(one_by_one, &names);
+        }
+        return DenseRows({first.data, first.stride, Type::f64, nullptr, columns.size(), count, first.indicator},
+                         &names);
+    }
+};
+
+// Throws if the table holds what cannot be learned. Gives whether its rows have to be taken one by one, because of text
+// or of values that are missing.
+inline bool check_table(const Table& table, Preparation& preparation) {
+    bool one_by_one = false;
+    for (const TableColumn& column : table.columns) {
+        preparation.check_name(column.name);
+        one_by_one = one_by_one || column.is_text();
+        for (std::size_t r = 0; column.is_text() && r < table.rows; ++r)
+            if (column.codes[r] >= 0 && static_cast<std::size_t>(column.codes[r]) >= column.values)
+                throw InputError("column '" + column.name + "' is malformed", Place{r});
+    }
+    if (!one_by_one && (!table.missing || table.whole)) return false;  // the rest is looked at on the way
+    if (const auto input = rows_of_numbers(table)) {                   // in one go, as they lie
+        const double largest = largest_of(*input);
+        if (!std::isnan(largest)) {
+            preparation.check_magnitude(largest);
+            return false;
+        }
+    }
+    double largest = 0;
+    for (const TableColumn& column : table.columns) {
+        if (column.is_text()) continue;
+        const DenseInput alone{nullptr, 0, Type::f64, &column.numbers, 1, table.rows};
+        double most = largest_of(alone);
+        if (std::isnan(most)) {
+            most = 0;
+            for (std::size_t r = 0; r < table.rows; ++r) {
+                const double x = value_at(alone, r, 0);
+                if (std::isfinite(x)) {
+                    most = std::max(most, std::fabs(x));
+                } else if (table.missing && std::isnan(x)) {
+                    one_by_one = true;
+                } else {
+                    throw_not_finite(x, Place{r, column.name});
+                }
+            }
+        }
+        largest = std::max(largest, most);
+    }
+    preparation.check_magnitude(largest);
+    if (one_by_one && largest > 0x1p960 && preparation.hashed()) {  // as a sum, one slot may be infinite
+        TableRows rows(table);
+        preparation.in_batches(rows, Looking::predicting, nullptr, [](std::size_t, std::size_t) {});
+    }
+    return one_by_one;
+}
+
+}  // namespace unitless

@@ -1,0 +1,240 @@
+// Python's arrays as the core reads them, and the core's as Python gets them.
+#pragma once
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "base/errors.hpp"
+#include "learner/results.hpp"
+#include "rows/dense.hpp"
+#include "rows/labels.hpp"
+#include "rows/sparse.hpp"
+#include "rows/table.hpp"
+
+namespace unitless {
+
+namespace nb = nanobind;
+
+using Matrix = nb::ndarray<nb::ro, nb::ndim<2>, nb::device::cpu>;
+using Vector = nb::ndarray<nb::ro, nb::ndim<1>, nb::device::cpu>;
+using Doubles = nb::ndarray<const double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Slots = nb::ndarray<const std::uint32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using NewDoubles = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using NewSlots = nb::ndarray<nb::numpy, std::uint32_t, nb::ndim<1>>;
+using NewIntegers = nb::ndarray<nb::numpy, std::int64_t, nb::ndim<1>>;
+using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Sums = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Mask = nb::ndarray<const bool, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+template <class Array, class T>
+Array hand_over(std::unique_ptr<T[]> data, std::size_t n) {
+    T* raw = data.release();
+    return Array(raw, {n}, nb::capsule(raw, [](void* p) noexcept { delete[] static_cast<T*>(p); }));
+}
+
+template <class Array, class T>
+Array copied(const std::vector<T>& from) {
+    auto data = std::make_unique<T[]>(from.size());
+    std::copy(from.begin(), from.end(), data.get());
+    return hand_over<Array>(std::move(data), from.size());
+}
+
+// numpy.empty, looked up when the module is made. Under a static guard, which other threads wait for while they hold
+// the interpreter's lock, an import could stand still for ever.
+inline PyObject* numpy_empty = nullptr;
+
+// A short array of NumPy's own making, which costs half of what handing over our memory does.
+class ShortArray {
+  public:
+    explicit ShortArray(std::size_t n) {
+        array_ = nb::steal(PyObject_CallOneArg(numpy_empty, nb::int_(n).ptr()));
+        if (!array_.is_valid() || PyObject_GetBuffer(array_.ptr(), &view_, PyBUF_WRITABLE) != 0)
+            throw nb::python_error();
+    }
+    ShortArray(const ShortArray&) = delete;
+    ~ShortArray() { PyBuffer_Release(&view_); }
+
+    double* data() const { return static_cast<double*>(view_.buf); }
+    nb::object array() const { return array_; }
+
+  private:
+    nb::object array_;
+    Py_buffer view_{};
+};
+
+inline Type type_of(const nb::dlpack::dtype& dtype) {
+    const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
+    if (code == nb::dlpack::dtype_code::Float) {
+        if (dtype.bits == 32) return Type::f32;
+        if (dtype.bits == 64) return Type::f64;
+    }
+    if (code == nb::dlpack::dtype_code::Bool) return Type::u8;
+    if (code == nb::dlpack::dtype_code::Int || code == nb::dlpack::dtype_code::UInt) {
+        const bool positive = code == nb::dlpack::dtype_code::UInt;
+        switch (dtype.bits) {
+            case 8:
+                return positive ? Type::u8 : Type::i8;
+            case 16:
+                return positive ? Type::u16 : Type::i16;
+            case 32:
+                return positive ? Type::u32 : Type::i32;
+            case 64:
+                return positive ? Type::u64 : Type::i64;
+        }
+    }
+    throw InputError("arrays must hold booleans, integers, float32 or float64");
+}
+
+inline bool holds_booleans(const nb::dlpack::dtype& dtype) {
+    return static_cast<nb::dlpack::dtype_code>(dtype.code) == nb::dlpack::dtype_code::Bool;
+}
+
+inline Column column_of(const Vector& array) {
+    const auto size = static_cast<std::ptrdiff_t>(array.itemsize());
+    return {static_cast<const char*>(array.data()), array.stride(0) * size, type_of(array.dtype()), 0,
+            holds_booleans(array.dtype())};
+}
+
+// An array as the kernel reads it; columns that do not lie side by side are listed one by one.
+inline DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
+    const auto size = static_cast<std::ptrdiff_t>(x.itemsize());
+    const auto* data = static_cast<const char*>(x.data());
+    const Type type = type_of(x.dtype());
+    const bool indicators = holds_booleans(x.dtype());
+    DenseInput input{data, x.stride(0) * size, type, nullptr, x.shape(1), x.shape(0), indicators};
+    if (x.stride(1) != 1 && x.shape(1) > 1) {
+        for (std::size_t j = 0; j < x.shape(1); ++j)
+            columns.push_back({data + static_cast<std::ptrdiff_t>(j) * x.stride(1) * size,
+                               x.stride(0) * size,
+                               type,
+                               static_cast<std::uint32_t>(1 + j),
+                               indicators,
+                               {},
+                               static_cast<std::int64_t>(j)});
+        input.columns = columns.data();
+    }
+    return input;
+}
+
+// A table's columns: arrays of numbers, alone or, if they are never to be centred, in a tuple of one; or (codes,
+// offsets, bytes) of text. Keeps the arrays alive.
+class TableArrays {
+  public:
+    TableArrays(const std::vector<std::string>& names, const nb::list& columns, std::size_t rows, bool missing,
+                bool whole = false) {
+        table.rows = rows;
+        table.missing = missing;
+        table.whole = whole;
+        if (names.size() != columns.size()) throw InputError("a table must have as many names as columns");
+        for (std::size_t j = 0; j < names.size(); ++j) {
+            const nb::handle column = columns[j];
+            TableColumn& to = table.columns.emplace_back();
+            to.name = names[j];
+            const bool alone = !nb::isinstance<nb::tuple>(column);
+            const nb::tuple parts = alone ? nb::make_tuple(column) : nb::cast<nb::tuple>(column);
+            if (parts.size() == 3) {
+                const auto codes = nb::cast<Codes>(parts[0]);
+                const auto offsets = nb::cast<Offsets>(parts[1]);
+                const auto text = nb::cast<Bytes>(parts[2]);
+                check_length(codes.shape(0), j);
+                to.codes = codes.data();
+                to.ends = offsets.data();
+                to.text = reinterpret_cast<const char*>(text.data());
+                to.values = offsets.shape(0) ? offsets.shape(0) - 1 : 0;
+                for (std::size_t k = 0; k < to.values; ++k)
+                    if (to.ends[k] < 0 || to.ends[k] > to.ends[k + 1] ||
+                        to.ends[k + 1] > static_cast<std::int64_t>(text.shape(0)))
+                        throw InputError("column '" + to.name + "' is malformed");
+                kept_.emplace_back(codes, offsets, text);
+            } else {
+                const auto numbers = nb::cast<Vector>(parts[0]);
+                check_length(numbers.shape(0), j);
+                to.numbers = column_of(numbers);
+                to.numbers.indicator = to.numbers.indicator || !alone;
+                numbers_.push_back(numbers);
+            }
+        }
+    }
+    TableArrays(const TableArrays&) = delete;
+
+    Table table;
+
+  private:
+    using Codes = nb::ndarray<const std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    using Offsets = nb::ndarray<const std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    using Bytes = nb::ndarray<const std::uint8_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+    std::vector<std::tuple<Codes, Offsets, Bytes>> kept_;
+    std::vector<Vector> numbers_;
+
+    void check_length(std::size_t length, std::size_t j) const {
+        if (length != table.rows)
+            throw InputError("column '" + table.columns[j].name + "' has " + std::to_string(length) +
+                             " rows, but there are " + std::to_string(table.rows));
+    }
+};
+
+inline CompressedRows compressed_rows(const Doubles& values, const Vector& indices, const Vector& row_starts,
+                                      std::size_t columns) {
+    return {values.data(),           indices.data(), row_starts.data(), indices.dtype().bits == 64,
+            row_starts.shape(0) - 1, columns,        values.shape(0)};
+}
+
+inline Labels labels(const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
+    return {y.data(), weight ? weight->data() : nullptr, nullptr, new_classes};
+}
+
+// Runs without the interpreter's lock: other threads go on while this one learns.
+template <class Action>
+NewDoubles unlocked(std::size_t count, Action action) {
+    auto predictions = std::make_unique_for_overwrite<double[]>(count);
+    {
+        const nb::gil_scoped_release release;
+        action(predictions.get());
+    }
+    return hand_over<NewDoubles>(std::move(predictions), count);
+}
+
+// Results of a call that sizes them itself.
+class NewResults final : public Results {
+  public:
+    double* allocate(std::size_t rows, std::size_t width) override {
+        count_ = rows * width;
+        data_ = std::make_unique_for_overwrite<double[]>(count_);
+        return data_.get();
+    }
+    NewDoubles array() { return hand_over<NewDoubles>(std::move(data_), count_); }
+
+  private:
+    std::unique_ptr<double[]> data_;
+    std::size_t count_ = 0;
+};
+
+template <class Action>
+NewDoubles unlocked(Action action) {
+    NewResults results;
+    {
+        const nb::gil_scoped_release release;
+        action(results);
+    }
+    return results.array();
+}
+
+// Whoever waits for the learner must not hold the interpreter's lock meanwhile.
+template <class Action>
+auto unlocked_get(Action action) {
+    const nb::gil_scoped_release release;
+    return action();
+}
+
+}  // namespace unitless

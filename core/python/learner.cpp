@@ -1,0 +1,122 @@
+// The learner as a class of Python's.
+
+#include "python/learner.hpp"
+
+#include "python/kernels.hpp"
+#include "python/options.hpp"
+#include "text/text_rows.hpp"
+
+using namespace nanobind::literals;
+
+namespace unitless {
+
+void define_learner(nb::module_& m) {
+    nb::class_<PyLearner>(m, "Learner")
+        .def("__init__",
+             [](PyLearner* self, const nb::kwargs& options) {
+                 new (self) PyLearner(setup_of(options), kernel_by_name(nb::cast<std::string>(options["kernel"])));
+             })
+        .def("learn_one", &PyLearner::learn_one, "x"_a.none(), "y"_a.none(), "weight"_a.none() = 1.0,
+             "Learn from one mapping of names to numbers; gives the prediction made before the update.")
+        .def("predict_one", &PyLearner::predict_one, "x"_a.none(), nb::kw_only(), "extrapolate"_a = false,
+             "The prediction for one mapping of names to numbers; changes nothing.")
+        .def("_learn_one_wide", &PyLearner::learn_one_wide, "x"_a.none(), "y"_a.none(), "weight"_a.none(),
+             "new_classes"_a = 0)
+        .def("_predict_one_wide", &PyLearner::predict_one_wide, "x"_a.none(), "extrapolate"_a)
+        .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+        .def(
+            "_learn_dense",
+            [](PyLearner& self, const Matrix& x, const Doubles& y, const std::optional<Doubles>& weight,
+               std::size_t new_classes) {
+                std::vector<Column> columns;
+                const DenseInput input = dense_input(x, columns);
+                return unlocked([&](Results& p) { self.learner.learn(input, labels(y, weight, new_classes), p); });
+            },
+            "x"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+        .def(
+            "_predict_dense",
+            [](PyLearner& self, const Matrix& x, bool extrapolate) {
+                std::vector<Column> columns;
+                const DenseInput input = dense_input(x, columns);
+                return unlocked([&](Results& p) { self.learner.predict(input, extrapolate, p); });
+            },
+            "x"_a, "extrapolate"_a)
+        .def(
+            "_learn_compressed",
+            [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
+               std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
+                const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
+                return unlocked([&](Results& p) { self.learner.learn(input, labels(y, weight, new_classes), p); });
+            },
+            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+        .def(
+            "_predict_compressed",
+            [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
+               std::size_t columns, bool extrapolate) {
+                const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
+                return unlocked([&](Results& p) { self.learner.predict(input, extrapolate, p); });
+            },
+            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a)
+        .def(
+            "_learn_table",
+            [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
+               bool whole, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
+                const TableArrays arrays(names, columns, y.shape(0), missing, whole);
+                return unlocked(
+                    [&](Results& p) { self.learner.learn(arrays.table, labels(y, weight, new_classes), p); });
+            },
+            "names"_a, "columns"_a, "missing"_a, "whole"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+        .def(
+            "_predict_table",
+            [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
+               std::size_t rows, bool extrapolate) {
+                const TableArrays arrays(names, columns, rows, missing);
+                return unlocked([&](Results& p) { self.learner.predict(arrays.table, extrapolate, p); });
+            },
+            "names"_a, "columns"_a, "missing"_a, "rows"_a, "extrapolate"_a)
+        .def(
+            "_learn_rows",
+            [](PyLearner& self, const TextRows& rows, const Doubles& y, const std::optional<Doubles>& weight,
+               std::size_t new_classes) {
+                return unlocked(
+                    [&](Results& p) { self.learner.learn(rows.features, labels(y, weight, new_classes), p); });
+            },
+            "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+        .def(
+            "_predict_rows",
+            [](PyLearner& self, const TextRows& rows, bool extrapolate) {
+                return unlocked([&](Results& p) { self.learner.predict(rows.features, extrapolate, p); });
+            },
+            "rows"_a, "extrapolate"_a)
+        .def(
+            "_loss",
+            [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& tau) {
+                return unlocked(p.shape(0), [&](double* out) {
+                    self.learner.loss(which, p.data(), y.data(), tau.data(), p.shape(0), out);
+                });
+            },
+            "which"_a, "p"_a, "y"_a, "tau"_a)
+        .def(
+            "_score",
+            [](const PyLearner& self, const Doubles& p, const Mask& positive, const std::optional<Doubles>& weight,
+               const Sums& sums, const Sums& bins) {
+                if (positive.size() != p.size() || (weight && weight->size() != p.size()) ||
+                    sums.size() != TwoClassSums::count || bins.size() != TwoClassSums::bins)
+                    throw InputError("scores, labels, weights and sums do not fit together");
+                const nb::gil_scoped_release release;
+                self.learner.score(p.data(), positive.data(), weight ? weight->data() : nullptr, p.size(),
+                                   {sums.data(), bins.data()});
+            },
+            "p"_a, "positive"_a, "weight"_a.none(), "sums"_a, "bins"_a,
+            "Adds up what logistic predictions come to, row after row: loss, errors, Brier score, weight, its square; "
+            "and how often which score came.")
+        .def("_snapshot", &snapshot)
+        .def("_restore", &restore, "snapshot"_a)
+        .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })
+        .def_prop_ro("total_weight",
+                     [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().t; }); })
+        .def_prop_ro("examples",
+                     [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().examples; }); });
+}
+
+}  // namespace unitless

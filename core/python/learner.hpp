@@ -1,0 +1,224 @@
+// The core's learner with what only Python needs: rows of names as mappings, one at a time.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "learner/learner.hpp"
+#include "python/arrays.hpp"
+#include "python/named_row.hpp"
+
+namespace unitless {
+
+// The results of one row: a number, where the learner never gives more, or as many as it gives when its lock is held.
+// The latter become an array afterwards, because making one runs Python, which must not happen under the lock.
+struct OneResult {
+    double value = 0;
+    double* to_learn(const Learner&, std::size_t) { return &value; }
+    double* to_predict(const Learner&) { return &value; }
+};
+
+class WideResult {
+  public:
+    double* to_learn(const Learner& learner, std::size_t new_classes) {
+        return sized(learner.learn_width() + new_classes);
+    }
+    double* to_predict(const Learner& learner) { return sized(learner.predict_width()); }
+    nb::object array() const {
+        const ShortArray made(count_);
+        std::copy_n(count_ <= few ? few_ : many_.data(), count_, made.data());
+        return made.array();
+    }
+
+  private:
+    static constexpr std::size_t few = 64;
+    std::size_t count_ = 0;
+    double few_[few];
+    std::vector<double> many_;
+
+    double* sized(std::size_t count) {
+        count_ = count;
+        std::fill_n(few_, count <= few ? count : 0, 0.0);
+        if (count > few) many_.assign(count, 0.0);
+        return count <= few ? few_ : many_.data();
+    }
+};
+
+// The core's learner with what only Python needs.
+class PyLearner {
+  private:
+    bool single_;  // one number per row, always
+    void check_single() const {
+        if (!single_) throw InputError("this model gives several numbers per row; use the methods of its own class");
+    }
+    KnownStrings known_;
+    LastNames last_;
+    RowMemory spare_;
+
+    // A thread never waits for the learner while it holds the interpreter's lock.
+    template <class... Rows>
+    std::unique_lock<std::mutex> lock(Rows&... rows) {
+        std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
+        if (!guard) {
+            (rows.hold(), ...);
+            const nb::gil_scoped_release release;
+            guard.lock();
+        }
+        return guard;
+    }
+
+    // Does it, if the row is like the last one and nobody else is using the learner.
+    template <class Action>
+    bool placed(nb::handle x, Action action) {
+        const std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
+        if (!guard || !last_.read_placed(x.ptr())) return false;
+        action(last_.placement());
+        return true;
+    }
+
+    // Names that were given up are not to be remembered.
+    template <class Action>
+    void remembering(Action action) {
+        try {
+            action();
+        } catch (...) {
+            known_.forget();
+            last_.clear();
+            throw;
+        }
+    }
+
+    // What a row that has been learned is called, for the next.
+    void remember(const NamedRow& row) {
+        last_.clear();
+        if (learner.notes()) return;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const auto feature = known_.find(row.name(i));
+            if (feature == KnownStrings::none) return last_.clear();
+            last_.add(row.name(i), feature);
+        }
+    }
+
+    struct Resolver {
+        PyLearner& self;
+        const NamedRow& row;
+
+        std::uint32_t operator()(std::size_t i, bool grow) const {
+            if (row.repeats()) return self.last_.feature(i);
+            PyObject* name = row.name(i);
+            if (const auto slot = self.known_.find(name); slot != KnownStrings::none) return slot;
+            const auto feature = self.learner.feature(text_of(name), grow);
+            if (feature) self.known_.remember(name, *feature);
+            return feature.value_or(0);
+        }
+        void note(std::size_t i, std::uint32_t feature) const { self.learner.note(feature, text_of(row.name(i))); }
+
+        static std::string_view text_of(PyObject* name) {
+            Py_ssize_t size = 0;
+            const char* text = PyUnicode_AsUTF8AndSize(name, &size);
+            if (!text) throw nb::python_error();
+            return {text, static_cast<std::size_t>(size)};
+        }
+    };
+    Resolver resolver(const NamedRow& row) { return {*this, row}; }
+
+  public:
+    PyLearner(const Setup& setup, const Kernel& kernel)
+        : single_(!setup.engine.has_classes() && setup.engine.selecting != Selecting::sweep), learner(setup, kernel) {}
+
+    Learner learner;
+
+    // `RowResult`: OneResult or WideResult.
+    template <class RowResult>
+    void learn_row(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes, RowResult& result) {
+        const double label = number_of(y, [] { return std::string("label"); });
+        const double h = number_of(weight, [] { return std::string("weight"); });
+        if (!(h >= 0 && std::isfinite(h)))
+            throw InputError("weight is " + shown(weight) + "; weights must be finite and not negative");
+        const auto learn = [&](Placement& row) {
+            remembering([&] { learner.learn_placed(row, label, h, result.to_learn(learner, 0)); });
+        };
+        if (h > 0 && new_classes == 0 && placed(x, learn)) return;
+        NamedRow row(x, spare_, last_);
+        const auto guard = lock(row);
+        learner.check_sum(row.size(), row.values(), 0);
+        double* const predictions = result.to_learn(learner, new_classes);
+        remembering(
+            [&] { learner.learn_named(row.size(), row.values(), label, h, resolver(row), predictions, new_classes); });
+        if (!row.repeats()) {
+            remember(row);
+        } else if (h > 0) {
+            last_.place(learner);
+        }
+    }
+    template <class RowResult>
+    void predict_row(nb::handle x, bool extrapolate, RowResult& result) {
+        const auto predict = [&](Placement& row) {
+            learner.predict_placed(row, extrapolate, result.to_predict(learner));
+        };
+        if (placed(x, predict)) return;
+        NamedRow row(x, spare_, last_);
+        const auto guard = lock(row);
+        learner.check_sum(row.size(), row.values(), 0);
+        learner.predict_named(row.size(), row.values(), extrapolate, resolver(row), result.to_predict(learner));
+    }
+
+    // One number, or one per class or rate.
+    double learn_one(nb::handle x, nb::handle y, nb::handle weight) {
+        check_single();
+        OneResult prediction;
+        learn_row(x, y, weight, 0, prediction);
+        return prediction.value;
+    }
+    double predict_one(nb::handle x, bool extrapolate) {
+        check_single();
+        OneResult prediction;
+        predict_row(x, extrapolate, prediction);
+        return prediction.value;
+    }
+    nb::object learn_one_wide(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes) {
+        WideResult predictions;
+        learn_row(x, y, weight, new_classes, predictions);
+        return predictions.array();
+    }
+    nb::object predict_one_wide(nb::handle x, bool extrapolate) {
+        WideResult predictions;
+        predict_row(x, extrapolate, predictions);
+        return predictions.array();
+    }
+
+    // All rows are read and checked before the first is learned.
+    NewDoubles learn_named(const nb::list& rows, const Doubles& y, const std::optional<Doubles>& weight,
+                           std::size_t new_classes) {
+        std::vector<std::unique_ptr<NamedRow>> ready;
+        for (nb::handle x : rows) {
+            try {
+                ready.push_back(std::make_unique<NamedRow>(x));
+            } catch (const InputError& error) {
+                throw InputError("row " + std::to_string(ready.size()) + ": " + error.what());
+            }
+            ready.back()->hold();
+        }
+        const auto guard = lock();
+        learner.check(labels(y, weight, new_classes), ready.size());
+        for (std::size_t r = 0; r < ready.size(); ++r) learner.check_sum(ready[r]->size(), ready[r]->values(), r);
+        const std::size_t width = learner.learn_width() + new_classes;
+        auto predictions = std::make_unique<double[]>(ready.size() * width);
+        remembering([&] {
+            for (std::size_t r = 0; r < ready.size(); ++r)
+                learner.learn_named(ready[r]->size(), ready[r]->values(), y.data()[r], weight ? weight->data()[r] : 1.0,
+                                    resolver(*ready[r]), predictions.get() + r * width, r ? 0 : new_classes, r);
+        });
+        return hand_over<NewDoubles>(std::move(predictions), ready.size() * width);
+    }
+};
+
+nb::dict snapshot(const PyLearner& self);
+void restore(PyLearner& self, const nb::dict& from);
+void define_learner(nb::module_& m);
+void define_text(nb::module_& m);
+
+}  // namespace unitless

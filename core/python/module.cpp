@@ -1,0 +1,87 @@
+// Python's door to the core: what the module has, and errors translated. This folder alone knows of Python.
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
+#include "base/locks.hpp"
+#include "python/kernels.hpp"
+#include "python/learner.hpp"
+
+using namespace nanobind::literals;
+
+namespace unitless {
+namespace {
+
+void keep_memory() {
+#if defined(__GLIBC__)
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
+// Fields, not text: unitless.errors composes it.
+void raise(const char* name, const std::string& problem, const Place& place, const std::string& advice) {
+    const nb::object type = nb::module_::import_("unitless.errors").attr(name);
+    const nb::object error = type(problem, "row"_a = nb::cast(place.row), "column"_a = nb::cast(place.column),
+                                  "advice"_a = nb::cast(advice));
+    PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+void raise_diverged(const DivergedError& e) {
+    const nb::object type = nb::module_::import_("unitless.errors").attr("DivergedError");
+    const nb::object error = type("at"_a = e.diverged_at, "learned"_a = e.row);
+    PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+}  // namespace
+}  // namespace unitless
+
+NB_MODULE(_core, m) {
+    using namespace unitless;
+
+    numpy_empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
+    nb::set_leak_warnings(false);  // a model that lives until the program ends is no leak
+
+    nb::register_exception_translator(
+        [](const std::exception_ptr& error, void*) {
+            try {
+                std::rethrow_exception(error);
+            } catch (const InputError& e) {
+                raise("InputError", e.problem, e.place, e.advice);
+            } catch (const DivergedError& e) {
+                raise_diverged(e);
+            }
+        },
+        nullptr);
+
+    m.def(
+        "_before_fork",
+        [] {
+            ForkLocks::hold([](std::mutex& lock) {
+                const nb::gil_scoped_release release;  // who holds it may need the interpreter to go on
+                lock.lock();
+            });
+        },
+        "Wait until no thread is inside a learner, and keep others out.");
+    m.def("_after_fork", &ForkLocks::release, "Let threads into the learners again.");
+    const nb::module_ system = nb::module_::import_("os");
+    if (nb::hasattr(system, "register_at_fork"))  // Windows has no fork
+        system.attr("register_at_fork")("before"_a = m.attr("_before_fork"),
+                                        "after_in_parent"_a = m.attr("_after_fork"),
+                                        "after_in_child"_a = m.attr("_after_fork"));
+
+    m.def("kernels", &kernel_names, "The instruction sets that this machine can run, slowest first.");
+
+    m.def(
+        "keep_memory", &keep_memory,
+        "From now on this process keeps freed memory for itself, instead of having it cleared by the system each time "
+        "that it is used again.");
+    define_text(m);
+    define_learner(m);
+}

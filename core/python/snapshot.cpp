@@ -1,0 +1,110 @@
+// All that a learner knows, as arrays by name.
+
+#include "python/learner.hpp"
+
+namespace unitless {
+
+nb::dict snapshot(const PyLearner& self) {
+    const Snapshot from = [&] {
+        const nb::gil_scoped_release release;
+        return self.learner.snapshot();
+    }();
+    nb::dict to;
+    to["t"] = from.engine.clock.t;
+    to["T"] = from.engine.clock.T;
+    to["N"] = from.engine.clock.N;
+    to["examples"] = from.engine.clock.examples;
+    to["label_min"] = from.engine.clock.label_min;
+    to["label_max"] = from.engine.clock.label_max;
+    to["negative"] = static_cast<int>(from.labels.negative);
+    to["columns"] = from.preparation.space == Space::columns ? nb::cast(from.preparation.columns) : nb::none();
+    to["names"] = from.preparation.space == Space::names ? nb::cast(from.preparation.names) : nb::none();
+    to["slots"] = copied<NewSlots>(from.engine.slots);
+    to["scale"] = copied<NewDoubles>(from.engine.scale);
+    to["v"] = copied<NewDoubles>(from.engine.v);
+    to["H"] = copied<NewDoubles>(from.engine.H);
+    std::vector<std::uint32_t> heads, rates;
+    for (const auto& lane : from.engine.lanes) {
+        heads.push_back(lane.head);
+        rates.push_back(lane.rate);
+    }
+    to["lane_heads"] = copied<NewSlots>(heads);
+    to["lane_rates"] = copied<NewSlots>(rates);
+    std::vector<double> scores;
+    for (const auto& lane : from.engine.scores)
+        for (const double x : {lane.loss, lane.recent, lane.gap, lane.square, lane.total_gap, lane.total_square})
+            scores.push_back(x);
+    to["scores"] = copied<NewDoubles>(scores);
+    to["followed"] = copied<NewDoubles>(from.engine.followed);
+    to["errors"] = copied<NewDoubles>(from.engine.errors);
+    to["target"] = copied<NewDoubles>(std::vector<double>{from.labels.target.started ? 1.0 : 0.0,
+                                                          from.labels.target.centre, from.labels.target.weight,
+                                                          from.labels.target.sum, from.labels.target.square});
+    std::vector<std::uint32_t> products, kinds;
+    for (const auto& product : from.preparation.products)
+        for (const std::uint32_t x : {product.left, product.right, product.slot}) products.push_back(x);
+    to["products"] = copied<NewSlots>(products);
+    std::vector<double> means;
+    for (const auto& column : from.preparation.centre) {
+        kinds.push_back(column.offset == Offset::removed);
+        means.push_back(column.mean);
+        means.push_back(column.weight);
+    }
+    to["centre_features"] = copied<NewSlots>(from.preparation.centre_features);
+    to["centre_kinds"] = copied<NewSlots>(kinds);
+    to["centre_means"] = copied<NewDoubles>(means);
+    return to;
+}
+
+void restore(PyLearner& self, const nb::dict& from) {
+    Snapshot to;
+    to.engine.clock.t = nb::cast<double>(from["t"]);
+    to.engine.clock.T = nb::cast<double>(from["T"]);
+    to.engine.clock.N = nb::cast<double>(from["N"]);
+    to.engine.clock.examples = nb::cast<std::uint64_t>(from["examples"]);
+    to.engine.clock.label_min = nb::cast<double>(from["label_min"]);
+    to.engine.clock.label_max = nb::cast<double>(from["label_max"]);
+    to.labels.negative = static_cast<NegativeLabel>(nb::cast<int>(from["negative"]));
+    if (!from["columns"].is_none()) {
+        to.preparation.space = Space::columns;
+        to.preparation.columns = nb::cast<std::size_t>(from["columns"]);
+    }
+    if (!from["names"].is_none()) {
+        to.preparation.space = Space::names;
+        to.preparation.names = nb::cast<std::vector<std::string>>(from["names"]);
+    }
+    const auto numbers = [&](const char* key) {
+        const auto array = nb::cast<Doubles>(from[key]);
+        return std::vector<double>(array.data(), array.data() + array.size());
+    };
+    const auto slots = [&](const char* key) {
+        const auto array = nb::cast<Slots>(from[key]);
+        return std::vector<std::uint32_t>(array.data(), array.data() + array.size());
+    };
+    to.engine.slots = slots("slots");
+    to.engine.scale = numbers("scale");
+    to.engine.v = numbers("v");
+    to.engine.H = numbers("H");
+    to.engine.followed = numbers("followed");
+    to.engine.errors = numbers("errors");
+    const auto heads = slots("lane_heads"), rates = slots("lane_rates");
+    const auto scores = numbers("scores"), target = numbers("target"), means = numbers("centre_means");
+    const auto products = slots("products"), kinds = slots("centre_kinds");
+    to.preparation.centre_features = slots("centre_features");
+    if (heads.size() != rates.size() || scores.size() % 6 != 0 || target.size() != 5 || products.size() % 3 != 0 ||
+        kinds.size() != to.preparation.centre_features.size() || means.size() != 2 * kinds.size())
+        throw InputError("the model's arrays differ in length");
+    for (std::size_t i = 0; i < heads.size(); ++i) to.engine.lanes.push_back({heads[i], rates[i]});
+    for (std::size_t i = 0; i < scores.size(); i += 6)
+        to.engine.scores.push_back(
+            {scores[i], scores[i + 1], scores[i + 2], scores[i + 3], scores[i + 4], scores[i + 5]});
+    to.labels.target = {false, true, target[0] != 0, target[1], target[2], target[3], target[4]};
+    for (std::size_t i = 0; i < products.size(); i += 3)
+        to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});
+    for (std::size_t i = 0; i < kinds.size(); ++i)
+        to.preparation.centre.push_back({means[2 * i], means[2 * i + 1], kinds[i] ? Offset::removed : Offset::kept});
+    const nb::gil_scoped_release release;
+    self.learner.restore(to);
+}
+
+}  // namespace unitless

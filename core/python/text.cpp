@@ -1,0 +1,155 @@
+// The readers of text.
+
+#include <nanobind/stl/optional.h>
+
+#include <algorithm>
+#include <mutex>
+
+#include "base/locks.hpp"
+#include "python/learner.hpp"
+#include "text/csv_rows.hpp"
+#include "text/csv_table.hpp"
+#include "text/libsvm_text.hpp"
+#include "text/vw_text.hpp"
+
+using namespace nanobind::literals;
+
+namespace unitless {
+namespace {
+
+// A reader that threads may share; the interpreter's lock is not held while it reads.
+template <class Reader>
+struct PyReader {
+    explicit PyReader(auto... options) : reader(options...) {}
+    Reader reader;
+    std::shared_ptr<std::mutex> own_lock = ForkLocks::make();
+    std::mutex& lock = *own_lock;
+
+    TextRows read(const Bytes& data, bool last) {
+        const nb::gil_scoped_release release;
+        const std::lock_guard guard(lock);
+        return reader.read(reinterpret_cast<const char*>(data.data()), data.size(), last);
+    }
+};
+
+NewIntegers copied_sizes(const std::vector<std::size_t>& from) {
+    return copied<NewIntegers>(std::vector<std::int64_t>(from.begin(), from.end()));
+}
+
+nb::str text_of(std::string_view text) { return nb::str(text.data(), text.size()); }
+
+nb::list text_names(const TextRows& rows) {
+    nb::list names;
+    for (std::size_t i = 0; i < rows.features.names(); ++i) names.append(text_of(rows.features.name(i)));
+    return names;
+}
+
+std::optional<nb::list> text_tags(const TextRows& rows) {
+    if (rows.tag_ends.empty()) return std::nullopt;
+    nb::list tags;
+    for (std::size_t row = 0; row < rows.rows(); ++row) tags.append(text_of(rows.tag(row)));
+    return tags;
+}
+
+nb::list bad_lines(const TextRows& rows) {
+    nb::list bad;
+    for (const auto& [line, problem] : rows.bad) bad.append(nb::make_tuple(line, text_of(problem)));
+    return bad;
+}
+
+TextRows selected(const TextRows& rows, const Mask& mask) {
+    if (mask.size() != rows.rows())
+        throw InputError("the mask has " + std::to_string(mask.size()) + " values for " + std::to_string(rows.rows()) +
+                         " rows");
+    const nb::gil_scoped_release release;
+    return rows.select([&](std::size_t row) { return mask.data()[row]; });
+}
+
+// Memory of a vector as an array, without copying.
+template <class Array, class T>
+Array array_of(std::vector<T>&& from, std::initializer_list<std::size_t> shape) {
+    auto* kept = new std::vector<T>(std::move(from));
+    return Array(kept->data(), shape,
+                 nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
+}
+
+// (numbers [row][column], how many of each column are missing, numbers apart, text as (codes, offsets, bytes)), or
+// None.
+nb::object csv_table(CsvReader& reader, const Bytes& data) {
+    std::optional<CsvTable> table =
+        unlocked_get([&] { return reader.read(reinterpret_cast<const char*>(data.data()), data.size()); });
+    if (!table) return nb::none();
+    using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+    using Codes = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
+    using Letters = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+    const std::size_t rows = table->rows;
+    nb::list apart, texts;
+    for (auto& column : table->apart) apart.append(array_of<NewDoubles>(std::move(column), {rows}));
+    for (auto& column : table->texts) {
+        const std::size_t values = column.offsets.size(), letters = column.text.size();
+        std::vector<std::uint8_t> bytes(column.text.begin(), column.text.end());
+        texts.append(nb::make_tuple(array_of<Codes>(std::move(column.codes), {rows}),
+                                    array_of<NewIntegers>(std::move(column.offsets), {values}),
+                                    array_of<Letters>(std::move(bytes), {letters})));
+    }
+    double* numbers = table->numbers.release();
+    const nb::capsule owner(numbers, [](void* p) noexcept { CsvTable::Free()(static_cast<double*>(p)); });
+    return nb::make_tuple(Numbers(numbers, {rows, table->number_count}, owner), copied<NewIntegers>(table->absent),
+                          apart, texts);
+}
+
+}  // namespace
+
+void define_text(nb::module_& m) {
+    nb::class_<CsvReader>(m, "CsvReader")
+        .def(
+            "__init__",
+            [](CsvReader* self, const std::vector<int>& kinds, char delimiter) {
+                std::vector<CsvKind> known;
+                for (const int kind : kinds) known.push_back(static_cast<CsvKind>(kind));
+                new (self) CsvReader(std::move(known), delimiter);
+            },
+            "kinds"_a, "delimiter"_a)
+        .def("read", &csv_table, "data"_a, "Whole rows as arrays, or None if they are not plain.");
+    constexpr auto arrays = nb::rv_policy::automatic;  // they are new, and not a part of the rows
+    nb::class_<TextRows>(m, "TextRows")
+        .def_prop_ro("rows", &TextRows::rows)
+        .def_ro("lines", &TextRows::lines)
+        .def_ro("bytes_used", &TextRows::bytes_used)
+        .def_ro("bad_count", &TextRows::bad_count)
+        .def_prop_ro("bad", &bad_lines)
+        .def_prop_ro(
+            "label", [](const TextRows& rows) { return copied<NewDoubles>(rows.label); }, arrays)
+        .def_prop_ro(
+            "weight", [](const TextRows& rows) { return copied<NewDoubles>(rows.weight); }, arrays)
+        .def_prop_ro(
+            "line", [](const TextRows& rows) { return copied_sizes(rows.line); }, arrays)
+        .def_prop_ro("weighted",
+                     [](const TextRows& rows) {
+                         return std::any_of(rows.weight.begin(), rows.weight.end(), [](double h) { return h != 1; });
+                     })
+        .def_prop_ro("tags", &text_tags)
+        .def_prop_ro("entries", [](const TextRows& rows) { return rows.features.ids.size(); })
+        .def_prop_ro("names", &text_names)
+        .def_prop_ro(
+            "ids", [](const TextRows& rows) { return copied<NewSlots>(rows.features.ids); }, arrays)
+        .def_prop_ro(
+            "values", [](const TextRows& rows) { return copied<NewDoubles>(rows.features.values); }, arrays)
+        .def_prop_ro(
+            "row_ends", [](const TextRows& rows) { return copied_sizes(rows.features.row_ends); }, arrays)
+        .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
+    nb::class_<PyReader<VwReader>>(m, "VwReader")
+        .def(nb::init<>())
+        .def("read", &PyReader<VwReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
+    nb::class_<PyReader<LibsvmReader>>(m, "LibsvmReader")
+        .def(nb::init<bool>(), "zero_based"_a)
+        .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
+    m.def(
+        "row_end",
+        [](const nb::bytes& data, char delimiter, bool first) {
+            return unlocked_get([&] { return row_end(data.c_str(), data.size(), delimiter, first); });
+        },
+        "data"_a, "delimiter"_a, "first"_a, "Where the last whole row of CSV ends, or the first; or 0.");
+}
+
+}  // namespace unitless
