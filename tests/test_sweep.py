@@ -148,3 +148,14 @@ def test_a_fresh_sweep_has_a_best_too() -> None:
     best = ul.Sweep([0.1, 1.0]).best
     assert isinstance(best, ul.Learner)
     assert best.examples == 0
+
+
+def test_the_best_rate_is_the_one_that_predicts_even_if_means_are_equal() -> None:
+    X = np.array([[0.0, -0.75], [1.0, 0.1], [0.0, 0.1]])
+    options = {"importance_aware": False, "bias": False, "centre": True, "interactions": "ordered"}
+    sweep = ul.Sweep([0.02, 0.3, 1.0, 10.0], "nag", "poisson", **options)
+    sweep.learn(X, [30.0, 30.0, 30.0])
+    assert len(set(sweep.losses)) == 1  # the sums differ by rounding, and their means do not
+    row = [[0.0, 0.5]]
+    np.testing.assert_allclose(sweep.predict(row), sweep.best.predict(row), rtol=1e-12)
+    assert sweep.best_rate == sweep.best.learning_rate

@@ -121,8 +121,15 @@ class Sweep(Model):
     def losses(self) -> Float64:
         """The progressive loss of each rate: its mean per unit of weight; with classes, of the sum over all."""
         state = self._snapshot()
-        losses = state["scores"].reshape(-1, len(self._rates), 6)[:, :, 0].sum(axis=0)
-        return np.asarray(losses / max(state["t"], sys.float_info.min))
+        return np.asarray(self._totals(state) / max(state["t"], sys.float_info.min))
+
+    def _totals(self, state: _core.Snapshot) -> Float64:
+        """The sum of each rate's losses, over all rows and classes."""
+        return np.asarray(state["scores"].reshape(-1, len(self._rates), 6)[:, :, 0].sum(axis=0))
+
+    def _leader(self) -> int:
+        """The place of the best rate. Sums are compared, as `predict` does: means that are equal can differ in them."""
+        return int(np.argmin(self._totals(self._snapshot())))
 
     @property
     def errors(self) -> Float64:
@@ -135,12 +142,12 @@ class Sweep(Model):
     @property
     def best_rate(self) -> float:
         """The rate with the smallest progressive loss so far."""
-        return self._rates[int(np.argmin(self.losses))]
+        return self._rates[self._leader()]
 
     @property
     def best(self) -> Learner | OneVsAll:
         """The model of the best rate, as if it had been alone; it can be used and learns on like any other."""
-        return self.model(int(np.argmin(self.losses)))
+        return self.model(self._leader())
 
     def model(self, index: int) -> Learner | OneVsAll:
         """The model of one rate, by its place in `rates`."""
