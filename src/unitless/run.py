@@ -113,7 +113,7 @@ class Run:
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
         options = ReadOptions(**columns, **reading)
         self.source: Source = open_source(source, options)
-        if beside and self.source.total_bytes is not None:
+        if beside and isinstance(self.source, FileSource):  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
         if plan.path is not None and isinstance(self.source, FileSource):
             real = os.path.realpath(plan.path)
@@ -239,7 +239,7 @@ class Run:
                 progress.consumed = batch.consumed
                 yield part
                 done = last
-            done = 0
+            done = max(0, done - batch.rows)  # decoded text may be cut otherwise than it was
             progress.position = batch.position
 
     def _end_of_pass(self) -> None:

@@ -32,6 +32,7 @@ class JsonLines(FileSource):
         """One file."""
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
+        text.where = lambda before: f"line {lines + 1 + before}"
         try:
             for view in text.pieces():
                 data = bytes(view)
