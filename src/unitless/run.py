@@ -17,9 +17,10 @@ from . import inputs, model_file
 from .classes import Classes
 from .data import Bad, Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from .data import labels as task_labels
+from .data.files import check_output
 from .data.labels import Numbers, RawLabels
 from .data.schema import first_rows
-from .data.source import FileSource, other_kind
+from .data.source import other_kind
 from .errors import Error, InputError, OptionError
 from .evaluate import Evaluation
 from .inputs import Float64
@@ -113,12 +114,9 @@ class Run:
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
         options = ReadOptions(**columns, **reading)
         self.source: Source = open_source(source, options)
-        if beside and isinstance(self.source, FileSource):  # a pipe too
+        if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
-        if plan.path is not None and isinstance(self.source, FileSource):
-            real = os.path.realpath(plan.path)
-            if any(os.path.realpath(file.path) == real for file in self.source.files):
-                raise OptionError(f"the model would be written over the data, {plan.path!r}; give it another name")
+        check_output(plan.path, self.source.files, "the model")
         if plan.passes > 1 and not self.source.repeatable:
             raise OptionError(f"{self.source.name} can be read only once; passes must be 1")
         self.progress = Progress()

@@ -13,12 +13,12 @@ import select
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
 from .. import _core
-from ..errors import InputError
+from ..errors import InputError, OptionError
 
 STDIN = "-"
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -114,6 +114,23 @@ def find(named: str | os.PathLike[str]) -> list[File]:
     if not os.path.exists(path):
         raise InputError(f"there is no file {path!r}")
     return [File(path)]
+
+
+def check_output(
+    output: str | os.PathLike[str] | None, files: Iterable[File], what: str, over: str = "the data"
+) -> None:
+    """Nothing is written over what is read, whatever it is called: by a pattern, a folder, a link, or as stdin."""
+    if output is None or not os.path.isfile(output):  # a device or a pipe keeps nothing
+        return
+    written = os.stat(output)
+    for file in files:
+        try:
+            read = os.fstat(sys.stdin.fileno()) if file.path == STDIN else os.stat(file.path)
+        except (OSError, ValueError, AttributeError):  # no such file, which is told when it is opened
+            continue
+        if os.path.samestat(written, read):
+            alias = "" if os.fspath(output) == file.path else f" (it is the same file as {file.name})"
+            raise OptionError(f"{what} would be written over {over}, {os.fspath(output)!r}{alias}; name another file")
 
 
 def _folders(path: str) -> Iterator[tuple[str, list[str]]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .files import STDIN, File
@@ -18,6 +18,7 @@ class Source(abc.ABC):
     family: str = "table"
     schema: Schema | None = None
     keep: bool = False  # columns that are no features too
+    files: Sequence[File] = ()  # that are read, if there are any
 
     @abc.abstractmethod
     def pieces(self, start: Position) -> Iterator[Piece]:
