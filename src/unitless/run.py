@@ -154,10 +154,10 @@ class Run:
         if before.done:
             self.evaluation, self.holdout = Evaluation(model), self._fresh_holdout()
             return schema
-        if training.get("source") != self.source.identity:
+        if (differs := self._changed(training, before)) is not None:
             raise InputError(
                 f"training of this model was interrupted after {before.rows:,} rows of other files than "
-                f"{self.source.name}; give the same ones to go on"
+                f"{self.source.name}: {differs}; give the same ones to go on"
             )
         if training.get("plan") != self._plan():
             raise OptionError(f"training of this model was begun with other settings: {training.get('plan')}")
@@ -166,6 +166,27 @@ class Run:
         if training.get("holdout") is not None:
             self.holdout = Evaluation.restore(model, training["holdout"])
         return schema
+
+    def _changed(self, training: dict[str, Any], before: Progress) -> str | None:
+        """How the data differs from that in which training was interrupted, if it does."""
+        then, now = training.get("source"), self.source.identity
+        if then != now:
+            return _differing(then, now)
+        then = training.get("content")
+        if then is None:  # written by a version that did not look into the files
+            return None
+        now = self.source.content(before.consumed)
+        if not isinstance(then, list) or len(then) != len(now):
+            return "the model file does not say what was in them"
+        for file, was, found in zip(self.source.files, then, now, strict=False):  # not all were begun
+            if was is None or was == found:
+                continue
+            if not isinstance(was, list) or len(was) != 3 or found is None or was[0] != found[0]:
+                return f"the model file does not say what was in {file.name}"
+            if was[1] != found[1]:
+                return f"{file.name} has the same size as then, but begins with other data"
+            return f"{file.name} has the same size and beginning as then, but other data before byte {found[0]:,}"
+        return None
 
     def _plan(self) -> dict[str, Any]:
         return {"passes": self.plan.passes, "holdout": float(self.plan.holdout).hex(), "seed": self.plan.seed}
@@ -190,6 +211,7 @@ class Run:
             "reading": {"dates": self.reader.options.dates, "missing": self.reader.options.missing},
             "progress": self.progress.plain(),
             "source": self.source.identity,
+            "content": None if done else self.source.content(self.progress.consumed),
             "plan": self._plan(),
             "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
             "holdout": None if done or self.holdout is None else self.holdout.state(),
@@ -405,6 +427,18 @@ class Run:
             raise KeyboardInterrupt
         self._describe()
         return TrainResult(self)
+
+
+def _differing(then: Any, now: list[Any]) -> str:
+    """How two lists of names and sizes differ."""
+    if not isinstance(then, list) or not all(isinstance(file, list) and len(file) == 2 for file in then):
+        return "the model file does not name them"
+    if len(then) != len(now):
+        return f"they were {len(then):,}, not {len(now):,}"
+    (name, size), (found, found_size) = next((a, b) for a, b in zip(then, now, strict=True) if a != b)
+    if name != found:
+        return f"then there was {str(name)!r} in place of {found!r}"
+    return f"{found} had {size} bytes then and has {found_size} now"
 
 
 def fed(model: Model, batch: Batch, labels: Float64, weight: Float64 | None, new_classes: int = 0) -> Float64:
