@@ -272,12 +272,25 @@ class Run:
                 f"no row of {self.source.name} has a label"
                 + ("; in VW text a space must stand between the label and the bar" if progress.unlabelled else "")
             )
+        self._check_values()
         progress.passes += 1
         if progress.passes < self.plan.passes:
             progress.rows, progress.position, progress.consumed = 0, Position(), 0
             progress.held = progress.skipped = progress.unlabelled = 0  # the same rows again
             progress.missing, progress.bad = Counter(), []
             self.holdout = self._fresh_holdout()
+
+    def _check_values(self) -> None:
+        """Only at the end of the data is it known that there is nothing to tell apart: it may be sorted by label."""
+        assert self.target is not None
+        if self.target.task == "regression" or self.target.rest:
+            return
+        met = self.model.classes if isinstance(self.model, OneVsAll) else [name for name in self.target.classes if name]
+        if len(met) == 1:
+            raise InputError(
+                f"the target has only one value, {str(met[0])!r}, in all {self.progress.rows:,} rows of "
+                f"{self.source.name}; a model needs at least two to tell apart"
+            )
 
     def _checkpoint(self) -> None:
         if self.plan.checkpoint and self.progress.rows % self.plan.checkpoint == 0:
