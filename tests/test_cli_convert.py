@@ -287,7 +287,7 @@ def test_what_a_model_cannot_become_is_said(folder: pathlib.Path, capsys: Captur
 def test_usage_is_explained(folder: pathlib.Path, capsys: Capture) -> None:
     assert "say it with --to" in said(capsys, "data.csv", "out", code=2)[1]
     assert "no format 'xml'" in said(capsys, "data.csv", "out", "--to", "xml", code=2)[1]
-    assert "the data itself" in said(capsys, "data.csv", "./data.csv", code=2)[1]
+    assert "over the data" in said(capsys, "data.csv", "./data.csv", code=2)[1]
     assert "no file 'none.csv'" in said(capsys, "none.csv", "out.csv", code=1)[1]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import json
 import pathlib
 import socket
@@ -15,7 +16,7 @@ import pytest
 import uci
 
 from unitless.errors import DatasetError, InputError, MissingDatasetError
-from unitless.paper import content, transfer
+from unitless.paper import archives, content, transfer
 from unitless.paper.datasets import DATASETS, load
 from unitless.paper.download import cache_directory, fetch
 from unitless.paper.records import Dataset
@@ -347,3 +348,17 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.P
     monkeypatch.setenv("UNITLESS_CACHE", str(tmp_path / "own"))
     assert cache_directory() == tmp_path / "own"
     assert cache_directory(tmp_path) == tmp_path
+
+
+@pytest.mark.parametrize("name", ["bank-full.csv", "inner.gz"])
+def test_an_archive_that_holds_too_much_is_refused_before_it_is_unpacked(
+    name: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(archives, "MOST_UNPACKED", 3 << 20)
+    archive = tmp_path / "bank.zip"
+    archive.write_bytes(uci.zipped_files({"small.gz": gzip.compress(b"x" * (2 << 20)), name: bytes(4 << 20)}))
+    folder = tmp_path / "unpacked"
+    folder.mkdir()
+    with pytest.raises(DatasetError, match="the archive holds more than 3,145,728 bytes"):
+        archives.extract(archive, "bank-full.csv", folder)
+    assert sum(path.stat().st_size for path in folder.iterdir()) <= 3 << 20

@@ -22,6 +22,7 @@ import pytest
 from sources import content, facts, json_lines, mappings, set_chunk, table, write
 
 import unitless as ul
+from unitless.data import source
 from unitless.run import Run
 
 ROWS = 360
@@ -251,6 +252,70 @@ def test_other_files_or_settings_do_not_go_on(tmp_path: Path) -> None:
         ul.train(path, resume=model, holdout=0.1, loss="squared")
     with pytest.raises(ul.OptionError, match="the model was trained with 'y'"):
         ul.train(path, "x", resume=model, holdout=0.1)
+
+
+def test_the_message_says_which_file_differs_and_how(tmp_path: Path) -> None:
+    text = FRAME.to_csv(index=False)
+    path, model = write(tmp_path / "a.csv", text), tmp_path / "m"
+    with pytest.raises(Killed):
+        ul.train([path, path], "y", model=model, checkpoint=100, progress=after(3))
+    with pytest.raises(ul.InputError, match="they were 2, not 1; give the same ones"):
+        ul.train(path, resume=model)
+    with pytest.raises(ul.InputError, match=r"then there was '.*a\.csv' in place of '.*b\.csv'"):
+        ul.train([path, write(tmp_path / "b.csv", text)], resume=model)
+    write(tmp_path / "a.csv", text + "\n")
+    with pytest.raises(ul.InputError, match=rf"a\.csv had {len(text.encode())} bytes then and has"):
+        ul.train([path, path], resume=model)
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.jsonl", "a.parquet"])
+@pytest.mark.parametrize("place", ["begins with other data", "beginning as then, but other data before byte"])
+def test_a_file_of_the_same_size_with_other_content_does_not_go_on(
+    tmp_path: Path, name: str, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source, "DIGESTED", 1000)
+    set_chunk(monkeypatch, 4000)
+    frame = pd.concat([FRAME] * 4)
+    if name.endswith("parquet"):
+        frame.to_parquet(tmp_path / name, row_group_size=100)
+        data = (tmp_path / name).read_bytes()
+    else:
+        text = (json_lines(frame) if name.endswith("jsonl") else frame.to_csv(index=False)).encode()
+        data = gzip.compress(text, 1) if name.endswith("gz") else text
+    path, model = write(tmp_path / "data" / name, data), tmp_path / "m"
+    with pytest.raises(Killed):
+        ul.train(path, "y", model=model, checkpoint=100, progress=after(6))
+    place_reached = ul.load(model)._training["content"][0][0]  # type: ignore[index]
+    assert 2000 < place_reached <= len(data)
+    at = 30 if place.startswith("begins") else place_reached - 30
+    write(Path(path), data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
+    with pytest.raises(ul.InputError, match=rf"rows of other files than .*{name} has the same size .*{place}"):
+        ul.train(path, resume=model)
+    write(Path(path), data)
+    assert ul.train(path, resume=model).learned == len(frame)
+
+
+def test_a_checkpoint_without_digests_goes_on(tmp_path: Path) -> None:
+    """As earlier versions wrote them."""
+    path, model = write(tmp_path / "a.csv", FRAME.to_csv(index=False)), tmp_path / "m"
+    with pytest.raises(Killed):
+        ul.train(path, "y", model=model, checkpoint=100, progress=after(3))
+    old = ul.load(model)
+    assert old._training is not None
+    del old._training["content"]
+    assert content(ul.train(path, resume=old).model) == content(ul.train(path, "y").model)
+
+
+@pytest.mark.parametrize("forged", [5, [], [5], [[1, 2]], [[0, "a", "b"]], {"a": 1}, "text"], ids=repr)
+def test_digests_that_are_not_digests_are_refused(tmp_path: Path, forged: Any) -> None:
+    path, model = write(tmp_path / "a.csv", FRAME.to_csv(index=False)), tmp_path / "m"
+    with pytest.raises(Killed):
+        ul.train(path, "y", model=model, checkpoint=100, progress=after(3))
+    old = ul.load(model)
+    assert old._training is not None
+    old._training["content"] = forged
+    with pytest.raises(ul.InputError, match="the model file does not say what was in"):
+        ul.train(path, resume=old)
 
 
 def test_a_finished_model_learns_more(tmp_path: Path) -> None:

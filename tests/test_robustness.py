@@ -13,6 +13,7 @@ import stat
 import subprocess
 import sys
 import time
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from hypothesis import strategies as st
 from sources import cli, json_lines, refused, set_chunk, table, write
 
 import unitless as ul
-from unitless.data import files
+from unitless.data import columnar, files
 
 FORMATS = ["csv", "tsv", "jsonl", "vw", "svm", "parquet", "arrow"]
 fuzz = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -217,16 +218,60 @@ def test_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
     set_chunk(monkeypatch, 1 << 16)
     long = b"x" * (3 << 20)
-    for name, data in (
-        ("a.csv", b"a,y\n1,2.5\n" + long),
-        ("b.csv", long),
-        ("c.csv", b'a,y\n1,2.5\n"' + b"\n" * len(long)),
-        ("a.jsonl", b'{"a": "' + long + b'", "y": 1.5}\n'),
-        ("a.vw", b"1 | " + long + b"\n"),
+    for name, data, where in (
+        ("a.csv", b"a,y\n1,2.5\n" + long, "row 2"),
+        ("b.csv", long, "line 1"),
+        ("c.csv", b'a,y\n1,2.5\n"' + b"\n" * len(long), "row 2"),
+        ("a.jsonl", b'{"a": "' + long + b'", "y": 1.5}\n', "line 1"),
+        ("a.vw", b"1 | a\n" * 99 + b"1 | " + long + b"\n", "line 100"),
     ):
         target = None if name.endswith("vw") else "y"
-        with pytest.raises(ul.InputError, match="a line of more than 1 MB"):
+        with pytest.raises(ul.InputError, match=f"{name}, {where}: it is longer than 1 MiB"):
             ul.train(write(tmp_path / name, data), target)
+
+
+@pytest.mark.parametrize("before", [b"", b'{"a": 1, "y": 1.5}\n'], ids=["first line", "second line"])
+def test_an_endless_line_in_a_small_compressed_file_takes_little_memory(tmp_path: Path, before: bytes) -> None:
+    packed = zlib.compressobj(9, wbits=31)
+    data = packed.compress(before + b'{"a": "')
+    block = b"x" * (8 << 20)
+    data += b"".join(packed.compress(block) for _ in range(200)) + packed.flush()
+    path = write(tmp_path / "a.jsonl.gz", data)
+    code = (
+        "import resource, sys, unitless as ul\n"
+        "try: ul.train(sys.argv[1], 'y')\n"
+        "except ul.InputError as error: print(error)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=60, check=True)
+    message, megabytes = run.stdout.splitlines()
+    line = 2 if before else 1
+    assert f"a.jsonl.gz, line {line}: it is longer than 64 MiB, the most that a line may have" in message
+    assert int(megabytes) < 700
+
+
+def test_a_compressed_table_that_does_not_fit_in_memory_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columnar, "MOST_HELD", 1 << 20)
+    path = write(tmp_path / "a.parquet.gz", gzip.compress(b"PAR1" + b"x" * (2 << 20)))
+    with pytest.raises(ul.InputError, match=r"a\.parquet\.gz holds more than 1 MiB, the most that is kept in memory"):
+        ul.train(path, "y")
+
+
+def test_text_that_does_not_say_the_order_of_its_bytes_is_refused(tmp_path: Path) -> None:
+    for encoding in ("utf-16", "utf-32"):
+        path = write(tmp_path / "a.csv", CSV.encode(f"{encoding}-le"))
+        message = refused(cli("train", path, "--target", "y", "--encoding", encoding))
+        assert "a.csv does not begin with a byte-order mark" in message
+        assert f"--encoding {encoding}-le or --encoding {encoding}-be" in message
+        assert cli("train", path, "--target", "y", "--encoding", f"{encoding}-le").returncode == 0
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "utf-16-le", "utf-32-be", "idna", "punycode", "big5"])
+def test_text_of_another_encoding_than_its_own_is_refused(tmp_path: Path, encoding: str) -> None:
+    for data in (b"a,y\n+2AA-\\udc00\xff\xfe,1.5\n" * 9, bytes(range(256)) * 3, b"a,y\n" + b"x" * 99 + b".,1\n"):
+        survives(write(tmp_path / "a.csv", data), encoding=encoding)
 
 
 def test_a_long_line_is_read(tmp_path: Path) -> None:

@@ -13,7 +13,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sources import cli, refused, write
 
+import unitless as ul
 from unitless import _core, errors
 
 Reader = _core.VwReader | _core.LibsvmReader
@@ -474,3 +476,36 @@ def test_many_names_each_have_one_number() -> None:
     rows = vw("".join(f"1 | {name}:1 {name}:2\n" for name in names))
     assert rows.names == names
     assert (rows.ids == np.repeat(np.arange(20000), 2)).all()
+
+
+NOT_OBJECTS = {"null": "null", "5": "a number", '"a"': "text", "[1]": "an array", "true": "true or false"}
+
+
+@pytest.mark.parametrize("value", NOT_OBJECTS)
+@pytest.mark.parametrize("before", [0, 1, 3000])
+def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, value: str, before: int) -> None:
+    good = '{"a": 1, "y": 1.5}\n'
+    if value == "[1]" and not before:
+        pytest.skip("that is taken for a file that is one array")
+    path = write(tmp_path / "a.jsonl", good * before + f" {value}\n" + good * 20)
+    message = refused(cli("train", path, "--target", "y"))
+    assert f"a.jsonl, line {before + 1}: it is not a JSON object but {NOT_OBJECTS[value]}" in message
+    skipped = ul.train(path, "y", on_error="skip")
+    assert (skipped.learned, skipped.skipped) == (before + 20, 1)
+
+
+@pytest.mark.parametrize("line", ['{"a": 1, "y": 2} null', '{"a": 1, "y": 2}{"a": 1, "y": 2}', '{"a": 1, "y": 2} 5 {}'])
+def test_several_values_on_a_line_are_named(tmp_path: Path, line: str) -> None:
+    """With an empty line beside them there would be as many values as lines."""
+    good = '{"a": 1, "y": 1.5}\n'
+    path = write(tmp_path / "a.jsonl", f"{good}{line}\n\n\n{good}")
+    with pytest.raises(ul.InputError, match=r"a\.jsonl, line 2: it is no JSON: Extra data"):
+        ul.train(path, "y")
+    assert ul.train(path, "y", on_error="skip").skipped == 1
+
+
+def test_json_lines_are_told_apart_by_newlines_alone(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", '{"a": 1,\r"y": 1.5}\r\n\n  {"y": 2.5, "a": {}}\n{"a": 1, "y": 3}\n')
+    with pytest.raises(ul.InputError, match=r"a\.jsonl, line 3: 'a' holds a list or an object"):
+        ul.train(path, "y")
+    assert ul.train(path, "y", on_error="skip").learned == 2

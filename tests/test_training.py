@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sources import cli, content, facts, json_lines, mappings, set_chunk, table, write
+from sources import cli, content, facts, json_lines, mappings, refused, set_chunk, table, write
 
 import unitless as ul
 from unitless.run import Plan
@@ -479,3 +479,30 @@ def test_a_column_that_begins_with_zeros_and_ones_can_be_called_a_number() -> No
     assert ul.merge([number.model, ul.train(frame.assign(n=frame["n"] + 5), "y").model]).examples == 400
     with pytest.raises(ul.MergeError, match="centred in some"):
         ul.merge([flag.model, number.model])
+
+
+@pytest.mark.parametrize("label", ["1", "0", "yes", "a word"])
+@pytest.mark.parametrize("command", ["train", "evaluate"])
+def test_a_target_of_one_value_is_told_at_training(tmp_path: Path, label: str, command: str) -> None:
+    path, model = write(tmp_path / "a.csv", "x,y\n" + f"1,{label}\n2,{label}\n" * 50), tmp_path / "m"
+    more = ["--quiet", *(["--model", str(model)] if command == "train" else [])]
+    message = refused(cli(command, path, "--target", "y", *more))
+    assert f"the target has only one value, {label!r}, in all 100 rows of {path}" in message
+    assert not model.exists()
+
+
+def test_a_model_that_was_interrupted_before_the_second_value_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", "x,y\n" + "1,0\n" * 5000 + "2,1\n")
+    model = str(tmp_path / "m")
+
+    class Killed(BaseException):
+        pass
+
+    def kill(run: Any) -> None:
+        if run.progress.rows >= 300:
+            raise Killed
+
+    with pytest.raises(Killed):
+        ul.train(path, "y", model=model, checkpoint=100, progress=kill)
+    assert "only one value, '0'; go on with it" in refused(cli("predict", model, path))
+    assert ul.train(path, resume=model).learned == 5001

@@ -19,6 +19,7 @@ from . import inputs
 from .data import Batch, Position, Reader, ReadOptions, Source, Target, open_source
 from .data.arrow import pyarrow
 from .data.columnar import batch_rows
+from .data.files import check_output
 from .data.json_lines import JsonLines
 from .data.labels import Numbers, RawLabels, Texts, decide
 from .data.pieces import Piece
@@ -62,6 +63,7 @@ def convert(
         raise OptionError(f"there is no format {to!r} to convert to; there are {', '.join(FORMATS)}")
     options = ReadOptions(**reading)
     opened_source = open_source(source, options)
+    check_output(output, opened_source.files, "the result")
     if opened_source.family == "table":
         if to in ("vw", "libsvm"):
             return _Rows(opened_source, options, to == "libsvm", task, positive).write(output)

@@ -157,6 +157,12 @@ class Predictor:
         """The classes as they were called in the data; none where numbers are predicted."""
         if isinstance(self.model, OneVsAll):
             return list(self.model.classes)
+        if self.target.task == "binary" and "" in self.target.classes:
+            known = next((name for name in self.target.classes if name), "")
+            raise InputError(
+                f"the training of this model was interrupted when the target had had only one value, {known!r}; "
+                "go on with it, so that there is another to predict"
+            )
         if self.target.task == "binary":
             return [_as_it_was(name, self.target.number) for name in self.target.classes]
         return []

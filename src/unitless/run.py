@@ -17,9 +17,10 @@ from . import inputs, model_file
 from .classes import Classes
 from .data import Bad, Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from .data import labels as task_labels
+from .data.files import check_output
 from .data.labels import Numbers, RawLabels
 from .data.schema import first_rows
-from .data.source import FileSource, other_kind
+from .data.source import other_kind
 from .errors import Error, InputError, OptionError
 from .evaluate import Evaluation
 from .inputs import Float64
@@ -113,12 +114,9 @@ class Run:
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
         options = ReadOptions(**columns, **reading)
         self.source: Source = open_source(source, options)
-        if beside and self.source.total_bytes is not None:
+        if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
-        if plan.path is not None and isinstance(self.source, FileSource):
-            real = os.path.realpath(plan.path)
-            if any(os.path.realpath(file.path) == real for file in self.source.files):
-                raise OptionError(f"the model would be written over the data, {plan.path!r}; give it another name")
+        check_output(plan.path, self.source.files, "the model")
         if plan.passes > 1 and not self.source.repeatable:
             raise OptionError(f"{self.source.name} can be read only once; passes must be 1")
         self.progress = Progress()
@@ -156,10 +154,10 @@ class Run:
         if before.done:
             self.evaluation, self.holdout = Evaluation(model), self._fresh_holdout()
             return schema
-        if training.get("source") != self.source.identity:
+        if (differs := self._changed(training, before)) is not None:
             raise InputError(
                 f"training of this model was interrupted after {before.rows:,} rows of other files than "
-                f"{self.source.name}; give the same ones to go on"
+                f"{self.source.name}: {differs}; give the same ones to go on"
             )
         if training.get("plan") != self._plan():
             raise OptionError(f"training of this model was begun with other settings: {training.get('plan')}")
@@ -168,6 +166,27 @@ class Run:
         if training.get("holdout") is not None:
             self.holdout = Evaluation.restore(model, training["holdout"])
         return schema
+
+    def _changed(self, training: dict[str, Any], before: Progress) -> str | None:
+        """How the data differs from that in which training was interrupted, if it does."""
+        then, now = training.get("source"), self.source.identity
+        if then != now:
+            return _differing(then, now)
+        then = training.get("content")
+        if then is None:  # written by a version that did not look into the files
+            return None
+        now = self.source.content(before.consumed)
+        if not isinstance(then, list) or len(then) != len(now):
+            return "the model file does not say what was in them"
+        for file, was, found in zip(self.source.files, then, now, strict=False):  # not all were begun
+            if was is None or was == found:
+                continue
+            if not isinstance(was, list) or len(was) != 3 or found is None or was[0] != found[0]:
+                return f"the model file does not say what was in {file.name}"
+            if was[1] != found[1]:
+                return f"{file.name} has the same size as then, but begins with other data"
+            return f"{file.name} has the same size and beginning as then, but other data before byte {found[0]:,}"
+        return None
 
     def _plan(self) -> dict[str, Any]:
         return {"passes": self.plan.passes, "holdout": float(self.plan.holdout).hex(), "seed": self.plan.seed}
@@ -192,6 +211,7 @@ class Run:
             "reading": {"dates": self.reader.options.dates, "missing": self.reader.options.missing},
             "progress": self.progress.plain(),
             "source": self.source.identity,
+            "content": None if done else self.source.content(self.progress.consumed),
             "plan": self._plan(),
             "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
             "holdout": None if done or self.holdout is None else self.holdout.state(),
@@ -239,7 +259,7 @@ class Run:
                 progress.consumed = batch.consumed
                 yield part
                 done = last
-            done = 0
+            done = max(0, done - batch.rows)  # decoded text may be cut otherwise than it was
             progress.position = batch.position
 
     def _end_of_pass(self) -> None:
@@ -252,12 +272,25 @@ class Run:
                 f"no row of {self.source.name} has a label"
                 + ("; in VW text a space must stand between the label and the bar" if progress.unlabelled else "")
             )
+        self._check_values()
         progress.passes += 1
         if progress.passes < self.plan.passes:
             progress.rows, progress.position, progress.consumed = 0, Position(), 0
             progress.held = progress.skipped = progress.unlabelled = 0  # the same rows again
             progress.missing, progress.bad = Counter(), []
             self.holdout = self._fresh_holdout()
+
+    def _check_values(self) -> None:
+        """Only at the end of the data is it known that there is nothing to tell apart: it may be sorted by label."""
+        assert self.target is not None
+        if self.target.task == "regression" or self.target.rest:
+            return
+        met = self.model.classes if isinstance(self.model, OneVsAll) else [name for name in self.target.classes if name]
+        if len(met) == 1:
+            raise InputError(
+                f"the target has only one value, {str(met[0])!r}, in all {self.progress.rows:,} rows of "
+                f"{self.source.name}; a model needs at least two to tell apart"
+            )
 
     def _checkpoint(self) -> None:
         if self.plan.checkpoint and self.progress.rows % self.plan.checkpoint == 0:
@@ -407,6 +440,18 @@ class Run:
             raise KeyboardInterrupt
         self._describe()
         return TrainResult(self)
+
+
+def _differing(then: Any, now: list[Any]) -> str:
+    """How two lists of names and sizes differ."""
+    if not isinstance(then, list) or not all(isinstance(file, list) and len(file) == 2 for file in then):
+        return "the model file does not name them"
+    if len(then) != len(now):
+        return f"they were {len(then):,}, not {len(now):,}"
+    (name, size), (found, found_size) = next((a, b) for a, b in zip(then, now, strict=True) if a != b)
+    if name != found:
+        return f"then there was {str(name)!r} in place of {found!r}"
+    return f"{found} had {size} bytes then and has {found_size} now"
 
 
 def fed(model: Model, batch: Batch, labels: Float64, weight: Float64 | None, new_classes: int = 0) -> Float64:

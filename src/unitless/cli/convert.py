@@ -94,6 +94,9 @@ def command(
     """
     onnx = {"extrapolate": extrapolate, "inputs": inputs, "dtype": dtype}
     if (found := _model(source, loss)) is not None:
+        from ..data.files import File, check_output  # noqa: PLC0415
+
+        check_output(output, [File(source)], "the result", "the model")
         _export(found, output, to, onnx, quiet)
         return
     _check_unused(onnx)
@@ -110,7 +113,6 @@ def command(
         "dates": dates,
         "on_error": on_error,
     }
-    _check_other(source, output)
     done = convert(source, None if output == "-" else output, kind, task=task, positive=positive, **reading)
     if not quiet:
         _remark(done)
@@ -141,13 +143,6 @@ def _suffix(source: str, output: str) -> str:
     return kind
 
 
-def _check_other(source: str, output: str) -> None:
-    from ..errors import OptionError  # noqa: PLC0415
-
-    if os.path.exists(source) and os.path.exists(output) and os.path.samefile(source, output):
-        raise OptionError(f"{output} is the data itself; write to another file")
-
-
 def _model(path: str, loss: Any) -> Any:
     """The model in a file; None if it holds data."""
     from ..errors import OptionError  # noqa: PLC0415
@@ -155,6 +150,8 @@ def _model(path: str, loss: Any) -> Any:
     from ..importing.vw_readable import is_readable  # noqa: PLC0415
     from ..model_file import load  # noqa: PLC0415
 
+    if not os.path.isfile(path):  # what is read from a pipe would be lost for the data's reader
+        return None
     try:
         with open(path, "rb") as file:
             head = file.read(4096)

@@ -77,7 +77,7 @@ def command(
             arguments.listed(rules) or RULES,
             arguments.rate(rate) or "auto",
             **shared,
-            opened=lambda runs: board.start(runs.source.total_bytes),
+            opened=lambda runs: board.start(arguments.not_over(plot, runs.source).total_bytes),
             progress=board.show,
         )
     if plot is not None:

@@ -76,18 +76,14 @@ def command(
 
     The target's column is not needed; if it is there, it is not looked at.
     """
+    from ..data.files import File, check_output, find  # noqa: PLC0415
     from ..data.writing import opened, writer  # noqa: PLC0415
-    from ..errors import OptionError  # noqa: PLC0415
     from ..model_file import load  # noqa: PLC0415
     from ..predicting import Predictor  # noqa: PLC0415
 
     kind = _format(output, format_out)
-    if (
-        output is not None
-        and os.path.exists(output)
-        and any(os.path.exists(d) and os.path.samefile(output, d) for d in data)
-    ):
-        raise OptionError(f"the predictions would be written over the data, {output!r}; give them another name")
+    check_output(output, [File(model)], "the predictions", "the model")
+    check_output(output, [file for name in data for file in find(name)], "the predictions")
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
     reading: dict[str, Any] = {

@@ -95,7 +95,7 @@ def command(
             _numbers(arguments.listed(rates)),
             classes=arguments.listed(classes) or None,
             **shared,
-            opened=lambda runs: counter.start(runs.source.total_bytes),
+            opened=lambda runs: counter.start(arguments.not_over(plot, runs.source).total_bytes),
             progress=counter.show,
         )
     if plot is not None:

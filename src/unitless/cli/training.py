@@ -36,7 +36,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
             resume=given["resume"],
             checkpoint=given["checkpoint"],
             **arguments.shared(given),
-            opened=lambda run: watch.start(run.source.total_bytes),
+            opened=lambda run: watch.start(arguments.not_over(given["plot"], run.source).total_bytes),
             progress=watch.show,
         )
     if given["plot"] is not None:

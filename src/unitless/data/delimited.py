@@ -61,11 +61,9 @@ class Delimited(FileSource):
         try:
             names, delimiter = self._header(text, file)
             text.quoted(delimiter)
-            if start.offset > text.position:
-                text.close()
-                text = Text(file, self.options.encoding, start.offset)
-                text.quoted(delimiter)
+            text.go_to(start.offset)  # from where the header ends, which a pipe cannot be read to again
             rows = start.count
+            text.where = lambda before: f"row {rows + 1 + before}"
             for data in text.pieces(small=not self.keep, first_lines=first_rows(len(names))):
                 piece = self._piece(data, names, delimiter, file, rows)
                 rows += piece.rows + piece.bad_count

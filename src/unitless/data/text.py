@@ -29,6 +29,7 @@ class NamedText(FileSource):
         """One file."""
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
+        text.where = lambda before: f"line {lines + 1 + before}"
         try:
             for data in text.pieces(small=True):
                 read = self._reader.read(np.frombuffer(data, np.uint8), True)
