@@ -57,7 +57,7 @@ class Progress:
             file, offset, count = plain["position"]
             progress = cls(
                 **{name: _count(plain[name]) for name in _COUNTS},
-                seconds=float(plain["seconds"]),
+                seconds=plain["seconds"] + 0.0,
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],

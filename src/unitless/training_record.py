@@ -7,6 +7,7 @@ later (`predict`, `train --resume`, `inspect`, `merge`, the exports) can take it
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -30,6 +31,10 @@ def check(training: Any, model: Model) -> None:
     target = Target.read(training.get("target"))
     numbers = model.options.loss in ("squared", "quantile", "poisson")
     task = "classes" if isinstance(model, OneVsAll) else "regression" if numbers else "binary"
+    # Names that are not valid Unicode cannot come from data: this raises a ValueError, as any other bad value does.
+    json.dumps([training["schema"], training["target"]], ensure_ascii=False).encode()
+    labels = model.classes if isinstance(model, OneVsAll) else []
+    _require(_plain(labels, 1), "its classes are not text and numbers as data has them")
     _require(target.task == task, f"its task is {target.task}, which a model of this kind does not have")
     for name, kind in (("reading", dict), ("source", list), ("plan", dict), ("evaluation", dict), ("holdout", dict)):
         given = training.get(name)

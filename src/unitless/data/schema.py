@@ -54,7 +54,7 @@ class Schema:
         try:
             schema = cls(
                 plain["family"],
-                tuple((name, kind) for name, kind in plain["columns"]),
+                tuple((name, kind) for name, kind in [*plain["columns"]]),
                 plain["target"],
                 plain["target_kind"],
                 plain["weight"],
@@ -72,7 +72,7 @@ class Schema:
             self.family in ("table", "named", "columns")
             and all(type(name) is str for name in names)
             and len(set(names)) == len(names)
-            and (self.family == "table" or not names)
+            and bool(names) == (self.family == "table")
             and all(kind in KINDS for _, kind in self.columns)
             and all(isinstance(name, str | None) for name in (self.target, self.weight))
             and self.target_kind in (None, *KINDS)
