@@ -47,3 +47,20 @@ def test_a_reader_that_stops_early_is_no_failure() -> None:
     command = f"{sys.executable} -m unitless train --help | head -1 > {os.devnull}; exit ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", command], capture_output=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        ("column 'model=golf' has no value (missing='absent' allows that)", None),
+        ('the value of feature "loss=3" is not finite', 'the value of feature "loss=3" is not finite'),
+        ("correct it, or skip such rows (on_error='skip')", "correct it, or skip such rows (--on-error skip)"),
+        (
+            "the model's columns are 'bits=2'; use inputs='matrix'",
+            "the model's columns are 'bits=2'; use --inputs matrix",
+        ),
+    ],
+)
+def test_what_users_call_their_features_is_not_taken_for_an_option(message: str, shown: str | None) -> None:
+    expected = shown or "column 'model=golf' has no value (--missing absent allows that)"
+    assert failures.as_options(message) == expected

@@ -34,7 +34,9 @@ def as_options(message: str) -> str:
         r"\b(target|weight|ignore|only|text|numbers): there is no column", r"--\1: there is no column", message
     )
     names = "|".join([*_OPTIONS, "header", "zero_based"])
-    message = re.sub(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)", flag, message)
+    # What is quoted, and is not an option's own value, is the user's: names of features, columns and files stay.
+    advice = re.compile(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)|(?<!\w)('[^']*'|\"[^\"]*\")")
+    message = advice.sub(lambda match: match[0] if match[1] is None else flag(match), message)
     message = message.replace("checkpoint needs to know where to save the model", "--checkpoint needs --model")
 
     def named(match: re.Match[str]) -> str:
