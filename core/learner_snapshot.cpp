@@ -104,22 +104,22 @@ void Learner::restore_products(const Snapshot& from) {
     if (from.products.empty()) return;
     if (!interactions_.any()) throw InputError("products in a model without interactions");
     const std::size_t features = features_.feature_count(), slots = 1 + features + from.products.size();
-    std::vector<bool> taken(slots, false);
-    taken[0] = true;
+    const bool columns = from.space == Space::columns;
+    // Columns have the first slots to themselves. No memory is taken for them here: there may be billions.
+    const std::size_t first = columns ? 1 + features : 1;
+    std::vector<bool> taken(slots - first, false);
     for (const auto& product : from.products) {
         const bool known = product.left - 1 < features && product.right - 1 < features;
-        if (!known || product.slot >= slots || taken[product.slot]) throw InputError("a product that cannot be");
-        taken[product.slot] = true;
+        if (!known || product.slot < first || product.slot >= slots || taken[product.slot - first])
+            throw InputError("a product has an impossible feature or slot");
+        taken[product.slot - first] = true;
         if (!interactions_.restore(product.left, product.right, product.slot))
             throw InputError("a product that occurs twice");
     }
     std::vector<std::uint32_t> free;
-    for (std::uint32_t slot = 1; slot < slots; ++slot)
-        if (!taken[slot]) free.push_back(slot);
-    if (from.space == Space::columns)
-        for (std::size_t j = 0; j < features; ++j)
-            if (free[j] != j + 1) throw InputError("a product in a column's slot");
-    features_.restore_slots(from.space == Space::names ? free : std::vector<std::uint32_t>{}, from.products.size());
+    for (std::size_t slot = first; slot < slots && from.space == Space::names; ++slot)
+        if (!taken[slot - first]) free.push_back(static_cast<std::uint32_t>(slot));
+    features_.restore_slots(std::move(free), from.products.size());
 }
 
 }  // namespace unitless

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import pathlib
 from typing import Any
 
@@ -140,3 +141,21 @@ def test_wrong_questions_get_answers(folder: pathlib.Path, capsys: Capture) -> N
     assert "--row needs --data" in said(capsys, "size.unitless", "--row", "3", code=2)[1]
     assert "never met 'shoe'" in said(capsys, "size.unitless", "--explain", '{"age": 30, "shoe": 1}')[1]
     assert "no unitless model" in said(capsys, "people.csv", code=1)[1]
+
+
+def test_names_of_any_length_make_lines_of_a_bounded_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: pathlib.Path
+) -> None:
+    m = ul.Learner(interactions=2)
+    names = ["x" * 20_000 + "end", "y" * 30_000, "\x1b[2J\n\ttab"]
+    m.learn([dict.fromkeys(names, 1.0 + k % 3) for k in range(20)], [float(k % 5) for k in range(20)])
+    path = str(tmp_path / "long.unitless")
+    m.save(path)
+    for words in ([], ["--all"], ["--explain", json.dumps(dict.fromkeys([*names, "z" * 9_000], 1.0))]):
+        assert main(["inspect", path, *words]) == 0
+        out, err = capsys.readouterr()
+        assert max(map(len, (out + err).splitlines())) < 500
+        assert "\x1b" not in out + err
+        assert "xend" in out
+    assert main(["inspect", path, "--all", "--json"]) == 0
+    assert len(capsys.readouterr().out) < 10 * os.path.getsize(path)

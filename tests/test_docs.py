@@ -10,6 +10,7 @@ import shlex
 
 import pytest
 
+import unitless as ul
 from unitless import demo
 from unitless.cli import main
 
@@ -116,3 +117,19 @@ def test_commands_in_the_documentation_print_what_it_says(
             assert doctest.OutputChecker().check_output(expected, printed, flags), f"{command}\n{printed}"
             ran += 1
     assert ran > 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_table_has_its_header(page: pathlib.Path) -> None:
+    """A blank line inside a table makes text of all the rows after it."""
+    lines = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL).splitlines()
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        if line.startswith("|") and line.endswith("|") and not before.startswith("|"):
+            assert re.fullmatch(r"\|(\s*:?-+:?\s*\|)+", after.strip()), f"{page.name}: {line}"
+
+
+def test_the_memory_that_the_docstring_promises_is_what_a_feature_takes() -> None:
+    promised = re.search(r'"float32" takes (\d+) bytes per feature instead of (\d+)', ul.Learner.__doc__ or "")
+    assert promised is not None
+    for precision, size in zip(("float32", "float64"), promised.groups(), strict=True):
+        assert round(ul.Learner(bits=16, precision=precision).nbytes / 2**16) == int(size)

@@ -7,6 +7,7 @@ import os
 import pathlib
 import pickle
 import struct
+import time
 
 import numpy as np
 import pytest
@@ -90,6 +91,18 @@ def test_a_forgery_without_changes_is_a_model() -> None:
         {"precision": "float32"},
         {"bits": 10},
         {"bits": 99},
+        {"lane_heads": np.array([16], np.uint32)},
+        {"lane_rates": np.array([1], np.uint32)},
+        {"scores": np.zeros(6)},
+        {"followed": np.zeros(1)},
+        {"errors": np.zeros(1)},
+        {"scale": np.array([5e-324, 1.0, 1.0, 1.0, 1.0, 1.0])},
+        {"scale": np.array([2.0, 1.0, 1.0, 1.0, 1.0, 1.0])},
+        {"bias": False},
+        {"training": []},
+        {"training": {}},
+        {"quantile": float("inf")},
+        {"centre": True, "centre_features": np.array([1, 5], np.uint32)},
     ],
     ids=str,
 )
@@ -245,3 +258,23 @@ def test_a_large_hashed_model_is_small_on_disk_and_in_memory(tmp_path: pathlib.P
         m.learn_one({f"feature {j}": 1.0}, 1.0)
     m.save(tmp_path / "m.unitless")
     assert os.path.getsize(tmp_path / "m.unitless") < 10_000
+
+
+def test_the_smallest_value_that_a_feature_can_have_is_a_scale(tmp_path: pathlib.Path) -> None:
+    """A file with it is not forged: a learner takes every number that is not zero."""
+    m = ul.Learner()
+    m.learn([[5e-324], [5e-324]], [1.0, 2.0])
+    m.save(tmp_path / "m.unitless")
+    same = ul.load(tmp_path / "m.unitless")
+    assert same.scales == m.scales == {"(bias)": 1.0, 0: 5e-324}
+    assert same.predict([[5e-324], [1.0]]).tolist() == m.predict([[5e-324], [1.0]]).tolist()
+
+
+def test_a_sweep_of_many_rates_and_classes_needs_as_many_lanes() -> None:
+    sweep = ul.Sweep([0.1, 1.0], classes=["a", "b"])
+    data = model_file.to_bytes(sweep)
+    rates, labels = [float.hex(0.5 + k) for k in range(2000)], [f"c{k}" for k in range(20_000)]
+    start = time.perf_counter()
+    with pytest.raises(ul.ModelFileError, match="lanes"):
+        model_file.from_bytes(forged(data, rates=rates, labels=labels))
+    assert time.perf_counter() - start < 2

@@ -297,7 +297,8 @@ class _Row:
         """The score of a head, taken apart."""
         reading, options, state = self._reading, self._options, self._reading.state
         v = reading.v[:, reading.leader(head)]
-        w = v / reading.scale if options.rule in ("ng", "nag", "snag") else v
+        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
+            w = v / reading.scale if options.rule in ("ng", "nag", "snag") else v
         ahead = options.order == "paper"  # Vowpal Wabbit's order predicts with the scales as they are
         spread = math.sqrt(state["t"] + ahead) if options.rule == "snag" else 1.0
         total: dict[int, float] = {}

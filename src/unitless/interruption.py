@@ -22,9 +22,13 @@ def interruptible() -> Iterator[Callable[[], bool]]:
             raise KeyboardInterrupt
         asked.append(number)
 
-    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    before: dict[int, Any] = {}
     try:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            # None: the handler is another library's, not Python's. Python could not put it back, so it stays in charge.
+            if signal.getsignal(number) is not None:
+                before[number] = signal.signal(number, stop)
         yield lambda: bool(asked)
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+        for changed, handler in before.items():
+            signal.signal(changed, handler)

@@ -43,7 +43,7 @@ class Learner(Model):
             two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
             that ends in * means all features that begin so; columns of arrays are named by their number.
         bits: None keeps every feature name exactly; a number b hashes names into 2**b slots, bounding memory.
-        precision: of the stored state. "float32" takes 16 bytes per feature instead of 24; its rounding is random
+        precision: of the stored state. "float32" takes 16 bytes per feature instead of 32; its rounding is random
             but reproducible, so that long streams go on learning.
 
     Example:

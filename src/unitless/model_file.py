@@ -31,7 +31,7 @@ import hashlib
 import json
 import math
 import os
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import safetensors
@@ -44,7 +44,6 @@ from .errors import Error, ModelFileError
 from .learner import Learner
 from .model import Model, chosen_kernel
 from .one_vs_all import OneVsAll
-from .options import Options
 from .sweep import Sweep
 
 VERSION = 2
@@ -67,6 +66,7 @@ _ARRAYS = {
 }
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
+_LONGEST = 256  # characters of the names of products for each byte of a file
 _Arrays: TypeAlias = dict[str, NDArray[Any]]
 
 
@@ -155,13 +155,15 @@ def from_bytes(data: bytes) -> Any:
         digest = header.pop("digest", None)
         if digest != _digest(header, arrays):
             raise ModelFileError("the file is damaged: its content does not match its digest")
+        _check_sizes(header, arrays, len(data))
         model = _fresh(header)
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
-        _check(header, totals, arrays, model.options)
+        _check(header, totals, arrays, model)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
-        training = header.get("training")
-        if training is not None and type(training) is not dict:
-            raise ModelFileError("the file is no valid model: training that is none")
+        if (training := header.get("training")) is not None:
+            from . import training_record  # noqa: PLC0415  (it needs all that reads data)
+
+            training_record.check(training, model)
         model._training = training
         model._restore(_core_snapshot(**{**arrays, **floats}, **{key: header[key] for key in _PLAIN}, **totals))
     except ModelFileError:
@@ -206,13 +208,26 @@ def _core_snapshot(**fields: Any) -> _core.Snapshot:
 def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
     try:
         length = int.from_bytes(data[:8], "little")
-        header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"][_KEY])
+        text = json.loads(data[8 : 8 + length])["__metadata__"][_KEY]
+        header = json.loads(text, parse_constant=_refused, parse_float=_finite)
         arrays = safetensors.numpy.load(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
         raise ModelFileError("the file is no unitless model, or a damaged one") from None
     if not isinstance(header, dict) or set(arrays) != set(_ARRAYS):
         raise ModelFileError("the file is no unitless model, or a damaged one")
     return header, arrays
+
+
+def _refused(constant: str) -> NoReturn:
+    """Python's JSON has Infinity and NaN; models do not."""
+    raise ValueError(f"{constant} is not a number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        _refused(text)
+    return value
 
 
 def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
@@ -224,13 +239,49 @@ def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
     return digest.hexdigest()
 
 
-def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, options: Options) -> None:
+def _require(condition: object, problem: str) -> None:
+    if not condition:
+        raise ModelFileError(f"the file is no valid model: {problem}")
+
+
+def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
+    """That what the header promises is there, before any memory is taken for it."""
+    labels, rates, names, columns = header["labels"], header["rates"], header["names"], header["columns"]
+    _require(all(array.ndim == 1 for array in arrays.values()), "arrays of the wrong type")
+    lanes = len(arrays["lane_heads"])
+    if header["kind"] == "Sweep":
+        _require(type(rates) is list and lanes == len(rates) * len(labels or [None]), "other lanes than its rates have")
+    _require(labels is None or (type(labels) is list and len(labels) <= lanes), "more classes than lanes")
+    _require(
+        names is None or (type(names) is list and all(type(name) is str for name in names)),
+        "feature names that are not text",
+    )
+    _require(columns is None or (type(columns) is int and 0 <= columns < 2**32 - 2), "an impossible number of columns")
+    _require(columns is None or names is None, "both columns and names")
+    features, products = (columns if columns is not None else len(names or ())), arrays["products"]
+    _require(len(products) % 3 == 0 and len(arrays["slots"]) == len(arrays["scale"]), "arrays of different lengths")
+    left, right, slot = (products[k::3].astype(np.int64) for k in range(3))
+    if len(slot):
+        _require(min(left.min(), right.min()) >= 1, "a product of features that it does not have")
+        _require(max(left.max(), right.max()) <= features, "a product of features that it does not have")
+        _require(len(np.unique(slot)) == len(slot), "two products in one place")
+        # The slots of columns come first; those of names and products are given out as they are met.
+        first = 1 + features if columns is not None else 1
+        _require(first <= slot.min() and slot.max() <= features + len(slot), "a product in an impossible place")
+    if names is not None:  # few names and many products of them can be written much shorter than they are said
+        length = np.array([len(name) for name in names], dtype=np.int64)
+        said = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
+        _require(said <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
+    centred = arrays["centre_features"]
+    if len(centred):
+        _require(int(centred.min()) > 0 and int(centred.max()) <= features, "a mean is outside the features")
+        # All columns of an array are settled when the first row is learned.
+        _require(columns is None or len(centred) == columns, "means of some columns only")
+
+
+def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
     """A digest protects against accidents, not against a file made to mislead: every number is looked at."""
-
-    def require(condition: object, problem: str) -> None:
-        if not condition:
-            raise ModelFileError(f"the file is no valid model: {problem}")
-
+    options, require = model.options, _require
     require(set(header["options"]) == set(options.asdict()), "options that are not all of a learner's")
     for name, kind in _ARRAYS.items():
         stored = np.dtype(options.precision) if name in ("v", "H") else np.dtype(kind)
@@ -260,13 +311,23 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, op
     require(type(header["examples"]) is int and 0 <= header["examples"] < 2**63, "an impossible number of examples")
     require(type(header["negative"]) is int and header["negative"] in (0, 1, 2), "an unknown coding of labels")
     columns, names = header["columns"], header["names"]
-    require(columns is None or (type(columns) is int and 0 <= columns < 2**32 - 2), "an impossible number of columns")
-    require(
-        names is None or (type(names) is list and all(type(name) is str for name in names)),
-        "feature names that are not text",
-    )
-    require(columns is None or names is None, "both columns and names")
     require(options.bits is None or (columns is None and names is None), "names in a hashed model")
     slots = 1 + (2**options.bits if options.bits else columns if columns is not None else len(names or ()))
     slots += len(arrays["products"]) // 3
     require(not len(slot) or int(slot[-1]) < slots, "a slot outside its features")
+    _check_lanes(arrays, model)
+    if len(slot) and slot[0] == 0:
+        require(options.bias, "a bias in a model without one")
+        # The bias is 1 in every example, so its scale is known. Vowpal Wabbit's models bring their own.
+        known = math.sqrt(totals["t"]) if options.rule == "snag" else 1.0
+        require(options.order == "vw" or math.isclose(float(scale[0]), known, rel_tol=1e-3), "an impossible bias")
+
+
+def _check_lanes(arrays: _Arrays, model: Model) -> None:
+    """The core checks the lanes of models that have several. A plain learner has one, and keeps no scores of it."""
+    if isinstance(model, Learner) and model.options.learning_rate != "auto":
+        fresh = model._snapshot()
+        for name in ("lane_heads", "lane_rates"):
+            _require(arrays[name].tolist() == fresh[name].tolist(), "lanes that a plain learner does not have")
+        for name in ("scores", "followed", "errors"):
+            _require(len(arrays[name]) == len(fresh[name]), "scores that a plain learner does not keep")  # type: ignore[literal-required]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
@@ -51,20 +52,29 @@ class Progress:
     @classmethod
     def read(cls, plain: Any) -> Progress:
         """From a model file, which is trusted in nothing."""
+        progress: Progress | None
         try:
+            file, offset, count = plain["position"]
             progress = cls(
-                **{name: int(plain[name]) for name in _COUNTS},
-                seconds=float(plain["seconds"]),
-                position=Position(*map(int, plain["position"])),
-                missing=Counter({str(name): int(count) for name, count in plain["missing"].items()}),
+                **{name: _count(plain[name]) for name in _COUNTS},
+                seconds=plain["seconds"] + 0.0,
+                position=Position(_count(file), _count(offset), _count(count)),
+                missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
-                done=bool(plain["done"]),
+                done=plain["done"],
             )
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise ModelFileError("the file is no valid model: training that is none") from None
-        if min(getattr(progress, name) for name in _COUNTS) < 0 or min(progress.position.plain()) < 0:
-            raise ModelFileError("the file is no valid model: training that is none")
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+            progress = None
+        if progress is None or not 0 <= progress.seconds < math.inf or type(progress.done) is not bool:
+            raise ModelFileError("this is not a valid model file: what it says about its training is impossible")
         return progress
+
+
+def _count(value: Any) -> int:
+    """A number of rows, bytes or files, as a file of a model can hold it."""
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError(f"{value!r} is not a count")
+    return value
 
 
 _COUNTS = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "consumed", "within")

@@ -93,7 +93,8 @@ class Reading:
     def weights(self, lane: int) -> ByFeature:
         """w by feature, in the data's units, what centring and the target take away given back."""
         v = self.v[:, lane]
-        w = v / self.scale if self.options.rule in ("ng", "nag", "snag") else v
+        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
+            w = v / self.scale if self.options.rule in ("ng", "nag", "snag") else v
         weights = dict(zip(self.state["slots"].tolist(), w.tolist(), strict=True))
         means = self._means()
         if means:

@@ -127,12 +127,12 @@ def _features(
         ("trained", _trained(about["training"])),
         ("bias", "" if about["bias"] is None else display.number(about["bias"])),
     ]
-    display.facts(facts)
+    display.facts((name, display.short(value, 400)) for name, value in facts)
     if rows:
         print()
         header = ["feature", *(["class"] if several else []), "weight", "scale", "importance"]
         shown = [
-            [str(row[name]) if name in ("feature", "class") else display.number(row[name]) for name in header]
+            [display.short(row[name]) if name in ("feature", "class") else display.number(row[name]) for name in header]
             for row in rows
         ]
         display.table(None, header, shown, left=2 if several else 1)
@@ -229,7 +229,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
 
 
 def _listed(classes: list[str]) -> str:
-    shown = ", ".join(classes[:12])
+    shown = ", ".join(display.short(name, 40) for name in classes[:12])
     return f"{shown}, ... ({len(classes):,})" if len(classes) > 12 else shown
 
 
@@ -303,7 +303,7 @@ def _show_explanation(
     ]
     header = ["feature", "value", "weight", "contribution"]
     for name in why.unknown:
-        print(f"note: the model has never met {name!r}", file=sys.stderr)
+        print(f"note: the model has never met {display.short(repr(name))}", file=sys.stderr)
     if as_csv:
         _csv(header, rows)
         return
@@ -320,7 +320,7 @@ def _show_explanation(
         print(json.dumps(about, indent=2))
         return
     shown = rows[:top]
-    cells = [[row["feature"], *(display.number(row[name]) for name in header[1:])] for row in shown]
+    cells = [[display.short(row["feature"]), *(display.number(row[name]) for name in header[1:])] for row in shown]
     if len(rows) > len(shown):
         rest = math.fsum(row["contribution"] for row in rows[len(shown) :])
         cells.append([f"({len(rows) - len(shown):,} others)", "", "", display.number(rest)])

@@ -11,6 +11,8 @@ from typing import Literal, get_args
 from ..errors import OptionError
 
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "vw", "libsvm"]
+DATES = ("error", "parts")
+MISSING = ("absent", "error")
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         for name, allowed in (
-            ("dates", ("error", "parts")),
-            ("missing", ("absent", "error")),
+            ("dates", DATES),
+            ("missing", MISSING),
             ("on_error", ("fail", "skip")),
             ("format", (None, *get_args(Format))),
         ):

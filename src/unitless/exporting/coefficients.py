@@ -32,6 +32,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import OptionError
 from ..inputs import Float64
 from ..learner import Learner
 from ..model import Feature
@@ -54,7 +55,11 @@ def to_json(model: Learner | OneVsAll | Sweep) -> str:
         >>> abs(score - m.predict_one({"x": 5.0})) < 1e-9
         True
     """
-    return json.dumps(coefficients(exportable(model)), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    plain = coefficients(exportable(model))
+    try:
+        return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    except ValueError:
+        raise OptionError("one of the model's numbers is beyond a float64's range in the data's unit") from None
 
 
 def coefficients(model: Learner | OneVsAll) -> dict[str, Any]:

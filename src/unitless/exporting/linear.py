@@ -39,6 +39,8 @@ from ..sweep import Sweep
 Held: TypeAlias = Literal["linear", "hold", "shrink", "squash"]
 Link: TypeAlias = Literal["identity", "logistic", "exp"]
 
+_FEW = 1 << 17  # columns that can be exported whether they are in use or not
+
 _HELD: dict[str, Held] = {"nag": "hold", "ng": "shrink", "snag": "squash"}
 _LINKS: dict[str, Link] = {"logistic": "logistic", "poisson": "exp"}
 
@@ -103,7 +105,13 @@ def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
     reading = model._reading()
     state = reading.state
-    names: list[Feature] = list(range(state["columns"] or 0)) if state["names"] is None else [*state["names"]]
+    columns = state["columns"] or 0
+    if columns > max(_FEW, 64 * len(state["slots"])):
+        raise OptionError(
+            f"this model has {columns:,} columns, of which only {len(state['slots']):,} were ever other than zero; an "
+            "export would have all of them. Train on the columns that are in use, or with names"
+        )
+    names: list[Feature] = list(range(columns)) if state["names"] is None else [*state["names"]]
     task, labels = _labels(model, state["negative"])
     if not names:
         raise OptionError("this model has met no features yet; there is nothing to export")
