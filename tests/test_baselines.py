@@ -23,8 +23,8 @@ from unitless.baselines import (
     second_order_perceptron,
 )
 from unitless.baselines import losses as baseline_losses
-from unitless.baselines.inverse_factor import LargeInverseFactor
 from unitless.errors import InputError, OptionError
+from unitless.research.baselines.inverse_factor import LargeInverseFactor
 
 Make = Callable[..., Baseline]
 

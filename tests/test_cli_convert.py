@@ -17,8 +17,8 @@ import pytest
 from vowpalwabbit import Workspace
 
 import unitless as ul
-from unitless import converting
 from unitless.cli import main
+from unitless.convert import data as converting
 from unitless.data import Position, ReadOptions, open_source
 
 Capture = pytest.CaptureFixture[str]

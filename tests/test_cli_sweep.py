@@ -12,7 +12,7 @@ import pytest
 import unitless as ul
 from unitless.cli import main
 
-SHUTTLE = str(pathlib.Path(ul.__file__).parent / "datasets" / "shuttle.parquet")
+SHUTTLE = str(pathlib.Path(ul.__file__).parent / "research" / "datasets" / "shuttle.parquet")
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.comparing import RULES
+from unitless.training.compare import RULES
 
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(3000, 4)) * [1e-3, 1.0, 50.0, 1e4]

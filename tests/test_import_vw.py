@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from vowpalwabbit import Workspace
 
 import unitless as ul
-from unitless.importing.vw_hash import feature_hash
-from unitless.importing.vw_model import from_text
-from unitless.importing.vw_readable import is_readable
+from unitless.convert.vw.feature_hash import feature_hash
+from unitless.convert.vw.model import from_text
+from unitless.convert.vw.readable import is_readable
 
 Rows = list[dict[str, float]]
 

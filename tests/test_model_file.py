@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from streams import stream
 
 import unitless as ul
-from unitless import model_file
+from unitless.models import file as model_file
 
 
 def model(**options: object) -> ul.Learner:

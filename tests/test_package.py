@@ -47,7 +47,7 @@ def test_importing_needs_numpy_and_safetensors_alone() -> None:
 
 
 def test_scipy_is_imported_only_when_used() -> None:
-    script = "import sys, unitless.theory, unitless.reference, unitless.learner; print('scipy' in sys.modules)"
+    script = "import sys, unitless.theory, unitless.reference, unitless.models.learner; print('scipy' in sys.modules)"
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert printed == "False\n"
 

@@ -15,7 +15,7 @@ from unitless import plots
 from unitless.baselines import AROW
 from unitless.errors import InputError, OptionError
 from unitless.paper import comparison, comparison_plot, contenders
-from unitless.paper.comparison import Dataset, Result, compare
+from unitless.research.paper.comparison import Dataset, Result, compare
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(600, 4))

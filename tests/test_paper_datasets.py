@@ -14,7 +14,7 @@ import uci
 
 from unitless.errors import DatasetError, MissingDatasetError, OptionError
 from unitless.paper import content
-from unitless.paper.datasets import DATASETS, categorical_columns, find, load, numeric_columns
+from unitless.research.paper.datasets import DATASETS, categorical_columns, find, load, numeric_columns
 
 WHOLE = ["bank", "census", "covertype", "shuttle"]
 SAMPLES = ["ctslice", "msd"]

@@ -16,9 +16,9 @@ import uci
 
 from unitless.errors import DatasetError, InputError, MissingDatasetError
 from unitless.paper import content, transfer
-from unitless.paper.datasets import DATASETS, load
-from unitless.paper.download import cache_directory, fetch
-from unitless.paper.records import Dataset
+from unitless.research.paper.datasets import DATASETS, load
+from unitless.research.paper.download import cache_directory, fetch
+from unitless.research.paper.records import Dataset
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from unitless.paper import table1
-from unitless.paper.datasets import DATASETS, Loaded, load
+from unitless.research.paper.datasets import DATASETS, Loaded, load
 
 
 @pytest.mark.parametrize(

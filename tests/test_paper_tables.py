@@ -14,11 +14,11 @@ import scipy.sparse
 
 from unitless.errors import OptionError
 from unitless.paper import Lab, experiments, figure1, rate_search
-from unitless.paper.claims import claims
-from unitless.paper.kept import Kept
-from unitless.paper.preparing import Prepared, prepare
-from unitless.paper.printed import TABLE2, TABLE3, Cell
-from unitless.paper.tables import Result, table
+from unitless.research.paper.claims import claims
+from unitless.research.paper.kept_results import Kept
+from unitless.research.paper.preparation import Prepared, prepare
+from unitless.research.paper.printed import TABLE2, TABLE3, Cell
+from unitless.research.paper.tables import Result, table
 
 CELLS = [cell for lines in (TABLE2, TABLE3) for pair in lines.values() for line in pair for cell in (line[0], line[1])]
 
@@ -45,7 +45,7 @@ def test_every_printed_rate_lies_on_the_grid(cell: Cell) -> None:
 
 def prepared_from(key: str, columns: dict[str, list[Any]], task: str = "binary") -> Prepared:
     pa = pytest.importorskip("pyarrow")
-    from unitless.paper.datasets import DATASETS, Loaded  # noqa: PLC0415
+    from unitless.research.paper.datasets import DATASETS, Loaded  # noqa: PLC0415
 
     dataset = dataclasses.replace(DATASETS[key], task=task)
     return prepare(Loaded(pa.table(columns), dataset, False, "", "made up"))

@@ -22,7 +22,7 @@ import pytest
 from sources import content, facts, json_lines, mappings, set_chunk, table, write
 
 import unitless as ul
-from unitless.run import Run
+from unitless.training.run import Run
 
 ROWS = 360
 

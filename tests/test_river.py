@@ -751,7 +751,7 @@ def test_the_example_runs_and_does_not_notice_units(capsys: pytest.CaptureFixtur
 
 
 def test_importing_the_package_does_not_import_river() -> None:
-    code = "import sys, unitless, unitless.learner; assert 'river' not in sys.modules and 'narwhals' not in sys.modules"
+    code = "import sys, unitless.models.learner; assert 'river' not in sys.modules and 'narwhals' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from unitless import theory
 from unitless.reference import Hinge, Logistic, Loss, Quantile, Squared
+from unitless.research.theory.sequences import equal_signs, sequence
 from unitless.theory import Ball, Linear, Run
-from unitless.theory.sequences import equal_signs, sequence
 
 ROUNDING = 1 + 1e-12
 SEQUENCES = 1000

@@ -8,9 +8,9 @@ from scipy.optimize import minimize_scalar
 
 from unitless import errors, theory
 from unitless.reference import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from unitless.research.theory.losses import values
+from unitless.research.theory.sequences import sequence
 from unitless.theory import Ball, Linear
-from unitless.theory.losses import values
-from unitless.theory.sequences import sequence
 
 LOSSES: list[Loss] = [Linear(), Squared(), Logistic(), Hinge(), Quantile(0.3)]
 by_name = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: type(loss).__name__)

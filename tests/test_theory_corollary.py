@@ -10,9 +10,9 @@ import pytest
 
 from unitless import errors, theory
 from unitless.reference import Hinge, Logistic, Loss, Poisson, Quantile, Squared
+from unitless.research.theory.losses import values
+from unitless.research.theory.sequences import sequence
 from unitless.theory import Ball, Linear
-from unitless.theory.losses import values
-from unitless.theory.sequences import sequence
 
 LOSSES: list[Loss] = [Squared(), Logistic(), Hinge(), Quantile(0.3)]
 

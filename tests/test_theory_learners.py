@@ -10,8 +10,8 @@ import pytest
 
 from unitless import theory
 from unitless.reference import Hinge, Logistic, Loss, Quantile, Squared
+from unitless.research.theory.sequences import sequence
 from unitless.theory import Ball, Linear, Run
-from unitless.theory.sequences import sequence
 
 UNITS = np.array([1e-5, 3.0, 7e4, 1e-2])
 

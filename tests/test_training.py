@@ -16,7 +16,7 @@ import pytest
 from sources import cli, content, facts, json_lines, mappings, set_chunk, table, write
 
 import unitless as ul
-from unitless.run import Plan
+from unitless.training.run import Plan
 
 PAIRS = [
     *(("0", "1"), ("-1", "1"), ("no", "yes"), ("No", "Yes"), ("false", "true"), ("False", "True"), ("n", "y")),

@@ -40,9 +40,9 @@ def command(
     must be the same, and is kept.
     """
     from ..errors import MergeError  # noqa: PLC0415
-    from ..merged_training import merged_training  # noqa: PLC0415
-    from ..merging import merge  # noqa: PLC0415
-    from ..model_file import check_writable, load  # noqa: PLC0415
+    from ..models.file import check_writable, load  # noqa: PLC0415
+    from ..models.merge import merge  # noqa: PLC0415
+    from ..training.merged_record import merged_training  # noqa: PLC0415
 
     check_writable(output)
     if len(models) < 2 and base is None:

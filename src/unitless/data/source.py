@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from .files import STDIN, File
-from .options import ReadOptions
-from .pieces import Piece, Position
+from .located_rows import Piece, Position
+from .read_options import ReadOptions
 from .schema import Schema
 
 
