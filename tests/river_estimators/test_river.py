@@ -741,7 +741,7 @@ def test_all_options_of_the_learner_reach_it() -> None:
 
 
 def test_the_example_runs_and_does_not_notice_units(capsys: pytest.CaptureFixture[str]) -> None:
-    example = pathlib.Path(__file__).parent.parent / "examples" / "streaming_with_river.py"
+    example = pathlib.Path(__file__).parents[2] / "examples" / "streaming_with_river.py"
     runpy.run_path(str(example), run_name="__main__")
     printed = capsys.readouterr().out
     ours = [line.split()[1:3] for line in printed.splitlines() if line.strip().startswith("Unitless")]
