@@ -17,8 +17,8 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Rule
 from .result import TrainResult
-from .run import Ask, Plan, Run
-from .shared_run import Contender, SideBySide, reading_and_learning
+from .run import ModelRequest, Plan, Run
+from .shared_run import Contender, SharedRun, reading_and_learning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,8 +38,8 @@ def compare(
     passes: int = 1,
     holdout: float = 0.0,
     seed: int = 0,
-    opened: Callable[[SideBySide[Run]], None] | None = None,
-    progress: Callable[[SideBySide[Run]], None] | None = None,
+    opened: Callable[[SharedRun[Run]], None] | None = None,
+    progress: Callable[[SharedRun[Run]], None] | None = None,
     **options: Any,
 ) -> Comparison:
     """Learn the same data with several rules in one reading, each as `train` would.
@@ -77,10 +77,10 @@ def compare(
     plan = Plan(passes, holdout, seed, None, None)
 
     def run(data: Any, rule: Rule) -> Run:
-        ask = Ask(task, positive, {**learning, "rule": rule, "learning_rate": learning_rate})
-        return Run(data, target, weight, reading, ask, plan, None)
+        request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": learning_rate})
+        return Run(data, target, weight, reading, request, plan, None)
 
-    runs = SideBySide(rules, source, run)
+    runs = SharedRun(rules, source, run)
     if opened is not None:
         opened(runs)
     runs.go(progress)
@@ -145,7 +145,7 @@ class Compared:
 class Comparison:
     """The outcome of `compare`: `comparison["nag"]` is one learner's, `comparison.best` the name of the best."""
 
-    def __init__(self, runs: SideBySide[Run]) -> None:
+    def __init__(self, runs: SharedRun[Run]) -> None:
         self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in runs.contenders}
         self.source = runs.source.name
         self.interrupted = runs.interrupted

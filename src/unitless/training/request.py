@@ -11,7 +11,7 @@ from typing import Any
 
 from ..options import Auto, Loss, Rule
 from .result import TrainResult
-from .run import Ask, Plan, Run
+from .run import ModelRequest, Plan, Run
 
 
 def train(
@@ -129,7 +129,7 @@ def train(
         target,
         weight,
         reading,
-        Ask(task, positive, {name: value for name, value in learning.items() if value is not None}),
+        ModelRequest(task, positive, {name: value for name, value in learning.items() if value is not None}),
         Plan(passes, holdout, seed, None if model is None else os.fspath(model), checkpoint),
         resume,
     )

@@ -35,7 +35,7 @@ from .result import TrainResult
 
 
 @dataclass(frozen=True)
-class Ask:
+class ModelRequest:
     """What the model is to be."""
 
     task: str | None
@@ -105,9 +105,16 @@ class Run:
     """One of them."""
 
     def __init__(
-        self, source: Any, target: Any, weight: Any, reading: dict[str, Any], ask: Ask, plan: Plan, resume: Any
+        self,
+        source: Any,
+        target: Any,
+        weight: Any,
+        reading: dict[str, Any],
+        request: ModelRequest,
+        plan: Plan,
+        resume: Any,
     ) -> None:
-        self.plan, self._ask = plan, ask
+        self.plan, self._request = plan, request
         given = {name: value for name, value in (("target", target), ("weight", weight)) if value is not None}
         given = {name: str(value) if isinstance(value, int) else value for name, value in given.items()}
         columns: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
@@ -140,8 +147,8 @@ class Run:
         model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
         if not isinstance(model, Learner | OneVsAll) or model._training is None:
             raise OptionError("only a model that was made by train can be resumed")
-        if self._ask.options or self._ask.task or self._ask.positive:
-            given = next(iter(self._ask.options), "task")
+        if self._request.options or self._request.task or self._request.positive:
+            given = next(iter(self._request.options), "task")
             raise OptionError(f"{given} is settled by the model that is resumed; leave it out")
         training = model._training
         schema, self.target = Schema.read(training.get("schema")), Target.read(training.get("target"))
@@ -289,9 +296,9 @@ class Run:
                 if self.source.family == "table":
                     raise InputError(f"{batch.place(0)}: the target has no value, nor have the rows after it")
                 return batch.select(np.zeros(batch.rows, bool)), held
-            self.target = self._ask.target(self._first(batch.labels))
+            self.target = self._request.target(self._first(batch.labels))
             centred = self.source.family != "named"
-            self.model = self._ask.model(self.target, centred)
+            self.model = self._request.model(self.target, centred)
             self.evaluation, self.holdout = Evaluation(self.model), self._fresh_holdout()
         problems = self._problems(batch)
         bad = np.zeros(batch.rows, bool)

@@ -41,7 +41,7 @@ class Contender(Generic[AnyRun]):
         self.seconds += time.perf_counter() - start
 
 
-class SideBySide(Generic[AnyRun]):
+class SharedRun(Generic[AnyRun]):
     """Runs of the same data with the same settings, that differ in their rule alone.
 
     Args:

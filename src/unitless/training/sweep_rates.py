@@ -24,8 +24,8 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from ..options import Rule
-from .run import Ask, Plan, Run, class_numbers, fed
-from .shared_run import Contender, SideBySide, reading_and_learning
+from .run import ModelRequest, Plan, Run, class_numbers, fed
+from .shared_run import Contender, SharedRun, reading_and_learning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -43,8 +43,8 @@ def sweep_rates(
     weight: Any = None,
     task: str | None = None,
     positive: str | None = None,
-    opened: Callable[[SideBySide[SweepRun]], None] | None = None,
-    progress: Callable[[SideBySide[SweepRun]], None] | None = None,
+    opened: Callable[[SharedRun[SweepRun]], None] | None = None,
+    progress: Callable[[SharedRun[SweepRun]], None] | None = None,
     **options: Any,
 ) -> RateSweep:
     """The progressive loss of every learning rate, for several rules, in one reading.
@@ -81,10 +81,10 @@ def sweep_rates(
     known = _KnownClasses(source, None if classes is None else list(classes))
 
     def run(data: Any, rule: Rule) -> SweepRun:
-        ask = Ask(task, positive, {**learning, "rule": rule, "learning_rate": grid[0]})
-        return SweepRun(data, target, weight, reading, ask, grid, known)
+        request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": grid[0]})
+        return SweepRun(data, target, weight, reading, request, grid, known)
 
-    runs = SideBySide(rules, source, run)
+    runs = SharedRun(rules, source, run)
     if opened is not None:
         opened(runs)
     runs.go(progress)
@@ -161,11 +161,11 @@ class SweepRun(Run):
         target: Any,
         weight: Any,
         reading: dict[str, Any],
-        ask: Ask,
+        request: ModelRequest,
         rates: list[float],
         classes: _KnownClasses,
     ) -> None:
-        super().__init__(source, target, weight, reading, ask, Plan(1, 0.0, 0, None, None), None)
+        super().__init__(source, target, weight, reading, request, Plan(1, 0.0, 0, None, None), None)
         self.sweep: Sweep | None = None
         self._blind = 0.0  # the weight of the row before which there was no label; it is not scored
         self._rates, self._known = rates, classes
@@ -298,7 +298,7 @@ class Swept:
 class RateSweep:
     """The outcome of `sweep_rates`: `outcome["nag"]` is one rule's."""
 
-    def __init__(self, runs: SideBySide[SweepRun]) -> None:
+    def __init__(self, runs: SharedRun[SweepRun]) -> None:
         self.rules: dict[str, Swept] = {one.rule: Swept.of(one) for one in runs.contenders}
         self.source = runs.source.name
         self.interrupted = runs.interrupted
