@@ -11,7 +11,7 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..converting import Converted
+    from ..convert.data import Converted
 
 NAME = "convert"
 EXAMPLES = """
@@ -100,7 +100,7 @@ def command(
         _export(found, output, to, onnx, quiet)
         return
     _check_unused(onnx)
-    from ..converting import convert  # noqa: PLC0415
+    from ..convert.data import convert  # noqa: PLC0415
 
     kind = to or _suffix(source, output)
     reading: dict[str, Any] = {
@@ -145,10 +145,10 @@ def _suffix(source: str, output: str) -> str:
 
 def _model(path: str, loss: Any) -> Any:
     """The model in a file; None if it holds data."""
+    from ..convert.vw.model import from_vw  # noqa: PLC0415
+    from ..convert.vw.readable import is_readable  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
-    from ..importing.vw_model import from_vw  # noqa: PLC0415
-    from ..importing.vw_readable import is_readable  # noqa: PLC0415
-    from ..model_file import load  # noqa: PLC0415
+    from ..models.file import load  # noqa: PLC0415
 
     if not os.path.isfile(path):  # what is read from a pipe would be lost for the data's reader
         return None
@@ -167,13 +167,13 @@ def _model(path: str, loss: Any) -> Any:
 
 
 def _export(model: Any, output: str, to: str | None, onnx: dict[str, Any], quiet: bool) -> None:
-    from .. import model_file  # noqa: PLC0415
-    from ..data.writing import opened  # noqa: PLC0415
+    from ..convert.export.coefficients import to_json  # noqa: PLC0415
+    from ..convert.export.linear import exportable  # noqa: PLC0415
+    from ..convert.export.onnx_graph import to_onnx  # noqa: PLC0415
+    from ..data.writers import opened  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
-    from ..exporting.coefficients import to_json  # noqa: PLC0415
-    from ..exporting.linear import exportable  # noqa: PLC0415
-    from ..exporting.onnx_graph import to_onnx  # noqa: PLC0415
-    from ..model import BIAS  # noqa: PLC0415
+    from ..models import file as model_file  # noqa: PLC0415
+    from ..models.model import BIAS  # noqa: PLC0415
 
     kind = to or ("json" if output == "-" else _model_suffix(output))
     if kind == "onnx":

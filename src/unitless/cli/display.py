@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
-    from ..evaluate import Moment
+    from ..evaluation.evaluation import Moment
 
 
 def console(stderr: bool = False) -> Console:

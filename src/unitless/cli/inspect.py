@@ -12,9 +12,9 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..explaining import Explanation
-    from ..learner import Learner
-    from ..one_vs_all import OneVsAll
+    from ..inference.explanation import Explanation
+    from ..models.learner import Learner
+    from ..models.one_vs_all import OneVsAll
 
 NAME = "inspect"
 EXAMPLES = """
@@ -87,9 +87,9 @@ def command(
 
 
 def _loaded(path: str) -> Learner | OneVsAll:
-    from ..learner import Learner  # noqa: PLC0415
-    from ..model_file import load  # noqa: PLC0415
-    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+    from ..models.file import load  # noqa: PLC0415
+    from ..models.learner import Learner  # noqa: PLC0415
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
     model = load(path)
     if not isinstance(model, Learner | OneVsAll):
@@ -105,7 +105,7 @@ def _loaded(path: str) -> Learner | OneVsAll:
 def _features(
     model: Learner | OneVsAll, path: str, top: int | None, label: str | None, as_csv: bool, as_json: bool
 ) -> None:
-    from ..model import BIAS  # noqa: PLC0415
+    from ..models.model import BIAS  # noqa: PLC0415
 
     rows, total = ranked(model, top, label)
     several = "class" in rows[0] if rows else False
@@ -147,9 +147,9 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     import numpy as np  # noqa: PLC0415
 
     from ..errors import OptionError  # noqa: PLC0415
-    from ..explaining import class_number  # noqa: PLC0415
-    from ..model import BIAS  # noqa: PLC0415
-    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+    from ..inference.explanation import class_number  # noqa: PLC0415
+    from ..models.model import BIAS  # noqa: PLC0415
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
     reading = model._reading()
     several = isinstance(model, OneVsAll)
@@ -183,10 +183,10 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
 def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     """What there is to say about a model, as plain values."""
     from ..data import Target  # noqa: PLC0415
-    from ..model import BIAS  # noqa: PLC0415
-    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+    from ..data.progress import Progress  # noqa: PLC0415
+    from ..models.model import BIAS  # noqa: PLC0415
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
     from ..options import Options  # noqa: PLC0415
-    from ..progress import Progress  # noqa: PLC0415
 
     training = model._training
     target = Target.read(training.get("target")) if training else None
@@ -277,7 +277,7 @@ def _explained(
     reading: dict[str, Any],
 ) -> Explanation:
     from ..errors import InputError, OptionError  # noqa: PLC0415
-    from ..explaining import explain, explain_batch, row_of  # noqa: PLC0415
+    from ..inference.explanation import explain, explain_batch, row_of  # noqa: PLC0415
 
     if text is not None:
         if data is not None or row is not None:

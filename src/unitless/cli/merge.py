@@ -41,9 +41,9 @@ def command(
     """
     from ..data.files import File, check_output  # noqa: PLC0415
     from ..errors import MergeError  # noqa: PLC0415
-    from ..merged_training import merged_training  # noqa: PLC0415
-    from ..merging import merge  # noqa: PLC0415
-    from ..model_file import check_writable, load  # noqa: PLC0415
+    from ..models.file import check_writable, load  # noqa: PLC0415
+    from ..models.merge import merge  # noqa: PLC0415
+    from ..training.merged_record import merged_training  # noqa: PLC0415
 
     check_writable(output)
     read = [File(path) for path in (*models, base) if path is not None]

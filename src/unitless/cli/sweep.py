@@ -12,7 +12,7 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..sweeping import RateSweep, Swept
+    from ..training.sweep_rates import RateSweep, Swept
 
 NAME = "sweep"
 EXAMPLES = """
@@ -81,7 +81,7 @@ def command(
     """
     shared = arguments.shared(locals())
     from ..errors import DivergedError  # noqa: PLC0415
-    from ..sweeping import RULES, sweep_rates  # noqa: PLC0415
+    from ..training.sweep_rates import RULES, sweep_rates  # noqa: PLC0415
 
     if plot is not None:
         from ..plots import check_path  # noqa: PLC0415

@@ -9,8 +9,8 @@ from typing import Any
 from ..errors import InputError
 from .arrow import pyarrow
 from .files import STDIN, Bytes, File
-from .options import ReadOptions
-from .pieces import Piece, Place, Position
+from .located_rows import Piece, Place, Position
+from .read_options import ReadOptions
 from .schema import check, first_rows
 from .source import FileSource
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..errors import InputError
 from .arrow import pyarrow
+from .csv_columns import Parser
 from .files import File, Text
-from .options import ReadOptions
-from .parsed import Parser
-from .pieces import Bad, Piece, Place, Position
+from .located_rows import Bad, Piece, Place, Position
+from .read_options import ReadOptions
 from .schema import DATES, Schema, check_names, first_rows, kind_of
 from .source import FileSource
 

@@ -14,8 +14,8 @@ from ..errors import InputError
 from .arrow import pyarrow
 from .delimited import MOST_COLUMNS
 from .files import File, Text
-from .options import ReadOptions
-from .pieces import Bad, Piece, Place, Position
+from .located_rows import Bad, Piece, Place, Position
+from .read_options import ReadOptions
 from .schema import DATES, HELD, Kind
 from .source import FileSource
 

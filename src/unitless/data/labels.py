@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ModelFileError, OptionError
 from ..inputs import Float64
-from .pieces import Place
+from .located_rows import Place
 
 Task: TypeAlias = Literal["regression", "binary", "classes"]
 TASKS = ("regression", "binary", "classes")

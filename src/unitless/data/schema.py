@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError, ModelFileError, OptionError
 from .arrow import as_numpy, is_native, pyarrow
-from .options import ReadOptions, matching, no_column
+from .read_options import ReadOptions, matching, no_column
 
 Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .files import STDIN, File
-from .options import ReadOptions
-from .pieces import Piece, Position
+from .located_rows import Piece, Position
+from .read_options import ReadOptions
 from .schema import Schema
 
 DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place that was reached
