@@ -295,8 +295,9 @@ bool Learner::mirrors(const DenseInput& input) const {
            features_.space() != Space::hashed && features_.slot_count() <= 4 * input.column_count + 64;
 }
 
-void Learner::learn_dense(const DenseInput& input, const Labels& labels, double* predictions) {
+void Learner::learn_dense(const DenseInput& input, const Labels& labels, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(input.rows, learn_width() + labels.new_classes);
     check_columns(input.column_count);
     check_listed_columns(input.column_count);
     const Encoded encoded = encode(labels, input.rows);
@@ -360,8 +361,9 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
     if (outcome.status == Status::diverged) throw_diverged(outcome.row);
 }
 
-void Learner::predict_dense(const DenseInput& input, bool extrapolate, double* predictions) {
+void Learner::predict_dense(const DenseInput& input, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(input.rows, predict_width());
     check_columns(input.column_count);
     all_or_nothing([&] {
         const Features::Mark mark = features_.mark();

@@ -20,6 +20,7 @@
 #include "memory.hpp"
 #include "named_rows.hpp"
 #include "placement.hpp"
+#include "results.hpp"
 #include "selection.hpp"
 #include "sparse_rows.hpp"
 #include "table.hpp"
@@ -79,18 +80,19 @@ class Learner {
     using Names = std::vector<std::string>;
 
     // Results have `learn_width` or `predict_width` numbers per row: one, or one per class; a sweep's learning gives
-    // one per rate (with classes, the number of the winning one).
+    // one per rate (with classes, the number of the winning one). Classes may join at any time, so that only who holds
+    // the lock can rely on them.
     std::size_t learn_width() const;
     std::size_t predict_width() const;
 
-    void learn_dense(const DenseInput& input, const Labels& labels, double* predictions);
-    void predict_dense(const DenseInput& input, bool extrapolate, double* predictions);
-    void learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions);
-    void predict_compressed(const CompressedRows& input, bool extrapolate, double* predictions);
-    void learn_table(const Table& table, const Labels& labels, double* predictions);
-    void predict_table(const Table& table, bool extrapolate, double* predictions);
-    void learn_rows(const NamedRows& rows, const Labels& labels, double* predictions);
-    void predict_rows(const NamedRows& rows, bool extrapolate, double* predictions);
+    void learn_dense(const DenseInput& input, const Labels& labels, Results& results);
+    void predict_dense(const DenseInput& input, bool extrapolate, Results& results);
+    void learn_compressed(const CompressedRows& input, const Labels& labels, Results& results);
+    void predict_compressed(const CompressedRows& input, bool extrapolate, Results& results);
+    void learn_table(const Table& table, const Labels& labels, Results& results);
+    void predict_table(const Table& table, bool extrapolate, Results& results);
+    void learn_rows(const NamedRows& rows, const Labels& labels, Results& results);
+    void predict_rows(const NamedRows& rows, bool extrapolate, Results& results);
 
     // One row of named features. `Resolve(i, grow)` gives the number of the i-th feature, or 0 (the bias's) for none.
     // The caller holds the lock (see `lock`), has checked that the values are finite, and passes them in any order.

@@ -88,8 +88,9 @@ void Learner::in_place(const CompressedRows& input, Action action) {
     }
 }
 
-void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions) {
+void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(input.rows, learn_width() + labels.new_classes);
     check_columns(input.columns);
     check_listed_columns(input.columns);
     const Encoded encoded = encode(labels, input.rows);
@@ -112,8 +113,9 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
     });
 }
 
-void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, double* predictions) {
+void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(input.rows, predict_width());
     check_columns(input.columns);
     all_or_nothing([&] {
         const Features::Mark mark = features_.mark();

@@ -166,8 +166,9 @@ void Learner::check_rows(const NamedRows& rows) {
         check_sum(rows.row_ends[r] - begin, rows.values.data() + begin, r);
 }
 
-void Learner::learn_rows(const NamedRows& rows, const Labels& labels, double* predictions) {
+void Learner::learn_rows(const NamedRows& rows, const Labels& labels, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(rows.rows(), learn_width() + labels.new_classes);
     check_named();
     const Encoded encoded = encode(labels, rows.rows());
     check_rows(rows);
@@ -183,8 +184,9 @@ void Learner::learn_rows(const NamedRows& rows, const Labels& labels, double* pr
     });
 }
 
-void Learner::predict_rows(const NamedRows& rows, bool extrapolate, double* predictions) {
+void Learner::predict_rows(const NamedRows& rows, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(rows.rows(), predict_width());
     check_named();
     check_rows(rows);
     in_batches(
@@ -305,8 +307,9 @@ bool Learner::check_table(const Table& table) {
     return one_by_one;
 }
 
-void Learner::learn_table(const Table& table, const Labels& labels, double* predictions) {
+void Learner::learn_table(const Table& table, const Labels& labels, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(table.rows, learn_width() + labels.new_classes);
     check_named();
     check_listed(
         [&](const Selector& selector) {
@@ -343,8 +346,9 @@ void Learner::learn_table(const Table& table, const Labels& labels, double* pred
     });
 }
 
-void Learner::predict_table(const Table& table, bool extrapolate, double* predictions) {
+void Learner::predict_table(const Table& table, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(table.rows, predict_width());
     check_named();
     bool any = table.columns.empty() || features_.names().empty();
     if (check_table(table)) {
