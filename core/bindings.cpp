@@ -27,6 +27,7 @@
 #include "csv_table.hpp"
 #include "learner.hpp"
 #include "libsvm_text.hpp"
+#include "locks.hpp"
 #include "python_rows.hpp"
 #include "vw_text.hpp"
 
@@ -411,22 +412,28 @@ class PyLearner {
         }
     }
 
-    auto resolver(const NamedRow& row) {
-        return [this, &row](std::size_t i, bool grow) -> std::uint32_t {
-            if (row.repeats()) return last_.feature(i);
+    struct Resolver {
+        PyLearner& self;
+        const NamedRow& row;
+
+        std::uint32_t operator()(std::size_t i, bool grow) const {
+            if (row.repeats()) return self.last_.feature(i);
             PyObject* name = row.name(i);
-            const bool noting = learner.notes();
-            if (const auto slot = known_.find(name); slot != KnownStrings::none && !noting) return slot;
+            if (const auto slot = self.known_.find(name); slot != KnownStrings::none) return slot;
+            const auto feature = self.learner.feature(text_of(name), grow);
+            if (feature) self.known_.remember(name, *feature);
+            return feature.value_or(0);
+        }
+        void note(std::size_t i, std::uint32_t feature) const { self.learner.note(feature, text_of(row.name(i))); }
+
+        static std::string_view text_of(PyObject* name) {
             Py_ssize_t size = 0;
             const char* text = PyUnicode_AsUTF8AndSize(name, &size);
             if (!text) throw nb::python_error();
-            const std::string_view view(text, static_cast<std::size_t>(size));
-            const auto feature = learner.feature(view, grow);
-            if (feature && noting) learner.note(*feature, view);
-            if (feature) known_.remember(name, *feature);
-            return feature.value_or(0);
-        };
-    }
+            return {text, static_cast<std::size_t>(size)};
+        }
+    };
+    Resolver resolver(const NamedRow& row) { return {*this, row}; }
 
   public:
     PyLearner(const Setup& setup, const Kernel& kernel)
@@ -629,7 +636,8 @@ template <class Reader>
 struct PyReader {
     explicit PyReader(auto... options) : reader(options...) {}
     Reader reader;
-    std::mutex lock;
+    std::shared_ptr<std::mutex> own_lock = ForkLocks::make();
+    std::mutex& lock = *own_lock;
 
     TextRows read(const Bytes& data, bool last) {
         const nb::gil_scoped_release release;
@@ -782,6 +790,22 @@ NB_MODULE(_core, m) {
             }
         },
         nullptr);
+
+    m.def(
+        "_before_fork",
+        [] {
+            ForkLocks::hold([](std::mutex& lock) {
+                const nb::gil_scoped_release release;  // who holds it may need the interpreter to go on
+                lock.lock();
+            });
+        },
+        "Wait until no thread is inside a learner, and keep others out.");
+    m.def("_after_fork", &ForkLocks::release, "Let threads into the learners again.");
+    const nb::module_ system = nb::module_::import_("os");
+    if (nb::hasattr(system, "register_at_fork"))  // Windows has no fork
+        system.attr("register_at_fork")("before"_a = m.attr("_before_fork"),
+                                        "after_in_parent"_a = m.attr("_after_fork"),
+                                        "after_in_child"_a = m.attr("_after_fork"));
 
     m.def("kernels", &kernel_names, "The instruction sets that this machine can run, slowest first.");
 

@@ -96,7 +96,7 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
     const Encoded encoded = encode(labels, input.rows);
     learn_all(encoded, labels, input.rows, predictions, [&] {
         use_columns(input.columns);
-        if (taken_as_they_lie(input)) {
+        if (!asks_first(labels, input.rows) && taken_as_they_lie(input)) {
             reserve(features_.slot_count());
             in_place(input, [&](std::size_t first, const SparseInput& rows) {
                 learn_sparse(rows, encoded.with(labels).from(first), predictions + first, first);

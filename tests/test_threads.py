@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -96,3 +99,33 @@ def test_the_core_refuses_to_give_one_number_of_many() -> None:
     model = ul.OneVsAll(["a", "b"])
     with pytest.raises(ul.InputError, match="several numbers"):
         super(ul.OneVsAll, model).predict_one({"x": 1.0})
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("make", [ul.Learner, ul.OneVsAll, lambda: ul.Learner(learning_rate=0.5)])
+def test_a_forked_child_can_use_a_model_that_another_thread_was_using(make: Callable[[], Any]) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20_000, 20)), rng.integers(2, size=20_000).astype(float)
+    model = make()
+    model.learn(X, y)
+
+    def fork(i: int) -> None:
+        child = os.fork()
+        if child == 0:
+            try:
+                model.predict(X[:10])
+                model.learn(X[:2000], y[:2000])
+            finally:
+                os._exit(0 if model.examples % 20_000 == 2000 else 1)  # all of a call was learned, or nothing
+        for _ in range(2000):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                assert status == 0
+                return
+            time.sleep(0.01)
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        raise AssertionError("the child hangs")
+
+    beside(fork, [lambda: model.learn(X, y)], 10)

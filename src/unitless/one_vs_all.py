@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 from .classes import Classes, Label
 from .errors import InputError, OptionError
 from .inputs import Float64
+from .locks import forkable_lock
 from .model import Model
 from .options import Auto, Clip, Loss, Options, Rule, check_names
 from .reading import ByFeature, Reading
@@ -64,7 +64,7 @@ class OneVsAll(Model):
         clip = class_clip(loss, clip, options)
         settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, **options)
         settled.check_lanes()
-        self._lock = threading.RLock()  # what the core and this class know of the classes changes together
+        self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two, or None to meet them on the way")
