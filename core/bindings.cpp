@@ -27,6 +27,7 @@
 #include "csv_table.hpp"
 #include "learner.hpp"
 #include "libsvm_text.hpp"
+#include "locks.hpp"
 #include "python_rows.hpp"
 #include "vw_text.hpp"
 
@@ -60,15 +61,17 @@ Array copied(const std::vector<T>& from) {
     return hand_over<Array>(std::move(data), from.size());
 }
 
+// numpy.empty, looked up when the module is made. Under a static guard, which other threads wait for while they hold
+// the interpreter's lock, an import could stand still for ever.
+PyObject* numpy_empty = nullptr;
+
 // A short array of NumPy's own making, which costs half of what handing over our memory does.
 class ShortArray {
   public:
     explicit ShortArray(std::size_t n) {
-        static PyObject* const empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
-        array_ = nb::steal(PyObject_CallOneArg(empty, nb::int_(n).ptr()));
+        array_ = nb::steal(PyObject_CallOneArg(numpy_empty, nb::int_(n).ptr()));
         if (!array_.is_valid() || PyObject_GetBuffer(array_.ptr(), &view_, PyBUF_WRITABLE) != 0)
             throw nb::python_error();
-        std::fill_n(data(), n, 0.0);
     }
     ShortArray(const ShortArray&) = delete;
     ~ShortArray() { PyBuffer_Release(&view_); }
@@ -286,6 +289,31 @@ NewDoubles unlocked(std::size_t count, Action action) {
     return hand_over<NewDoubles>(std::move(predictions), count);
 }
 
+// Results of a call that sizes them itself.
+class NewResults final : public Results {
+  public:
+    double* allocate(std::size_t rows, std::size_t width) override {
+        count_ = rows * width;
+        data_ = std::make_unique_for_overwrite<double[]>(count_);
+        return data_.get();
+    }
+    NewDoubles array() { return hand_over<NewDoubles>(std::move(data_), count_); }
+
+  private:
+    std::unique_ptr<double[]> data_;
+    std::size_t count_ = 0;
+};
+
+template <class Action>
+NewDoubles unlocked(Action action) {
+    NewResults results;
+    {
+        const nb::gil_scoped_release release;
+        action(results);
+    }
+    return results.array();
+}
+
 // Whoever waits for the learner must not hold the interpreter's lock meanwhile.
 template <class Action>
 auto unlocked_get(Action action) {
@@ -295,9 +323,47 @@ auto unlocked_get(Action action) {
 
 // ------------------------------------------------------------------------------------------- the learner
 
+// The results of one row: a number, where the learner never gives more, or as many as it gives when its lock is held.
+// The latter become an array afterwards, because making one runs Python, which must not happen under the lock.
+struct OneResult {
+    double value = 0;
+    double* to_learn(const Learner&, std::size_t) { return &value; }
+    double* to_predict(const Learner&) { return &value; }
+};
+
+class WideResult {
+  public:
+    double* to_learn(const Learner& learner, std::size_t new_classes) {
+        return sized(learner.learn_width() + new_classes);
+    }
+    double* to_predict(const Learner& learner) { return sized(learner.predict_width()); }
+    nb::object array() const {
+        const ShortArray made(count_);
+        std::copy_n(count_ <= few ? few_ : many_.data(), count_, made.data());
+        return made.array();
+    }
+
+  private:
+    static constexpr std::size_t few = 64;
+    std::size_t count_ = 0;
+    double few_[few];
+    std::vector<double> many_;
+
+    double* sized(std::size_t count) {
+        count_ = count;
+        std::fill_n(few_, count <= few ? count : 0, 0.0);
+        if (count > few) many_.assign(count, 0.0);
+        return count <= few ? few_ : many_.data();
+    }
+};
+
 // The core's learner with what only Python needs.
 class PyLearner {
   private:
+    bool single_;  // one number per row, always
+    void check_single() const {
+        if (!single_) throw InputError("this model gives several numbers per row; use the methods of its own class");
+    }
     KnownStrings known_;
     LastNames last_;
     RowMemory spare_;
@@ -346,40 +412,50 @@ class PyLearner {
         }
     }
 
-    auto resolver(const NamedRow& row) {
-        return [this, &row](std::size_t i, bool grow) -> std::uint32_t {
-            if (row.repeats()) return last_.feature(i);
+    struct Resolver {
+        PyLearner& self;
+        const NamedRow& row;
+
+        std::uint32_t operator()(std::size_t i, bool grow) const {
+            if (row.repeats()) return self.last_.feature(i);
             PyObject* name = row.name(i);
-            const bool noting = learner.notes();
-            if (const auto slot = known_.find(name); slot != KnownStrings::none && !noting) return slot;
+            if (const auto slot = self.known_.find(name); slot != KnownStrings::none) return slot;
+            const auto feature = self.learner.feature(text_of(name), grow);
+            if (feature) self.known_.remember(name, *feature);
+            return feature.value_or(0);
+        }
+        void note(std::size_t i, std::uint32_t feature) const { self.learner.note(feature, text_of(row.name(i))); }
+
+        static std::string_view text_of(PyObject* name) {
             Py_ssize_t size = 0;
             const char* text = PyUnicode_AsUTF8AndSize(name, &size);
             if (!text) throw nb::python_error();
-            const std::string_view view(text, static_cast<std::size_t>(size));
-            const auto feature = learner.feature(view, grow);
-            if (feature && noting) learner.note(*feature, view);
-            if (feature) known_.remember(name, *feature);
-            return feature.value_or(0);
-        };
-    }
+            return {text, static_cast<std::size_t>(size)};
+        }
+    };
+    Resolver resolver(const NamedRow& row) { return {*this, row}; }
 
   public:
-    PyLearner(const Setup& setup, const Kernel& kernel) : learner(setup, kernel) {}
+    PyLearner(const Setup& setup, const Kernel& kernel)
+        : single_(!setup.classes && !setup.open && setup.selecting != Selecting::sweep), learner(setup, kernel) {}
 
     Learner learner;
 
-    void learn_row(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes, double* predictions) {
+    // `RowResult`: OneResult or WideResult.
+    template <class RowResult>
+    void learn_row(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes, RowResult& result) {
         const double label = number_of(y, [] { return std::string("label"); });
         const double h = number_of(weight, [] { return std::string("weight"); });
         if (!(h >= 0 && std::isfinite(h)))
             throw InputError("weight is " + shown(weight) + "; weights must be finite and not negative");
         const auto learn = [&](Placement& row) {
-            remembering([&] { learner.learn_placed(row, label, h, predictions); });
+            remembering([&] { learner.learn_placed(row, label, h, result.to_learn(learner, 0)); });
         };
         if (h > 0 && new_classes == 0 && placed(x, learn)) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
+        double* const predictions = result.to_learn(learner, new_classes);
         remembering(
             [&] { learner.learn_named(row.size(), row.values(), label, h, resolver(row), predictions, new_classes); });
         if (!row.repeats()) {
@@ -388,33 +464,39 @@ class PyLearner {
             last_.place(learner);
         }
     }
-    void predict_row(nb::handle x, bool extrapolate, double* predictions) {
-        if (placed(x, [&](Placement& row) { learner.predict_placed(row, extrapolate, predictions); })) return;
+    template <class RowResult>
+    void predict_row(nb::handle x, bool extrapolate, RowResult& result) {
+        const auto predict = [&](Placement& row) {
+            learner.predict_placed(row, extrapolate, result.to_predict(learner));
+        };
+        if (placed(x, predict)) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
-        learner.predict_named(row.size(), row.values(), extrapolate, resolver(row), predictions);
+        learner.predict_named(row.size(), row.values(), extrapolate, resolver(row), result.to_predict(learner));
     }
 
     // One number, or one per class or rate.
     double learn_one(nb::handle x, nb::handle y, nb::handle weight) {
-        double prediction = 0;
-        learn_row(x, y, weight, 0, &prediction);
-        return prediction;
+        check_single();
+        OneResult prediction;
+        learn_row(x, y, weight, 0, prediction);
+        return prediction.value;
     }
     double predict_one(nb::handle x, bool extrapolate) {
-        double prediction = 0;
-        predict_row(x, extrapolate, &prediction);
-        return prediction;
+        check_single();
+        OneResult prediction;
+        predict_row(x, extrapolate, prediction);
+        return prediction.value;
     }
     nb::object learn_one_wide(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes) {
-        const ShortArray predictions(learner.learn_width() + new_classes);
-        learn_row(x, y, weight, new_classes, predictions.data());
+        WideResult predictions;
+        learn_row(x, y, weight, new_classes, predictions);
         return predictions.array();
     }
     nb::object predict_one_wide(nb::handle x, bool extrapolate) {
-        const ShortArray predictions(learner.predict_width());
-        predict_row(x, extrapolate, predictions.data());
+        WideResult predictions;
+        predict_row(x, extrapolate, predictions);
         return predictions.array();
     }
 
@@ -554,7 +636,8 @@ template <class Reader>
 struct PyReader {
     explicit PyReader(auto... options) : reader(options...) {}
     Reader reader;
-    std::mutex lock;
+    std::shared_ptr<std::mutex> own_lock = ForkLocks::make();
+    std::mutex& lock = *own_lock;
 
     TextRows read(const Bytes& data, bool last) {
         const nb::gil_scoped_release release;
@@ -693,6 +776,7 @@ void raise(const char* name, const char* message) {
 NB_MODULE(_core, m) {
     using namespace unitless;
 
+    numpy_empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
     nb::set_leak_warnings(false);  // a model that lives until the program ends is no leak
 
     nb::register_exception_translator(
@@ -706,6 +790,22 @@ NB_MODULE(_core, m) {
             }
         },
         nullptr);
+
+    m.def(
+        "_before_fork",
+        [] {
+            ForkLocks::hold([](std::mutex& lock) {
+                const nb::gil_scoped_release release;  // who holds it may need the interpreter to go on
+                lock.lock();
+            });
+        },
+        "Wait until no thread is inside a learner, and keep others out.");
+    m.def("_after_fork", &ForkLocks::release, "Let threads into the learners again.");
+    const nb::module_ system = nb::module_::import_("os");
+    if (nb::hasattr(system, "register_at_fork"))  // Windows has no fork
+        system.attr("register_at_fork")("before"_a = m.attr("_before_fork"),
+                                        "after_in_parent"_a = m.attr("_after_fork"),
+                                        "after_in_child"_a = m.attr("_after_fork"));
 
     m.def("kernels", &kernel_names, "The instruction sets that this machine can run, slowest first.");
 
@@ -771,8 +871,8 @@ NB_MODULE(_core, m) {
                std::size_t new_classes) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
-                return unlocked(input.rows * (self.learner.learn_width() + new_classes),
-                                [&](double* p) { self.learner.learn_dense(input, labels(y, weight, new_classes), p); });
+                return unlocked(
+                    [&](Results& p) { self.learner.learn_dense(input, labels(y, weight, new_classes), p); });
             },
             "x"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
@@ -780,8 +880,7 @@ NB_MODULE(_core, m) {
             [](PyLearner& self, const Matrix& x, bool extrapolate) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
-                return unlocked(input.rows * self.learner.predict_width(),
-                                [&](double* p) { self.learner.predict_dense(input, extrapolate, p); });
+                return unlocked([&](Results& p) { self.learner.predict_dense(input, extrapolate, p); });
             },
             "x"_a, "extrapolate"_a)
         .def(
@@ -789,9 +888,8 @@ NB_MODULE(_core, m) {
             [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
                std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                return unlocked(input.rows * (self.learner.learn_width() + new_classes), [&](double* p) {
-                    self.learner.learn_compressed(input, labels(y, weight, new_classes), p);
-                });
+                return unlocked(
+                    [&](Results& p) { self.learner.learn_compressed(input, labels(y, weight, new_classes), p); });
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
@@ -799,8 +897,7 @@ NB_MODULE(_core, m) {
             [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
                std::size_t columns, bool extrapolate) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                return unlocked(input.rows * self.learner.predict_width(),
-                                [&](double* p) { self.learner.predict_compressed(input, extrapolate, p); });
+                return unlocked([&](Results& p) { self.learner.predict_compressed(input, extrapolate, p); });
             },
             "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a)
         .def(
@@ -808,9 +905,8 @@ NB_MODULE(_core, m) {
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
                bool whole, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
                 const TableArrays arrays(names, columns, y.shape(0), missing, whole);
-                return unlocked(y.shape(0) * (self.learner.learn_width() + new_classes), [&](double* p) {
-                    self.learner.learn_table(arrays.table, labels(y, weight, new_classes), p);
-                });
+                return unlocked(
+                    [&](Results& p) { self.learner.learn_table(arrays.table, labels(y, weight, new_classes), p); });
             },
             "names"_a, "columns"_a, "missing"_a, "whole"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
@@ -818,24 +914,21 @@ NB_MODULE(_core, m) {
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
                std::size_t rows, bool extrapolate) {
                 const TableArrays arrays(names, columns, rows, missing);
-                return unlocked(rows * self.learner.predict_width(),
-                                [&](double* p) { self.learner.predict_table(arrays.table, extrapolate, p); });
+                return unlocked([&](Results& p) { self.learner.predict_table(arrays.table, extrapolate, p); });
             },
             "names"_a, "columns"_a, "missing"_a, "rows"_a, "extrapolate"_a)
         .def(
             "_learn_rows",
             [](PyLearner& self, const TextRows& rows, const Doubles& y, const std::optional<Doubles>& weight,
                std::size_t new_classes) {
-                return unlocked(rows.rows() * (self.learner.learn_width() + new_classes), [&](double* p) {
-                    self.learner.learn_rows(rows.features, labels(y, weight, new_classes), p);
-                });
+                return unlocked(
+                    [&](Results& p) { self.learner.learn_rows(rows.features, labels(y, weight, new_classes), p); });
             },
             "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
             "_predict_rows",
             [](PyLearner& self, const TextRows& rows, bool extrapolate) {
-                return unlocked(rows.rows() * self.learner.predict_width(),
-                                [&](double* p) { self.learner.predict_rows(rows.features, extrapolate, p); });
+                return unlocked([&](Results& p) { self.learner.predict_rows(rows.features, extrapolate, p); });
             },
             "rows"_a, "extrapolate"_a)
         .def(

@@ -9,6 +9,9 @@
 
 namespace unitless {
 
+// Values and means up to here have distances that are numbers.
+inline constexpr double centre_most = 0x1p1000;
+
 enum class Offset : unsigned char { unknown, kept, removed };
 
 class Centre {

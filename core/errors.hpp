@@ -13,7 +13,9 @@ struct InputError : std::runtime_error {
 
 // The numbers ran away; the rows before the one named have been learned.
 struct DivergedError : std::runtime_error {
-    DivergedError(const std::string& what, std::size_t learned) : std::runtime_error(what), row(learned) {}
+    DivergedError(const std::string& what, std::size_t where, std::size_t learned)
+        : std::runtime_error(what), at(where), row(learned) {}
+    std::size_t at;   // the row that is to blame
     std::size_t row;  // the first one that is not learned
 };
 
@@ -26,7 +28,7 @@ inline std::string where(std::size_t row) { return " at row " + std::to_string(r
                                             : "; the rows before row " + std::to_string(learned) + " are learned") +
                             ". Look for values, labels or weights beyond reason there, or use a smaller learning_rate, "
                             "or importance_aware=True",
-                        learned);
+                        row, learned);
 }
 [[noreturn]] inline void throw_diverged(std::size_t row) { throw_diverged(row, row); }
 

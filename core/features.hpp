@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "errors.hpp"
+#include "name_hash.hpp"
 
 namespace unitless {
 
@@ -115,17 +116,26 @@ class Features {
     std::uint32_t intern(std::string_view name) {
         if (name == "(bias)") throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
         if (const auto feature = find(name)) return *feature;
-        if (!name_slots_.empty()) name_slots_.push_back(static_cast<std::uint32_t>(slot_count()));
-        names_.emplace_back(name);
-        const auto feature = static_cast<std::uint32_t>(names_.size());
-        slots_.emplace(names_.back(), feature);
+        const auto feature = static_cast<std::uint32_t>(names_.size() + 1);
+        const auto added = slots_.emplace(name, feature).first;
+        try {
+            const auto slot = static_cast<std::uint32_t>(slot_count());
+            names_.emplace_back(name);
+            if (!name_slots_.empty()) name_slots_.push_back(slot);
+        } catch (...) {  // memory ran out: as if it had never been met
+            if (names_.size() == feature) names_.pop_back();
+            slots_.erase(added);
+            throw;
+        }
         return feature;
     }
 
   private:
     struct TransparentHash {
         using is_transparent = void;
-        std::size_t operator()(std::string_view s) const { return std::hash<std::string_view>{}(s); }
+        std::size_t operator()(std::string_view s) const {
+            return static_cast<std::size_t>(seeded_hash(s, NameSeed::of_process()));
+        }
     };
     Space space_;
     std::size_t column_count_ = 0, product_count_ = 0;

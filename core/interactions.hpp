@@ -80,6 +80,11 @@ class Interactions {
         for (std::size_t w = 0; w < sides.size(); ++w) noted[w] |= sides[w];
     }
 
+    // Of a row that is not to be built after all.
+    void forget_notes() {
+        if (!noted_.empty()) noted_.clear();
+    }
+
     // The row that is being built gets its products; features become slots. `grow`: products may be new.
     void expand(SparseRows& rows, Features& features, bool grow) {
         rows.take_row(ids_, values_);

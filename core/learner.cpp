@@ -13,6 +13,28 @@
 #include "learner_batches.hpp"
 
 namespace unitless {
+namespace {
+
+// The features of a placed row, which are known; there are no interactions.
+struct InOrder {
+    const std::uint32_t* features;
+    std::uint32_t operator()(std::size_t i, bool) const { return features[i]; }
+    void note(std::size_t, std::uint32_t) const {}
+};
+
+// Do the numbers lie where the processor wants numbers of their size to lie? The kernel's dense way reads them as such.
+bool is_aligned(const DenseInput& input) {
+    const auto fits = [](const char* data, std::ptrdiff_t stride, Type type) {
+        std::size_t size = 1;
+        with_type(type, [&](auto x) { size = sizeof x; });
+        return (reinterpret_cast<std::uintptr_t>(data) | static_cast<std::uintptr_t>(stride)) % size == 0;
+    };
+    if (!input.columns) return fits(input.data, input.row_stride, input.type);
+    return std::all_of(input.columns, input.columns + input.column_count,
+                       [&](const Column& column) { return fits(column.data, column.stride, column.type); });
+}
+
+}  // namespace
 
 Learner::Learner(const Setup& setup, const Kernel& kernel)
     : setup_(setup),
@@ -201,8 +223,10 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
     }
     if (target_.on) {
         encoded.pace = std::make_unique_for_overwrite<double[]>(rows);
-        for (std::size_t r = 0; r < rows; ++r)
+        for (std::size_t r = 0; r < rows; ++r) {
             encoded.pace[r] = encoded.target.observe(encoded.own[r], labels.weight_of(r));
+            check_target(encoded.target, labels.y[r], r);
+        }
     }
     return encoded;
 }
@@ -250,9 +274,21 @@ void Learner::check_listed_columns(std::size_t count) const {
 }
 
 void Learner::check_products(double largest) const {
+    if (setup_.centre && largest > centre_most)
+        throw InputError(
+            "a value is beyond 1e300; with centre=True the distance of such values from their mean may "
+            "leave the range of float64. Use larger units");
     if (interactions_.any() && largest > 0x1p500)
         throw InputError(
             "a value is beyond 1e150; products of such values leave the range of float64. Use larger units");
+}
+
+// Labels whose squares leave the range of numbers have no size by which to set the pace.
+void Learner::check_target(const Target& target, double y, std::size_t row) const {
+    if (std::isfinite(target.square) && std::isfinite(target.sum) && std::isfinite(target.weight)) return;
+    throw InputError("label is " + number(y) + where(row) +
+                     "; with target='auto' the squares of labels, less the first one and times their weights, must add "
+                     "up to less than 1e308. Use larger units");
 }
 
 void Learner::check_finite(const DenseInput& input, const Names* names) {
@@ -291,12 +327,14 @@ std::optional<std::uint32_t> Learner::feature(std::string_view name, bool grow) 
 
 // Is it worth mirroring all slots in a pack for this call? The kernel's dense way also wants the paper's order.
 bool Learner::mirrors(const DenseInput& input) const {
-    return !lanes_ && !interactions_.any() && !setup_.centre && setup_.options.order == Order::paper &&
-           features_.space() != Space::hashed && features_.slot_count() <= 4 * input.column_count + 64;
+    return is_aligned(input) && !lanes_ && !interactions_.any() && !setup_.centre &&
+           setup_.options.order == Order::paper && features_.space() != Space::hashed &&
+           features_.slot_count() <= 4 * input.column_count + 64;
 }
 
-void Learner::learn_dense(const DenseInput& input, const Labels& labels, double* predictions) {
+void Learner::learn_dense(const DenseInput& input, const Labels& labels, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(input.rows, learn_width() + labels.new_classes);
     check_columns(input.column_count);
     check_listed_columns(input.column_count);
     const Encoded encoded = encode(labels, input.rows);
@@ -308,7 +346,7 @@ void Learner::learn_dense(const DenseInput& input, const Labels& labels, double*
 
 void Learner::learn_columns(const DenseInput& input, const Names* names, const Labels& labels, double* predictions) {
     reserve(features_.slot_count());
-    if (!mirrors(input)) {
+    if (!mirrors(input) || asks_first(labels, input.rows)) {
         check_finite(input, names);
         const bool settling = setup_.centre && any_weight(labels, input.rows);
         for (std::size_t j = 0; settling && j < input.column_count; ++j) {
@@ -360,8 +398,9 @@ void Learner::learn_columns(const DenseInput& input, const Names* names, const L
     if (outcome.status == Status::diverged) throw_diverged(outcome.row);
 }
 
-void Learner::predict_dense(const DenseInput& input, bool extrapolate, double* predictions) {
+void Learner::predict_dense(const DenseInput& input, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(input.rows, predict_width());
     check_columns(input.column_count);
     all_or_nothing([&] {
         const Features::Mark mark = features_.mark();
@@ -499,6 +538,8 @@ void Learner::learn_prepared(const Labels& labels, double* predictions, std::siz
         if (setup_.selecting == Selecting::follow) {  // rates are looked at after certain numbers of examples
             const std::uint64_t left = Selection::next_look(clock_.examples) - clock_.examples;
             if (left < next - done) next = done + left;
+            const unsigned char* const again = again_.of(labels);
+            if (again && next < input.rows && again[next]) ++next;  // stays with the row before
         }
         learn_lanes(input.part(done, next), labels.from(done), predictions + done * learn_width(), row + done);
     }
@@ -528,25 +569,25 @@ void Learner::mirror(Placement& row) const {
 
 void Learner::learn_placed(Placement& row, double y, double weight, double* predictions) {
     if (row.kind() == Placement::Kind::in_order) {
-        const std::uint32_t* slots = row.row().pack.slot;
-        return learn_named(
-            row.row().count, row.row().x, y, weight, [slots](std::size_t i, bool) { return slots[i]; }, predictions);
+        return learn_named(row.row().count, row.row().x, y, weight, InOrder{row.row().pack.slot}, predictions);
     }
     learn_label(y, weight, 0, 0, predictions, [&](const Labels& labels) {
         mirror(row);
+        double first = 0;
+        const bool asking = asks_first(weight);
+        if (asking) first = kernel_->placed->predict(setup_.options, clock_, row.row(), false);
         row.mirrored = Placement::never;
         const Status status = kernel_->placed->learn(setup_.options, clock_, slots_.get(), row.row(), *labels.y, weight,
                                                      setup_.options.learning_rate * *labels.pace, *predictions);
         if (status == Status::diverged) throw_diverged(0);
         row.mirrored = clock_.examples;
+        if (asking) *predictions = first;
     });
 }
 
 void Learner::predict_placed(Placement& row, bool extrapolate, double* predictions) {
     if (row.kind() == Placement::Kind::in_order) {
-        const std::uint32_t* slots = row.row().pack.slot;
-        return predict_named(
-            row.row().count, row.row().x, extrapolate, [slots](std::size_t i, bool) { return slots[i]; }, predictions);
+        return predict_named(row.row().count, row.row().x, extrapolate, InOrder{row.row().pack.slot}, predictions);
     }
     mirror(row);
     *predictions = kernel_->placed->predict(setup_.options, clock_, row.row(), extrapolate);

@@ -17,9 +17,11 @@
 #include "kernel.hpp"
 #include "lane_pipeline.hpp"
 #include "lanes.hpp"
+#include "locks.hpp"
 #include "memory.hpp"
 #include "named_rows.hpp"
 #include "placement.hpp"
+#include "results.hpp"
 #include "selection.hpp"
 #include "sparse_rows.hpp"
 #include "table.hpp"
@@ -79,21 +81,23 @@ class Learner {
     using Names = std::vector<std::string>;
 
     // Results have `learn_width` or `predict_width` numbers per row: one, or one per class; a sweep's learning gives
-    // one per rate (with classes, the number of the winning one).
+    // one per rate (with classes, the number of the winning one). Classes may join at any time, so that only who holds
+    // the lock can rely on them.
     std::size_t learn_width() const;
     std::size_t predict_width() const;
 
-    void learn_dense(const DenseInput& input, const Labels& labels, double* predictions);
-    void predict_dense(const DenseInput& input, bool extrapolate, double* predictions);
-    void learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions);
-    void predict_compressed(const CompressedRows& input, bool extrapolate, double* predictions);
-    void learn_table(const Table& table, const Labels& labels, double* predictions);
-    void predict_table(const Table& table, bool extrapolate, double* predictions);
-    void learn_rows(const NamedRows& rows, const Labels& labels, double* predictions);
-    void predict_rows(const NamedRows& rows, bool extrapolate, double* predictions);
+    void learn_dense(const DenseInput& input, const Labels& labels, Results& results);
+    void predict_dense(const DenseInput& input, bool extrapolate, Results& results);
+    void learn_compressed(const CompressedRows& input, const Labels& labels, Results& results);
+    void predict_compressed(const CompressedRows& input, bool extrapolate, Results& results);
+    void learn_table(const Table& table, const Labels& labels, Results& results);
+    void predict_table(const Table& table, bool extrapolate, Results& results);
+    void learn_rows(const NamedRows& rows, const Labels& labels, Results& results);
+    void predict_rows(const NamedRows& rows, bool extrapolate, Results& results);
 
-    // One row of named features. `Resolve(i, grow)` gives the number of the i-th feature, or 0 (the bias's) for none.
-    // The caller holds the lock (see `lock`), has checked that the values are finite, and passes them in any order.
+    // One row of named features. `resolve(i, grow)` gives the number of the i-th feature, or 0 (the bias's) for none;
+    // `resolve.note(i, feature)` is called for each whose value is not zero, if `notes`. The caller holds the lock (see
+    // `lock`), has checked that the values are finite, and passes them in any order.
     template <class Resolve>
     void learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
                      double* predictions, std::size_t new_classes = 0, std::size_t row = 0);
@@ -115,7 +119,7 @@ class Learner {
 
     // The number of a name, if it has one; with `grow` it gets one.
     std::optional<std::uint32_t> feature(std::string_view name, bool grow);
-    // Must `note` be told of every name of the row that is being built?
+    // Must `note` be told of every name of the row that is being built whose value is not zero?
     bool notes() const { return interactions_.notes(features_); }
     void note(std::uint32_t feature, std::string_view name) { interactions_.note(feature, name, -1); }
 
@@ -139,13 +143,15 @@ class Learner {
     struct FinishOnExit;   // waits for the lanes
     struct MentionedRows;  // named rows or a table, and what is known of their features
     struct MentionedTable;
+    struct AskedFirst;  // rows that are predicted before they are learned
     enum class Looking { learning, predicting, extrapolating };
 
     Setup setup_;
     Features features_;
     Interactions interactions_;
     const Kernel* kernel_;
-    mutable std::mutex lock_;
+    std::shared_ptr<std::mutex> own_lock_ = ForkLocks::make();
+    std::mutex& lock_ = *own_lock_;
     Clock clock_;
     NegativeLabel negative_ = NegativeLabel::unknown;
     Target target_;
@@ -171,6 +177,17 @@ class Learner {
     };
     std::vector<Mark> marks_;  // where features and products stood before each row of a batch
     std::vector<std::pair<std::uint32_t, Centre::Column>> journal_;  // of a row's centred features, to go back to
+    // While a call goes on in which rows are predicted before they are learned: which of its rows, of these weights,
+    // were predicted as the row before.
+    struct Again {
+        const double* weight = nullptr;
+        std::vector<unsigned char> rows;
+
+        const unsigned char* of(const Labels& labels) const {
+            return weight ? rows.data() + (labels.weight - weight) : nullptr;
+        }
+    };
+    Again again_;
     Slot64 bias_{};
     SparseRows rows_;
     CollectedRows collected_;  // instead of rows_, where it has rows
@@ -199,6 +216,7 @@ class Learner {
     void check(const CompressedRows& input);
     void check_listed_columns(std::size_t count) const;
     void check_products(double largest) const;
+    void check_target(const Target& target, double y, std::size_t row) const;
     void use_columns(std::size_t count);
 
     bool mirrors(const DenseInput& input) const;
@@ -218,13 +236,18 @@ class Learner {
     }
     bool collect(const DenseInput& input, std::size_t first, std::size_t rows);
     void start_rows() {
+        interactions_.forget_notes();
         rows_.clear();
         collected_.rows = 0;
     }
     double largest_magnitude(const DenseInput& input) const;
     void forget_row(const Features::Mark& features, std::size_t products);
     template <class Input, class Action>
-    void in_batches(Input&& input, Looking looking, const double* weight, Action action);
+    void in_batches(Input&& input, Looking looking, const double* weight, Action action, bool asking = false);
+    bool asks_first(double weight) const;
+    bool asks_first(const Labels& labels, std::size_t rows) const;
+    template <class Resolve>
+    void add_named(std::size_t count, const double* values, Looking looking, double weight, Resolve& resolve);
     template <class Input>
     void learn_batches(Input&& input, const Labels& labels, double* predictions);
     std::uint32_t mentioned(std::uint32_t& known, std::string_view name, bool grow, bool learning);
@@ -254,6 +277,7 @@ class Learner {
     void learn_all(const Encoded& encoded, const Labels& labels, std::size_t rows, double* predictions, Action action);
 
     void restore_products(const Snapshot& from);
+    void check_scales(const Snapshot& from) const;
     void restore_lanes(const Snapshot& from);
     std::size_t diverged(const LaneBatch& batch) const;
     std::size_t sane(const Labels& labels, std::size_t rows) const;
@@ -261,6 +285,7 @@ class Learner {
     void start(LaneBatch& batch, bool learning);
     void make_pipeline();
     void score(LaneBatch& batch);
+    void losses_of(LaneBatch& batch, std::size_t from, std::size_t to) const;
     std::size_t settle_lanes();
     void finish_lanes();
     void learn_lanes(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
@@ -268,16 +293,19 @@ class Learner {
     void add_classes(std::size_t count);
 };
 
-// Bad input leaves the features as they were.
+// Bad input leaves the features as they were. What has been learned before something else went wrong (memory that ran
+// out, say) stays learned, and its features with it.
 template <class Action>
 void Learner::all_or_nothing(Action action) {
     const Features::Mark mark = features_.mark();
     const std::size_t products = interactions_.mark();
+    const std::uint64_t examples = clock_.examples;
     try {
         action();
     } catch (const DivergedError&) {  // the rows before are learned, and so are their features
         throw;
     } catch (...) {
+        if (clock_.examples != examples) throw;
         interactions_.rewind(products);
         features_.rewind(mark);
         throw;
@@ -294,6 +322,16 @@ inline double Learner::centred(std::uint32_t feature, double x, Looking looking,
     return looking == Looking::learning && weight > 0 ? centre_.observe(feature, x, weight) : centre_.peek(feature, x);
 }
 
+// A prediction must not know the weight of its own row, for a weight may tell the label. Running means and sNAG's
+// scales do know it: there a row whose weight is not 1 is predicted first, just as `predict` does, and then learned.
+// The step itself starts from the prediction with the means and scales that the row has moved, as a row that came so
+// many times would.
+inline bool Learner::asks_first(double weight) const {
+    if (weight == 1 || weight == 0) [[likely]]
+        return false;
+    return setup_.centre || (setup_.options.rule == RuleKind::snag && setup_.options.order == Order::paper);
+}
+
 // One row: `action` learns it, given its label as the loss wants it.
 template <class Action>
 void Learner::learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
@@ -301,7 +339,10 @@ void Learner::learn_label(double y, double weight, std::size_t row, std::size_t 
     NegativeLabel negative = negative_;
     Target target = target_;
     double label = weight == 0 && lanes_ && lanes_->classes() ? 0.0 : encode(y, row, negative, new_classes), pace = 1;
-    if (target.on) pace = target.observe(label, weight);
+    if (target.on) {
+        pace = target.observe(label, weight);
+        check_target(target, y, row);
+    }
     action(Labels{&label, &weight, &pace});
     if (target_.started) {
         add_offset(predictions, learn_width());
@@ -313,6 +354,32 @@ void Learner::learn_label(double y, double weight, std::size_t row, std::size_t 
     target_ = target;
 }
 
+struct Learner::FinishOnExit {
+    Learner& learner;
+    ~FinishOnExit() {
+        try {
+            learner.again_.weight = nullptr;
+            if (learner.lanes_) learner.settle_lanes();
+        } catch (
+            ...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
+        }
+    }
+};
+
+template <class Resolve>
+void Learner::add_named(std::size_t count, const double* values, Looking looking, double weight, Resolve& resolve) {
+    const bool grow = looking == Looking::learning && weight > 0, noting = notes();
+    rows_.begin_row();
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t feature = resolve(i, grow);
+        if (feature == 0) continue;
+        if (setup_.centre && grow) journal_.emplace_back(feature, centre_.column(feature));
+        const double x = centred(feature, values[i], looking, weight);
+        rows_.add(feature, x);
+        if (noting && x != 0) resolve.note(i, feature);
+    }
+}
+
 template <class Resolve>
 void Learner::learn_named(std::size_t count, const double* values, double y, double weight, Resolve resolve,
                           double* predictions, std::size_t new_classes, std::size_t row) {
@@ -322,20 +389,31 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
         const Looking looking = grow ? Looking::learning : Looking::predicting;
         const Features::Mark mark = features_.mark();
         const std::size_t products = interactions_.mark();
+        const std::uint64_t examples = clock_.examples;
         journal_.clear();
         try {
             if (grow) features_.use_names();
             start_rows();
-            rows_.begin_row();
-            for (std::size_t i = 0; i < count; ++i) {
-                const std::uint32_t feature = resolve(i, grow);
-                if (feature == 0) continue;
-                if (setup_.centre && grow) journal_.emplace_back(feature, centre_.column(feature));
-                rows_.add(feature, centred(feature, values[i], looking, weight));
+            const bool asking = asks_first(weight);
+            if (asking) {
+                add_named(count, values, looking, 0.0, resolve);
+                end_row(row, false);
             }
+            add_named(count, values, looking, weight, resolve);
             end_row(row, grow);
             reserve(features_.slot_count());
             add_classes(new_classes);
+            if (asking) {
+                const double y[2] = {*labels.y, *labels.y}, h[2] = {0.0, weight};
+                const double pace[2] = {*labels.pace, *labels.pace};
+                std::vector<double> both(2 * learn_width());
+                const FinishOnExit guard{*this};  // these are gone after this
+                again_ = {h, {0, 1}};
+                learn_prepared({y, h, pace}, both.data(), row - 1);  // so that the second one has its number
+                if (lanes_) finish_lanes();
+                std::copy_n(both.data(), learn_width(), predictions);
+                return;
+            }
             learn_prepared(labels, predictions, row);
             if (lanes_) finish_lanes();
         } catch (const DivergedError& error) {
@@ -343,7 +421,7 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
             forget_row(mark, products);
             throw;
         } catch (...) {
-            forget_row(mark, products);
+            if (clock_.examples == examples) forget_row(mark, products);
             throw;
         }
     });
@@ -354,11 +432,7 @@ void Learner::predict_named(std::size_t count, const double* values, bool extrap
                             double* predictions) {
     check_named();
     start_rows();
-    rows_.begin_row();
-    const Looking looking = extrapolate ? Looking::extrapolating : Looking::predicting;
-    for (std::size_t i = 0; i < count; ++i)
-        if (const std::uint32_t feature = resolve(i, false))
-            rows_.add(feature, centred(feature, values[i], looking, 1.0));
+    add_named(count, values, extrapolate ? Looking::extrapolating : Looking::predicting, 1.0, resolve);
     end_row(0, false);
     reserve(features_.slot_count());
     predict_prepared(extrapolate, predictions);

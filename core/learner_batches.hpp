@@ -84,15 +84,31 @@ struct Learner::Encoded {
 template <class Action>
 void Learner::learn_all(const Encoded& encoded, const Labels& labels, std::size_t rows, double* predictions,
                         Action action) {
+    const Features::Mark mark = features_.mark();
+    const std::size_t products = interactions_.mark();
+    const std::uint64_t examples = clock_.examples;
+    const auto observe = [&](std::size_t r) {
+        double y = encode(labels.y[r], r, negative_, labels.new_classes);
+        if (target_.on) target_.observe(y, labels.weight_of(r));
+    };
     try {
         all_or_nothing(action);
     } catch (const DivergedError& error) {
-        for (std::size_t r = 0; r < error.row; ++r) {
+        for (std::size_t r = 0; r < error.row; ++r)
+            if (labels.weight_of(r) > 0) observe(r);
+        throw;
+    } catch (...) {
+        std::uint64_t left = clock_.examples - examples;
+        for (std::size_t r = 0; left > 0 && r < rows; ++r) {
             if (labels.weight_of(r) == 0) continue;
-            double y = encode(labels.y[r], r, negative_, labels.new_classes);
-            if (target_.on) target_.observe(y, labels.weight_of(r));
+            observe(r);
+            --left;
         }
         throw;
+    }
+    if (!any_weight(labels, rows)) {  // nothing has been learned, the features' kind and names included
+        interactions_.rewind(products);
+        features_.rewind(mark);
     }
     negative_ = encoded.negative;
     if (!target_.on) return;
@@ -107,25 +123,37 @@ void Learner::learn_all(const Encoded& encoded, const Labels& labels, std::size_
 }
 
 // Calls action(first row, number of rows) for batch after batch of prepared rows.
+// `asking`: those whose weight their prediction must not know are prepared twice, first without weight.
 template <class Input, class Action>
-void Learner::in_batches(Input&& input, Looking looking, const double* weight, Action action) {
+void Learner::in_batches(Input&& input, Looking looking, const double* weight, Action action, bool asking) {
+    std::vector<double> kept;
     for (std::size_t first = 0, rows; first < input.rows; first += rows) {
+        marks_.clear();
         start_rows();
         const std::size_t most =
             std::min({input.rows - first, rows_per_batch, entries_per_batch / columns_of(input) + 1});
-        if (collect(input, first, most)) {
+        if (!asking && collect(input, first, most)) {
             rows = most;
             action(first, rows);
             continue;
         }
         widen(input, first, most);
-        marks_.clear();
         for (rows = 0; rows < most && (rows == 0 || rows_.entries() < entries_per_batch); ++rows) {
             const double h = weight ? weight[first + rows] : 1.0;
-            marks_.push_back({features_.mark(), interactions_.mark()});
-            rows_.begin_row();
-            add_row(input, first + rows, rows, looking, h);
-            end_row(first + rows, looking == Looking::learning && h > 0);
+            const auto add = [&](double counting) {
+                marks_.push_back({features_.mark(), interactions_.mark()});
+                rows_.begin_row();
+                add_row(input, first + rows, rows, looking, counting);
+                end_row(first + rows, looking == Looking::learning && counting > 0);
+            };
+            if (asking && asks_first(h)) [[unlikely]] {  // centring changes the numbers where they are
+                const std::size_t length = wide_.size() / most;
+                const auto at = wide_.begin() + static_cast<std::ptrdiff_t>(rows * length);
+                kept.assign(at, at + static_cast<std::ptrdiff_t>(length));
+                add(0.0);
+                std::copy(kept.begin(), kept.end(), at);
+            }
+            add(h);
         }
         action(first, rows);
     }
@@ -168,44 +196,93 @@ void Learner::learn_tiles(std::size_t all_rows, Fill fill, const Labels& labels,
     }
 }
 
-struct Learner::FinishOnExit {
-    Learner& learner;
-    ~FinishOnExit() {
-        try {
-            if (learner.lanes_) learner.settle_lanes();
-        } catch (
-            ...) {  // out of memory once more: what matters is that the other threads have stopped, which they have
+inline bool Learner::asks_first(const Labels& labels, std::size_t rows) const {
+    if (!labels.weight || !asks_first(2.0)) return false;
+    return std::any_of(labels.weight, labels.weight + rows, [&](double h) { return asks_first(h); });
+}
+
+// The rows of a call, those that are to be predicted first twice: without weight, then with it.
+struct Learner::AskedFirst {
+    std::vector<double> y, weight, pace, predictions;
+    std::vector<unsigned char> again;
+    std::vector<std::size_t> row, reported;  // whose row this is; where a row's own prediction stands
+
+    AskedFirst(const Learner& learner, const Labels& labels, std::size_t rows) {
+        const auto add = [&](std::size_t r, double h, bool second) {
+            y.push_back(labels.y[r]);
+            weight.push_back(h);
+            if (labels.pace) pace.push_back(labels.pace[r]);
+            again.push_back(second);
+            row.push_back(r);
+        };
+        for (std::size_t r = 0; r < rows; ++r) {
+            const double h = labels.weight_of(r);
+            const bool asked = learner.asks_first(h);
+            reported.push_back(y.size());
+            if (asked) add(r, 0.0, false);
+            add(r, h, asked);
         }
+        row.push_back(rows);
+        predictions.resize(y.size() * learner.learn_width());
+    }
+    Labels labels() const { return {y.data(), weight.data(), pace.empty() ? nullptr : pace.data()}; }
+    void report(double* to, std::size_t width) const {
+        for (std::size_t r = 0; r < reported.size(); ++r)
+            std::copy_n(predictions.data() + reported[r] * width, width, to + r * width);
     }
 };
 
 template <class Input>
-void Learner::learn_batches(Input&& input, const Labels& labels, double* predictions) {
-    add_classes(labels.new_classes);
+void Learner::learn_batches(Input&& input, const Labels& given, double* predictions) {
+    add_classes(given.new_classes);
+    std::optional<AskedFirst> asked;
+    if (asks_first(given, input.rows)) asked.emplace(*this, given, input.rows);
+    const FinishOnExit guard{*this};  // whatever happens, no other thread reads labels that are gone
+    if (asked) again_ = {asked->weight.data(), asked->again};
+    const Labels labels = asked ? asked->labels() : given;
+    double* const to = asked ? asked->predictions.data() : predictions;
+    const auto row_of = [&](std::size_t r) { return asked ? asked->row[r] : r; };
     Centre before;
     if (centre_.any()) before = centre_;
-    const FinishOnExit guard{*this};  // whatever happens, no other thread reads labels that are gone
-    in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t rows) {
-        try {
-            learn_prepared(labels.from(first), predictions + first * learn_width(), first);
-            if (lanes_ && first + rows == input.rows) finish_lanes();
-        } catch (const DivergedError& error) {
-            if (centre_.any()) {  // only the rows before have been seen
-                centre_ = before;
-                widen(input, first, rows);
-                for (std::size_t r = first; r < error.row; ++r) {
-                    rows_.begin_row();
-                    add_row(input, r, r - first, Looking::learning, labels.weight_of(r));
-                }
+    const std::uint64_t examples = clock_.examples;
+    std::size_t batch = 0, done = 0;  // the batch's first row; the same, where some rows come twice
+    // Of the batch only the rows before `end` are learned: the others have not been seen.
+    const auto give_up = [&](std::size_t end, bool forget) {
+        if (centre_.any()) {
+            std::swap(centre_, before);
+            widen(input, batch, row_of(end) - batch);
+            start_rows();
+            for (std::size_t r = batch; r < row_of(end); ++r) {
+                rows_.begin_row();
+                add_row(input, r, r - batch, Looking::learning, given.weight_of(r));
             }
-            if (!lanes_) {  // nor have the products of the others been met; lanes may have gone on with them
-                interactions_.rewind(marks_[error.row - first].products);
-                features_.rewind(marks_[error.row - first].features);
-            }
-            throw;
+            start_rows();
         }
+        if (!forget || end - done >= marks_.size()) return;
+        interactions_.rewind(marks_[end - done].products);
+        features_.rewind(marks_[end - done].features);
+    };
+    const auto learn = [&](std::size_t first, std::size_t rows) {
+        const std::size_t count = prepared().rows;
+        learn_prepared(labels.from(done), to + done * learn_width(), done);
+        if (lanes_ && first + rows == input.rows) finish_lanes();
+        batch = first + rows;
+        done += count;
         if (centre_.any()) before = centre_;
-    });
+    };
+    try {
+        in_batches(input, Looking::learning, given.weight, learn, asked.has_value());
+    } catch (const DivergedError& error) {
+        give_up(error.row, !lanes_);  // lanes may have gone on with the products of the others
+        if (asked) throw_diverged(row_of(error.at), row_of(error.row));
+        throw;
+    } catch (...) {  // memory ran out: what the clock has counted is learned
+        std::size_t end = 0;
+        for (std::uint64_t left = clock_.examples - examples; left > 0; ++end) left -= labels.weight_of(end) > 0;
+        give_up(std::max(end, done), true);
+        throw;
+    }
+    if (asked) asked->report(predictions, learn_width());
 }
 
 }  // namespace unitless

@@ -14,13 +14,16 @@
 namespace unitless {
 namespace {
 
+// A forked child gets threads of its own. The lock is only ever held under a learner's, which whoever forks waits for.
 Workers& workers() {
-    static Workers* const all = [] {
-        const char* setting = std::getenv("UNITLESS_THREADS");
-        const long asked = setting ? std::strtol(setting, nullptr, 10) : 0;
-        const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-        return new Workers(asked > 0 ? static_cast<unsigned>(std::min(asked, 256L)) : cores);
-    }();
+    static std::mutex making;
+    static Workers* all = nullptr;
+    const std::lock_guard guard(making);
+    if (all && all->is_here()) return *all;
+    const char* setting = std::getenv("UNITLESS_THREADS");
+    const long asked = setting ? std::strtol(setting, nullptr, 10) : 0;
+    const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+    all = new Workers(asked > 0 ? static_cast<unsigned>(std::min(asked, 256L)) : cores);
     return *all;
 }
 
@@ -105,6 +108,7 @@ void Learner::learn_lanes(const SparseInput& input, const Labels& labels, double
                                              input.part(0, sane(labels, input.rows)), labels, batch.stage);
     batch.row = row;
     batch.labels = labels;
+    batch.again = again_.of(labels);
     batch.predictions = predictions;
     std::size_t dead = Octet::never;
     if (look_at_) {
@@ -149,6 +153,11 @@ void Learner::score(LaneBatch& batch) {
     double t = batch.weight_before, *predictions = batch.predictions;
     for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, losses += batch.stride, predictions += width) {
         const double h = batch.labels.weight_of(r), y = batch.labels.y[r];
+        const bool again = batch.again && batch.again[r];
+        if (again) {  // judged by the prediction that did not know its weight
+            if (several) losses_of(batch, r - 1, r);
+            p -= batch.stride;
+        }
         if (setup_.selecting == Selecting::sweep) {
             for (std::size_t j = 0; j < width; ++j) {
                 const std::size_t winner = classes ? Selection::winner(p + j, classes, width) : 0;
@@ -160,11 +169,24 @@ void Learner::score(LaneBatch& batch) {
             for (std::size_t head = 0; head < width; ++head)
                 predictions[head] = p[several ? selection_.leader(*lanes_, head) : head];
         }
+        if (again) p += batch.stride;
         if (h == 0) continue;
         t += h;
         if (several) selection_.observe(*lanes_, losses, h, h / t);
     }
     batch.dead = diverged(batch);
+}
+
+// The losses of row `to`, which was learned, become those of the predictions of row `from`.
+void Learner::losses_of(LaneBatch& batch, std::size_t from, std::size_t to) const {
+    const double *p = batch.predicted() + from * batch.stride, y = batch.labels.y[to];
+    double* losses = aligned(batch.results, 0) + (batch.losses() - batch.predicted()) + to * batch.stride;
+    for (std::size_t k = 0; k < lanes_->lanes().size(); ++k) {
+        if (!(losses[k] <= __DBL_MAX__)) continue;  // it diverged
+        const LaneLabels& labels = batch.lane_labels;
+        const double own = !labels.classes ? y : lanes_->label_of(k / 8)[k % 8] == y ? 1.0 : labels.negative;
+        kernel_->loss(setup_.options, 0, p + k, &own, nullptr, 1, losses + k);
+    }
 }
 
 // A rate that diverges has lost, and matters no more; unless it was the last one of its head.
@@ -186,6 +208,7 @@ void Learner::predict_lanes(const SparseInput& input, bool extrapolate, double* 
     batch.make_stage(input);
     batch.rows = input.rows;
     batch.labels = {};
+    batch.again = nullptr;
     kernel_->lanes->stage_predict(setup_.options, clock_, lanes_->scale(), input, extrapolate, batch.stage);
     start(batch, false);
     pipeline_.drain();

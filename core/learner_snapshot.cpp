@@ -1,6 +1,7 @@
 // All that a learner knows, out of it and into another one.
 
 #include <algorithm>
+#include <cmath>
 
 #include "errors.hpp"
 #include "learner.hpp"
@@ -66,9 +67,16 @@ void Learner::restore(const Snapshot& from) {
         const std::uint32_t number = from.centre_features[k];
         if (number == 0 || number > features_.feature_count() || (k && number <= from.centre_features[k - 1]))
             throw InputError("a mean is outside the features");
+        if (!(std::fabs(from.centre[k].mean) <= centre_most && from.centre[k].weight >= 0))
+            throw InputError("a mean is beyond what values can have");
         centre_.restore(from.centre_features[k], from.centre[k]);
     }
-    if (lanes_) restore_lanes(from);
+    if (lanes_) {
+        restore_lanes(from);
+    } else if (from.lanes.size() != 1 || from.lanes[0].head != 0 || from.lanes[0].rate != 0) {
+        throw InputError("lanes that are not the model's");
+    }
+    check_scales(from);
     reserve(features_.slot_count());
     const std::size_t lanes = lanes_ ? lanes_->lanes().size() : 1;
     if (from.v.size() != lanes * from.slots.size() || from.H.size() != from.v.size() ||
@@ -97,6 +105,18 @@ void Learner::restore(const Snapshot& from) {
     target_ = from.target;
     target_.on = setup_.target;
     target_.paced = paced;
+}
+
+// The bias is 1 in every example, so that its scale is not less than that; other scales are those of some value.
+void Learner::check_scales(const Snapshot& from) const {
+    for (std::size_t k = 0; k < from.scale.size() && k < from.slots.size(); ++k) {
+        const double s = from.scale[k];
+        if (!(s > 0 && std::isfinite(s))) throw InputError("a scale is not a positive number");
+        if (from.slots[k] != 0) continue;
+        // A model of Vowpal Wabbit's may share the place of its constant with some feature: then it is larger.
+        const double least = setup_.options.rule == RuleKind::snag ? std::sqrt(from.clock.T) * (1 - 1e-3) : 1.0;
+        if (s < least) throw InputError("the scale of the bias is not what its examples give");
+    }
 }
 
 // Slots that are no product's belong to the names, in order.

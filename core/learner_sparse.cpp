@@ -88,14 +88,15 @@ void Learner::in_place(const CompressedRows& input, Action action) {
     }
 }
 
-void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, double* predictions) {
+void Learner::learn_compressed(const CompressedRows& input, const Labels& labels, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(input.rows, learn_width() + labels.new_classes);
     check_columns(input.columns);
     check_listed_columns(input.columns);
     const Encoded encoded = encode(labels, input.rows);
     learn_all(encoded, labels, input.rows, predictions, [&] {
         use_columns(input.columns);
-        if (taken_as_they_lie(input)) {
+        if (!asks_first(labels, input.rows) && taken_as_they_lie(input)) {
             reserve(features_.slot_count());
             in_place(input, [&](std::size_t first, const SparseInput& rows) {
                 learn_sparse(rows, encoded.with(labels).from(first), predictions + first, first);
@@ -112,8 +113,9 @@ void Learner::learn_compressed(const CompressedRows& input, const Labels& labels
     });
 }
 
-void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, double* predictions) {
+void Learner::predict_compressed(const CompressedRows& input, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(input.rows, predict_width());
     check_columns(input.columns);
     all_or_nothing([&] {
         const Features::Mark mark = features_.mark();

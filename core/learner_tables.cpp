@@ -112,9 +112,9 @@ void Learner::add_row(MentionedRows& input, std::size_t row, std::size_t, Lookin
             feature = mentioned(input.features[id], from.name(id), grow, learning);
             if (!feature) continue;
         }
-        if (noting) note(feature, from.name(id));
         const double x = setup_.centre ? centred(feature, from.values[k], looking, weight) : from.values[k];
         if (x == 0) continue;
+        if (noting) note(feature, from.name(id));
         // Rows are nearly in order: what is not is moved to its place at once, unless that becomes too much.
         std::size_t at = written++;
         if (ordered && at > 0 && slots[at - 1] >= feature) {
@@ -166,15 +166,17 @@ void Learner::check_rows(const NamedRows& rows) {
         check_sum(rows.row_ends[r] - begin, rows.values.data() + begin, r);
 }
 
-void Learner::learn_rows(const NamedRows& rows, const Labels& labels, double* predictions) {
+void Learner::learn_rows(const NamedRows& rows, const Labels& labels, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(rows.rows(), learn_width() + labels.new_classes);
     check_named();
     const Encoded encoded = encode(labels, rows.rows());
     check_rows(rows);
     learn_all(encoded, labels, rows.rows(), predictions, [&] {
         if (any_weight(labels, rows.rows())) features_.use_names();
         MentionedRows input{rows, std::vector<std::uint32_t>(rows.names(), not_met), rows.rows()};
-        if (!setup_.centre && spreads(rows.rows(), rows.ids.size()) && know(input)) {
+        if (!setup_.centre && !asks_first(labels, rows.rows()) && spreads(rows.rows(), rows.ids.size()) &&
+            know(input)) {
             reserve(features_.slot_count());
             const auto fill = [&](std::size_t row, double* to) { spread(input, row, to); };
             return learn_tiles(rows.rows(), fill, encoded.with(labels), predictions, 0);
@@ -183,8 +185,9 @@ void Learner::learn_rows(const NamedRows& rows, const Labels& labels, double* pr
     });
 }
 
-void Learner::predict_rows(const NamedRows& rows, bool extrapolate, double* predictions) {
+void Learner::predict_rows(const NamedRows& rows, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(rows.rows(), predict_width());
     check_named();
     check_rows(rows);
     in_batches(
@@ -232,10 +235,11 @@ void Learner::add_row(MentionedTable& input, std::size_t row, std::size_t at, Lo
             const bool none = x != x;
             std::uint32_t& known = input.features[j][0];
             if (const std::uint32_t feature = none ? 0 : mentioned(known, column.name, grow, learning)) {
-                if (noting && x != 0) note(feature, column.name);
                 if (setup_.centre && grow)
                     centre_.settle(feature, column.numbers.indicator ? Offset::kept : Offset::removed);
-                rows_.add(feature, centred(feature, x, looking, weight));
+                const double value = centred(feature, x, looking, weight);
+                if (noting && value != 0) note(feature, column.name);
+                rows_.add(feature, value);
             }
             met += known != not_met && known != not_known;
             continue;
@@ -248,9 +252,10 @@ void Learner::add_row(MentionedTable& input, std::size_t row, std::size_t at, Lo
             const std::string_view name = input.name_of(column, static_cast<std::size_t>(code));
             feature = mentioned(known, name, grow, learning);
             if (!feature) continue;
-            if (noting) note(feature, name);
         }
-        rows_.add(feature, setup_.centre ? centred(feature, 1.0, looking, weight) : 1.0);
+        const double value = setup_.centre ? centred(feature, 1.0, looking, weight) : 1.0;
+        if (noting && value != 0) note(feature, input.name);
+        rows_.add(feature, value);
     }
     if (input.settled || met < input.numeric.size() || !(grow || !learning)) return;
     input.settled = true;
@@ -305,8 +310,9 @@ bool Learner::check_table(const Table& table) {
     return one_by_one;
 }
 
-void Learner::learn_table(const Table& table, const Labels& labels, double* predictions) {
+void Learner::learn_table(const Table& table, const Labels& labels, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(table.rows, learn_width() + labels.new_classes);
     check_named();
     check_listed(
         [&](const Selector& selector) {
@@ -343,8 +349,9 @@ void Learner::learn_table(const Table& table, const Labels& labels, double* pred
     });
 }
 
-void Learner::predict_table(const Table& table, bool extrapolate, double* predictions) {
+void Learner::predict_table(const Table& table, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    double* const predictions = results.allocate(table.rows, predict_width());
     check_named();
     bool any = table.columns.empty() || features_.names().empty();
     if (check_table(table)) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "load_word.hpp"
+#include "name_hash.hpp"
 
 namespace unitless {
 
@@ -80,22 +81,20 @@ class NameTable {
     std::vector<std::size_t> ends_;
     std::vector<std::size_t> added_;
 
-    static std::uint64_t mixed(std::uint64_t x) {
-        x *= 0x9e3779b97f4a7c15U;
-        return x ^ (x >> 32);
-    }
-    static std::uint64_t hash(const char* p, std::size_t length) {
-        std::uint64_t h = length;
+    NameSeed seed_ = NameSeed::of_process();
+
+    std::uint64_t hash(const char* p, std::size_t length) const {
+        std::uint64_t h = seed_.first ^ length;
         const char* const last = p + length - 8;
-        for (; p < last; p += 8) h = mixed(h ^ load_word(p)) * 0xd6e8feb86659fd93U;
-        return mixed(h ^ load_word(last));
+        for (; p < last; p += 8) h = folded(h ^ load_word(p), seed_.second) + seed_.first;
+        return folded(h ^ load_word(last), seed_.second);
     }
     static std::uint64_t key_of(std::uint32_t space, std::size_t length) {
         return static_cast<std::uint64_t>(space) << 40 ^ length;
     }
-    // One multiplication does: names as people write them are spread by it as evenly as by two.
+    // One multiplication does: by a number that nobody knows it spreads whatever names are chosen.
     std::size_t place(std::uint64_t word, std::uint64_t key) const {
-        return static_cast<std::size_t>(((word ^ (key << 7)) * 0x9e3779b97f4a7c15U) >> shift_);
+        return static_cast<std::size_t>(folded(word ^ (key << 7) ^ seed_.first, seed_.second) >> shift_);
     }
 
     template <bool is_long>

@@ -56,6 +56,9 @@ class Workers {
         ~Job() = default;
     };
 
+    // Were the threads made by this process?
+    bool is_here() const { return process_ == this_process(); }
+
     // How many threads there are, the caller's own included. A forked child has no others.
     unsigned count() const { return process_ == this_process() ? static_cast<unsigned>(threads_.size()) + 1 : 1; }
 

@@ -24,9 +24,9 @@ import pytest
 import safetensors.numpy
 
 import unitless as ul
-from unitless import model_file
 from unitless.cli import inspect as cli_inspect
 from unitless.cli import main
+from unitless.models import file as model_file
 
 # Numbers that overflow on the way to an answer are no traceback.
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")

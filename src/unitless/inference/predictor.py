@@ -19,7 +19,7 @@ from ..data.source import other_kind
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..models.learner import Learner
-from ..models.one_vs_all import OneVsAll
+from ..models.one_vs_all import OneVsAll, by_row
 
 
 @dataclass
@@ -128,12 +128,14 @@ class Predictor:
             infinite = _infinite(batch)
             used, readable = batch.select(~infinite), readable[~infinite]
         several = isinstance(self.model, OneVsAll)
-        width = (len(self.model.classes),) if isinstance(self.model, OneVsAll) else ()
         try:
-            flat = self.model._ask(used.data, extrapolate) if used.rows else np.zeros(0)
+            with self.model._locked():  # a class that joins meanwhile has no score here, nor a label
+                flat = self.model._ask(used.data, extrapolate) if used.rows else np.zeros(0)
+                labels, classes = self.labels, self.classes
         except Error as error:
             raise InputError(placed(str(error), used)) from None
-        scores = flat.reshape(used.rows, *width)
+        width = (len(labels),) if several else ()
+        scores = by_row(flat, used.rows, len(labels)) if several else flat
         every = np.full((total, *width), np.nan)
         every[readable] = scores
         codes = numbers = probabilities = None
@@ -144,13 +146,13 @@ class Predictor:
         else:
             numbers = self.model.link(every)
         if self.model.options.loss == "logistic":
-            probabilities = np.full((total, len(self.classes)), np.nan)
+            probabilities = np.full((total, len(classes)), np.nan)
             if several:
                 probabilities[readable] = self.model.shares(scores)  # type: ignore[union-attr]
             else:
                 p = self.model.link(scores)
                 probabilities[readable] = np.stack([1 - p, p], axis=1)
-        return Predictions(batch, self.labels, codes, every, numbers, probabilities, self.classes, readable)
+        return Predictions(batch, labels, codes, every, numbers, probabilities, classes, readable)
 
     @property
     def labels(self) -> list[Any]:

@@ -26,7 +26,6 @@ task, how far it came), and a digest of all the rest.
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import math
@@ -121,8 +120,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
 def to_bytes(model: Model) -> bytes:
     """The file's content. The same model gives the same bytes."""
-    with getattr(model, "_lock", contextlib.nullcontext()):  # classes that join do so in the core and outside at once
-        state, labels = model._snapshot(), getattr(model, "classes", None)
+    state, labels = model._state_and_labels()
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
     for name in ("v", "H"):
         arrays[name] = arrays[name].astype(model.options.precision)

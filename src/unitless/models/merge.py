@@ -65,15 +65,17 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
         if not isinstance(model, Model):
             raise MergeError(f"only learners can be merged, not {model!r}")
         _check_alike(models[0], model)
-    states = {id(model): model._snapshot() for model in everyone}
+    taken = {id(model): model._state_and_labels() for model in everyone}
+    states = {key: state for key, (state, _) in taken.items()}
+    own = {key: labels for key, (_, labels) in taken.items()}
     if base is not None and any(states[id(m)]["examples"] < states[id(base)]["examples"] for m in models):
         raise MergeError("a model has seen less than the base: it cannot have been continued from it")
-    labels = _all_labels(everyone)
+    labels = _all_labels(list(own.values()))
     ordered = models[0].options.interactions == "ordered"
     layout = _Layout.of([states[id(model)] for model in everyone], ordered)
     seen = [model for model in everyone if states[id(model)]["examples"]] or everyone[:1]
-    lanes = _Lanes.of([_lanes_by_label(model, states[id(model)], labels) for model in seen])
-    parts = {id(model): _Part.of(model, states[id(model)], layout, lanes, labels) for model in everyone}
+    lanes = _Lanes.of([_lanes_by_label(model, states[id(model)], own[id(model)], labels) for model in seen])
+    parts = {id(model): _Part.of(model, states[id(model)], own[id(model)], layout, lanes, labels) for model in everyone}
     options = models[0].options
     means, target = _common_offsets(
         [parts[id(m)] for m in models], parts[id(base)] if base is not None else None, options
@@ -114,17 +116,17 @@ def _check_alike(a: Model, b: Model) -> None:
             raise MergeError(f"the models differ in their classes: {a.classes} and {b.classes}")
 
 
-def _all_labels(models: list[M]) -> list[Label] | None:
+def _all_labels(known: list[list[Label] | None]) -> list[Label] | None:
     """The classes of all models together."""
-    known = [model.classes for model in models if isinstance(model, OneVsAll | Sweep)]
     if not known or known[0] is None:
         return None
     return list(dict.fromkeys(label for labels in known if labels is not None for label in labels))
 
 
-def _lanes_by_label(model: Model, state: _core.Snapshot, labels: list[Label] | None) -> list[dict[int, int]]:
-    """For each head of the merged model: by rate, which lane of this model stands for it."""
-    own = getattr(model, "classes", None)
+def _lanes_by_label(
+    model: Model, state: _core.Snapshot, own: list[Label] | None, labels: list[Label] | None
+) -> list[dict[int, int]]:
+    """For each head of the merged model: by rate, which lane of this model, whose labels are `own`, stands for it."""
     places = {label: c for c, label in enumerate(own)} if own is not None else {}
     unseen = len(places)  # the head of classes that have not been met
     heads = [places.get(label, unseen) for label in labels] if labels is not None else [0]
@@ -179,9 +181,15 @@ class _Part:
 
     @classmethod
     def of(
-        cls, model: Model, state: _core.Snapshot, layout: _Layout, lanes: _Lanes, labels: list[Label] | None
+        cls,
+        model: Model,
+        state: _core.Snapshot,
+        own: list[Label] | None,
+        layout: _Layout,
+        lanes: _Lanes,
+        labels: list[Label] | None,
     ) -> _Part:
-        by_label = _lanes_by_label(model, state, labels)
+        by_label = _lanes_by_label(model, state, own, labels)
         source = lanes.source(by_label)
         at = np.searchsorted(layout.slots, layout.place(state))
         count = len(state["lane_heads"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -16,6 +17,8 @@ from ..rates import AUTO_RATES, AUTO_START
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+    from .classes import Label
 
 BIAS = "(bias)"
 
@@ -106,6 +109,16 @@ class Model(_core.Learner):
             except InputError as error:
                 raise InputError(f"row {number}: {error}") from None
         return np.concatenate(rows) if rows else np.zeros(0)
+
+    def _locked(self) -> contextlib.AbstractContextManager[Any]:
+        """While this is held no class joins: what the core knows and the labels outside fit together."""
+        lock: contextlib.AbstractContextManager[Any] | None = getattr(self, "_lock", None)
+        return contextlib.nullcontext() if lock is None else lock
+
+    def _state_and_labels(self) -> tuple[_core.Snapshot, list[Label] | None]:
+        """All that the core knows, and the classes' labels of the same moment."""
+        with self._locked():
+            return self._snapshot(), getattr(self, "classes", None)
 
     def link(self, score: Any) -> Float64:
         """What a score stands for: a probability for logistic loss, a rate for poisson, itself otherwise."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..locks import forkable_lock
 from ..options import Auto, Clip, Loss, Options, Rule, check_names
 from .by_feature import ByFeature, Reading
 from .classes import Classes, Label
@@ -64,7 +64,7 @@ class OneVsAll(Model):
         clip = class_clip(loss, clip, options)
         settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, **options)
         settled.check_lanes()
-        self._lock = threading.RLock()  # what the core and this class know of the classes changes together
+        self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two, or None to meet them on the way")
@@ -89,7 +89,7 @@ class OneVsAll(Model):
             numbers, new = self._classes.numbers(y, data.rows, weight)
             with self._classes.joining(new):
                 scores = self._feed(data, numbers, weight, len(new))
-            return scores.reshape(data.rows, len(self._classes.labels))
+            return by_row(scores, data.rows, len(self._classes.labels))
 
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
         """Learn from one mapping of names to numbers; gives the scores made before."""
@@ -106,7 +106,7 @@ class OneVsAll(Model):
         """The scores for rows, one column per class; changes nothing."""
         data = self._data(X)
         with self._lock:
-            return self._ask(data, extrapolate).reshape(data.rows, len(self._classes.labels))
+            return by_row(self._ask(data, extrapolate), data.rows, len(self._classes.labels))
 
     def predict_one(self, x: Any, *, extrapolate: bool = False) -> Float64:  # type: ignore[override]
         """The scores for one mapping of names to numbers; changes nothing."""
@@ -119,13 +119,16 @@ class OneVsAll(Model):
         """The class with the largest score, for each row."""
         if not self._classes.labels:
             raise InputError("no class has been met yet")
-        return np.asarray(label_array(self._classes.labels)[self.predict(X).argmax(axis=1)])
+        with self._lock:
+            scores, labels = self.predict(X), label_array(self._classes.labels)
+        return np.asarray(labels[scores.argmax(axis=1)])
 
     def classify_one(self, x: Any) -> Label:
         """The class with the largest score for one mapping of names to numbers."""
         if not self._classes.labels:
             raise InputError("no class has been met yet")
-        return self._classes.labels[int(self.predict_one(x).argmax())]
+        with self._lock:
+            return self._classes.labels[int(self.predict_one(x).argmax())]
 
     def shares(self, scores: Any) -> Float64:
         """The classes' probabilities that scores stand for: `link(scores)`, scaled so that each row adds up to 1.
@@ -155,26 +158,26 @@ class OneVsAll(Model):
     @property
     def rates(self) -> dict[Label, dict[float, float]]:
         """By class: the rates that are running, and the mean progressive loss of each ("auto")."""
-        reading = self._reading()
-        return {label: reading.rates(c) for c, label in enumerate(self._classes.labels)}
+        reading, labels = self._reading_and_labels()
+        return {label: reading.rates(c) for c, label in enumerate(labels)}
 
     @property
     def learning_rate(self) -> dict[Label, float]:
         """By class: the rate in use; with "auto", that of the rate that leads now."""
-        reading = self._reading()
-        return {label: reading.rate(reading.leader(c)) for c, label in enumerate(self._classes.labels)}
+        reading, labels = self._reading_and_labels()
+        return {label: reading.rate(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
     def weights(self) -> dict[Label, ByFeature]:
         """w by class and feature, in the data's units."""
-        reading = self._reading()
-        return {label: reading.weights(reading.leader(c)) for c, label in enumerate(self._classes.labels)}
+        reading, labels = self._reading_and_labels()
+        return {label: reading.weights(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
     def importance(self) -> dict[Label, ByFeature]:
         """|w|·s by class and feature, which has no unit."""
-        reading = self._reading()
-        return {label: reading.importance(reading.leader(c)) for c, label in enumerate(self._classes.labels)}
+        reading, labels = self._reading_and_labels()
+        return {label: reading.importance(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
     def scales(self) -> ByFeature:
@@ -182,7 +185,11 @@ class OneVsAll(Model):
         return self._reading().scales()
 
     def _reading(self) -> Reading:
-        return Reading(self._options, self._candidates, self._snapshot())
+        return self._reading_and_labels()[0]
+
+    def _reading_and_labels(self) -> tuple[Reading, list[Label]]:
+        state, labels = self._state_and_labels()
+        return Reading(self._options, self._candidates, state), labels or []
 
     def __repr__(self) -> str:
         return f"<OneVsAll({self._changed_options()}): {len(self.classes)} classes, {self.examples:,} examples>"
@@ -195,6 +202,11 @@ def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip |
     if clip not in (None, "labels"):
         raise OptionError(f"clip is {clip!r}; with classes it must be 'labels' or None")
     return clip if loss in ("squared", "quantile") else None
+
+
+def by_row(flat: Float64, rows: int, width: int) -> Float64:
+    """The core's results as one row each, with as many columns as it gave; `width` is for no rows at all."""
+    return flat.reshape(rows, -1) if rows else flat.reshape(0, width)
 
 
 def label_array(labels: list[Label]) -> np.ndarray[Any, Any]:

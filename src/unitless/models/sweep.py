@@ -17,7 +17,7 @@ from ..rates import rate_grid
 from .classes import Classes, Label
 from .learner import Learner
 from .model import Model
-from .one_vs_all import OneVsAll, class_clip, label_array
+from .one_vs_all import OneVsAll, by_row, class_clip, label_array
 
 
 class Sweep(Model):
@@ -88,9 +88,9 @@ class Sweep(Model):
         data = inputs.read(X)
         if self._classes is None:
             labels = inputs.vector(y, "y", data.rows)
-            return self._feed(data, labels, weight).reshape(data.rows, len(self._rates))
+            return by_row(self._feed(data, labels, weight), data.rows, len(self._rates))
         numbers, _ = self._classes.numbers(y, data.rows)
-        winners = self._feed(data, numbers, weight).reshape(data.rows, len(self._rates))
+        winners = by_row(self._feed(data, numbers, weight), data.rows, len(self._rates))
         return label_array(self._classes.labels)[winners.astype(np.intp)]
 
     def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> np.ndarray[Any, Any]:  # type: ignore[override]
@@ -104,7 +104,7 @@ class Sweep(Model):
         """The predictions of the best rate so far; with classes, its scores. Changes nothing."""
         data = inputs.read(X)
         result = self._ask(data, extrapolate)
-        return result if self._classes is None else result.reshape(data.rows, len(self._classes.labels))
+        return result if self._classes is None else by_row(result, data.rows, len(self._classes.labels))
 
     def predict_one(self, x: Any, *, extrapolate: bool = False) -> Any:
         """The prediction of the best rate for one mapping; with classes, its scores. Changes nothing."""

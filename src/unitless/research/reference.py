@@ -161,9 +161,14 @@ class Algorithm(abc.ABC):
         self.G: Float64 = np.zeros(0)
 
     def learn_one(self, x: Float64, y: float, h: float = 1.0) -> float:
-        """One timestep; gives ŷ, made before the update. A weight of 0 changes nothing."""
+        """One timestep; gives ŷ, made before the update. A weight of 0 changes nothing.
+
+        Settled: ŷ is what it would be with weight 1, because a weight may tell the label. The step starts from the
+        prediction with the scales that the weighted example has moved, as if it had come h times.
+        """
         if not len(self.w):
             self.w, self.s, self.G = np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
+        reported = self.learn_one(x, y, 0.0) if h not in (0.0, 1.0) else None
         saved = (self.t, self.N, self.w.copy(), self.s.copy(), self.G.copy())
         self.t += h if h else 1.0
         self.observe(x, h if h else 1.0)
@@ -181,7 +186,7 @@ class Algorithm(abc.ABC):
             P = float(rate @ x**2)
             u = self.loss.step(p, y, eta * h, P) if self.aware and P > 0 else -eta * h * slope
             self.w = self.w + u * rate * x
-        return p
+        return p if reported is None else reported
 
     def observe(self, x: Float64, h: float) -> None:
         """Steps (a) and (c): scales and N. Without normalisation, s is kept for reports only."""

@@ -116,10 +116,14 @@ class TrainResult:
 
     def predict_proba(self, source: Any, **reading: Any) -> Any:
         """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
-        parts = [part.probabilities for part in Predictor(self.model).batches(source, **reading)]
-        if not parts or any(part is None for part in parts):
+        parts = list(Predictor(self.model).batches(source, **reading))
+        found = [part.probabilities for part in parts if part.probabilities is not None]
+        if not parts or len(found) < len(parts):
             raise OptionError("only models with logistic loss give probabilities")
-        return frames.columns(source, np.concatenate([part for part in parts if part is not None]), self.classes)
+        classes = max((part.classes for part in parts), key=len)
+        # A class that joined between two batches was not known to the first one.
+        wide = [np.pad(part, ((0, 0), (0, len(classes) - part.shape[1]))) for part in found]
+        return frames.columns(source, np.concatenate(wide), classes)
 
     @property
     def classes(self) -> list[Any]:

@@ -29,7 +29,7 @@ from ..models import file as model_file
 from ..models.classes import Classes
 from ..models.learner import Learner
 from ..models.model import Model
-from ..models.one_vs_all import OneVsAll
+from ..models.one_vs_all import OneVsAll, by_row
 from ..options import check_names
 from .interruption import interruptible
 from .result import TrainResult
@@ -395,15 +395,17 @@ class Run:
         assert self.target is not None
         assert self.evaluation is not None
         if isinstance(model, OneVsAll):
-            numbers, new = class_numbers(model._classes, batch, weight)
-            with model._lock, model._classes.joining(new):
-                flat = fed(model, batch, numbers, weight, len(new))
-            scores = flat.reshape(batch.rows, len(model.classes))
+            with model._lock:
+                numbers, new = class_numbers(model._classes, batch, weight)
+                with model._classes.joining(new):
+                    flat = fed(model, batch, numbers, weight, len(new))
+                known = len(model.classes)
+            scores = by_row(flat, batch.rows, known)
             if new:  # before a class was met it had no score, however many rows are learned at once
                 met = np.maximum.accumulate(np.where(weight == 0, -1, numbers) if weight is not None else numbers)
-                met = np.maximum(met, len(model.classes) - len(new) - 1)
-                scores[np.arange(len(model.classes)) > met[:, None]] = -np.inf
-            numbers = np.where(numbers < 0, len(model.classes), numbers).astype(np.intp)
+                met = np.maximum(met, known - len(new) - 1)
+                scores[np.arange(known) > met[:, None]] = -np.inf
+            numbers = np.where(numbers < 0, known, numbers).astype(np.intp)
 
             def count(evaluation: Evaluation, rows: Any, h: Float64 | None) -> None:
                 evaluation.add_numbered(scores[rows], numbers[rows], h)
