@@ -10,50 +10,51 @@ import shlex
 
 import pytest
 
+import unitless as ul
 from unitless import demo
 from unitless.cli import main
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 MODULES = [
-    "unitless.baselines.arow",
-    "unitless.baselines.online_newton_step",
-    "unitless.baselines.second_order_perceptron",
-    "unitless.baselines.vsgd",
-    "unitless.learner",
-    "unitless.one_vs_all",
-    "unitless.sweep",
-    "unitless.comparing",
-    "unitless.sweeping",
-    "unitless.exporting.coefficients",
-    "unitless.exporting.estimators",
-    "unitless.exporting.onnx_graph",
-    "unitless.importing.vw_hash",
-    "unitless.evaluate",
-    "unitless.explaining",
+    "unitless.research.baselines.arow",
+    "unitless.research.baselines.online_newton_step",
+    "unitless.research.baselines.second_order_perceptron",
+    "unitless.research.baselines.vsgd",
+    "unitless.models.learner",
+    "unitless.models.one_vs_all",
+    "unitless.models.sweep",
+    "unitless.training.compare",
+    "unitless.training.sweep_rates",
+    "unitless.convert.export.coefficients",
+    "unitless.convert.export.estimators",
+    "unitless.convert.export.onnx_graph",
+    "unitless.convert.vw.feature_hash",
+    "unitless.evaluation.evaluation",
+    "unitless.inference.explanation",
     "unitless.frames",
-    "unitless.paper.datasets",
-    "unitless.intervals",
+    "unitless.research.paper.datasets",
+    "unitless.evaluation.intervals",
     "unitless.rates",
-    "unitless.model_file",
-    "unitless.merging",
-    "unitless.paper.comparison",
-    "unitless.paper.experiments",
+    "unitless.models.file",
+    "unitless.models.merge",
+    "unitless.research.paper.comparison",
+    "unitless.research.paper.experiments",
     "unitless.plots",
-    "unitless.reference",
-    "unitless.theory",
-    "unitless.theory.adversary",
-    "unitless.theory.ball",
-    "unitless.theory.comparator",
-    "unitless.theory.descent",
-    "unitless.theory.learners",
-    "unitless.theory.projections",
-    "unitless.theory.scales",
+    "unitless.research.reference",
+    "unitless.research.theory",
+    "unitless.research.theory.adversary",
+    "unitless.research.theory.ball",
+    "unitless.research.theory.comparator",
+    "unitless.research.theory.descent",
+    "unitless.research.theory.learners",
+    "unitless.research.theory.projections",
+    "unitless.research.theory.scales",
     "unitless.river.classifier",
     "unitless.river.regressor",
     "unitless.sklearn.classifier",
     "unitless.sklearn.regressor",
-    "unitless.training",
+    "unitless.training.request",
 ]
 
 
@@ -116,3 +117,19 @@ def test_commands_in_the_documentation_print_what_it_says(
             assert doctest.OutputChecker().check_output(expected, printed, flags), f"{command}\n{printed}"
             ran += 1
     assert ran > 10
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_table_has_its_header(page: pathlib.Path) -> None:
+    """A blank line inside a table makes text of all the rows after it."""
+    lines = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL).splitlines()
+    for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        if line.startswith("|") and line.endswith("|") and not before.startswith("|"):
+            assert re.fullmatch(r"\|(\s*:?-+:?\s*\|)+", after.strip()), f"{page.name}: {line}"
+
+
+def test_the_memory_that_the_docstring_promises_is_what_a_feature_takes() -> None:
+    promised = re.search(r'"float32" takes (\d+) bytes per feature instead of (\d+)', ul.Learner.__doc__ or "")
+    assert promised is not None
+    for precision, size in zip(("float32", "float64"), promised.groups(), strict=True):
+        assert round(ul.Learner(bits=16, precision=precision).nbytes / 2**16) == int(size)

@@ -11,24 +11,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import evaluate
-    from .comparing import Comparison, compare
+    from .convert.export.coefficients import to_json
+    from .convert.export.estimators import to_sklearn
+    from .convert.export.onnx_graph import to_onnx
+    from .convert.vw.model import from_vw
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
-    from .explaining import explain
-    from .exporting.coefficients import to_json
-    from .exporting.estimators import to_sklearn
-    from .exporting.onnx_graph import to_onnx
-    from .importing.vw_model import from_vw
-    from .learner import Learner
-    from .merging import merge
-    from .model import BIAS, kernels
-    from .model_file import load
-    from .one_vs_all import OneVsAll
+    from .evaluation import evaluation as evaluate
+    from .inference.explanation import explain
+    from .models.file import load
+    from .models.learner import Learner
+    from .models.merge import merge
+    from .models.model import BIAS, kernels
+    from .models.one_vs_all import OneVsAll
+    from .models.sweep import Sweep
     from .rates import rate_grid
-    from .result import TrainResult
-    from .sweep import Sweep
-    from .sweeping import RateSweep, sweep_rates
-    from .training import train
+    from .training.compare import Comparison, compare
+    from .training.request import train
+    from .training.result import TrainResult
+    from .training.sweep_rates import RateSweep, sweep_rates
     from .version import __version__
 
 __all__ = [
@@ -63,26 +63,26 @@ __all__ = [
 
 # Where each name lives. Modules are imported when a name is first used: `unitless --help` needs none of them.
 _HOMES = {
-    "BIAS": "model",
-    "Comparison": "comparing",
-    "Learner": "learner",
-    "OneVsAll": "one_vs_all",
-    "RateSweep": "sweeping",
-    "Sweep": "sweep",
-    "TrainResult": "result",
+    "BIAS": "models.model",
+    "Comparison": "training.compare",
+    "Learner": "models.learner",
+    "OneVsAll": "models.one_vs_all",
+    "RateSweep": "training.sweep_rates",
+    "Sweep": "models.sweep",
+    "TrainResult": "training.result",
     "__version__": "version",
-    "compare": "comparing",
-    "explain": "explaining",
-    "from_vw": "importing.vw_model",
-    "kernels": "model",
-    "load": "model_file",
-    "merge": "merging",
+    "compare": "training.compare",
+    "explain": "inference.explanation",
+    "from_vw": "convert.vw.model",
+    "kernels": "models.model",
+    "load": "models.file",
+    "merge": "models.merge",
     "rate_grid": "rates",
-    "sweep_rates": "sweeping",
-    "to_json": "exporting.coefficients",
-    "to_onnx": "exporting.onnx_graph",
-    "to_sklearn": "exporting.estimators",
-    "train": "training",
+    "sweep_rates": "training.sweep_rates",
+    "to_json": "convert.export.coefficients",
+    "to_onnx": "convert.export.onnx_graph",
+    "to_sklearn": "convert.export.estimators",
+    "train": "training.request",
 }
 
 

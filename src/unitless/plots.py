@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import whole_file
 from .errors import OptionError
-from .moments import Moment
+from .evaluation.history import Moment
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -18,6 +18,20 @@ namespace {
 
 int checks = 0, failures = 0;
 
+// Results into a vector, which gets the size that they have.
+class Into final : public Results {
+  public:
+    explicit Into(std::vector<double>& to) : to_(to) {}
+    double* allocate(std::size_t rows, std::size_t width) override {
+        to_.resize(rows * width);
+        return to_.data();
+    }
+    Results& here() { return *this; }
+
+  private:
+    std::vector<double>& to_;
+};
+
 void check(bool condition, const char* what) {
     ++checks;
     if (condition) return;
@@ -91,7 +105,7 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     const std::size_t size = data.rows * dense.learn_width();
     std::vector<double> a(size), b(size), c(size), d(size);
     try {
-        dense.learn_dense(data.dense(), data.labels(), a.data());
+        dense.learn_dense(data.dense(), data.labels(), Into(a).here());
     } catch (const DivergedError&) {
         return;  // plain steps may; the tests in Python look at what is then left
     }
@@ -102,10 +116,10 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
         column.numbers = {reinterpret_cast<const char*>(data.x.data() + j),
                           static_cast<std::ptrdiff_t>(data.columns * 8), Type::f64, 0};
     }
-    frame.learn_table(table, data.labels(), d.data());
+    frame.learn_table(table, data.labels(), Into(d).here());
     check(same_bits(a, d), "dense = frame");
     if (!setup.centre) {  // sparse features are not centred
-        sparse.learn_compressed(data.compressed(), data.labels(), b.data());
+        sparse.learn_compressed(data.compressed(), data.labels(), Into(b).here());
         c = named(names, data);
         check(same_bits(a, b), "dense = sparse");
         check(same_bits(a, c), "dense = named");
@@ -113,14 +127,14 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     a.assign(data.rows * dense.predict_width(), 0.0);
     b = a;
     for (const bool extrapolate : {false, true}) {
-        dense.predict_dense(data.dense(), extrapolate, a.data());
-        (setup.centre ? dense : sparse).predict_compressed(data.compressed(), extrapolate, b.data());
+        dense.predict_dense(data.dense(), extrapolate, Into(a).here());
+        (setup.centre ? dense : sparse).predict_compressed(data.compressed(), extrapolate, Into(b).here());
         check(same_bits(a, b), "dense = sparse when predicting");
     }
     Learner copy(setup, kernel);
     copy.restore(dense.snapshot());
-    copy.predict_dense(data.dense(), false, a.data());
-    dense.predict_dense(data.dense(), false, b.data());
+    copy.predict_dense(data.dense(), false, Into(a).here());
+    dense.predict_dense(data.dense(), false, Into(b).here());
     check(same_bits(a, b), "a restored learner is the same");
 }
 
@@ -161,7 +175,7 @@ void beyond_one_learner(const Kernel& kernel) {
     Data data(40, 4, LossKind::squared, 2);
     for (std::size_t r = 0; r < data.rows; ++r) data.y[r] = static_cast<double>(r / 20);
     std::vector<double> p(80);
-    growing.learn_dense(data.dense(), {data.y.data(), nullptr, nullptr, 2}, p.data());
+    growing.learn_dense(data.dense(), {data.y.data(), nullptr, nullptr, 2}, Into(p).here());
     check(growing.predict_width() == 2, "classes join");
 }
 
@@ -169,7 +183,7 @@ void bad_input(const Kernel& kernel) {
     Data data(50, 5, LossKind::squared, 2);
     Learner m(Setup{}, kernel);
     std::vector<double> p(50);
-    m.learn_dense(data.dense(), data.labels(), p.data());
+    m.learn_dense(data.dense(), data.labels(), Into(p).here());
     const Snapshot before = m.snapshot();
     const auto refused = [&](const auto& action) {
         try {
@@ -184,17 +198,17 @@ void bad_input(const Kernel& kernel) {
     Data worse = data;
     worse.x[49 * 5 + 4] = std::numeric_limits<double>::quiet_NaN();
     worse.values.back() = std::numeric_limits<double>::infinity();
-    refused([&] { m.learn_dense(worse.dense(), worse.labels(), p.data()); });
-    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), p.data()); });
+    refused([&] { m.learn_dense(worse.dense(), worse.labels(), Into(p).here()); });
+    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), Into(p).here()); });
     worse = data;
     worse.indices[3] = 77;
-    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), p.data()); });
+    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), Into(p).here()); });
     worse = data;
     worse.starts[3] = -5;
-    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), p.data()); });
+    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), Into(p).here()); });
     worse = data;
     worse.y[7] = std::numeric_limits<double>::infinity();
-    refused([&] { m.learn_dense(worse.dense(), worse.labels(), p.data()); });
+    refused([&] { m.learn_dense(worse.dense(), worse.labels(), Into(p).here()); });
 }
 
 void inverse_roots() {
@@ -215,8 +229,8 @@ void hashed(const Kernel& kernel) {
         setup.pairs = pairs;
         Learner a(setup, kernel), b(setup, kernel);
         std::vector<double> p(80), q(80);
-        a.learn_dense(data.dense(), data.labels(), p.data());
-        b.learn_compressed(data.compressed(), data.labels(), q.data());
+        a.learn_dense(data.dense(), data.labels(), Into(p).here());
+        b.learn_compressed(data.compressed(), data.labels(), Into(q).here());
         check(same_bits(p, q), "hashed columns, dense = sparse");
         named(a, data);
     }

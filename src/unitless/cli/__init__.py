@@ -35,7 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _train(given: dict[str, Any]) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would only wait, and not quietly
     from .failures import answered, interruptible  # noqa: PLC0415
-    from .training import carry_out  # noqa: PLC0415
+    from .train_action import carry_out  # noqa: PLC0415
 
     return answered(lambda: interruptible(lambda: carry_out(given)))
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
+
+if TYPE_CHECKING:
+    from ..data import Source
 
 
 def listed(values: list[str] | None) -> list[str]:
@@ -17,6 +20,14 @@ def listed(values: list[str] | None) -> list[str]:
 def sources(data: list[str]) -> Any:
     """One source or several."""
     return data[0] if len(data) == 1 else data
+
+
+def not_over(plot: str | None, source: Source) -> Source:
+    """The source, which a picture is not to be written over."""
+    from ..data.files import check_output  # noqa: PLC0415
+
+    check_output(plot, source.files, "the picture")
+    return source
 
 
 def rate(value: str | None) -> Any:

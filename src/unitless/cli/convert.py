@@ -11,7 +11,7 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..converting import Converted
+    from ..convert.data import Converted
 
 NAME = "convert"
 EXAMPLES = """
@@ -94,10 +94,13 @@ def command(
     """
     onnx = {"extrapolate": extrapolate, "inputs": inputs, "dtype": dtype}
     if (found := _model(source, loss)) is not None:
+        from ..data.files import File, check_output  # noqa: PLC0415
+
+        check_output(output, [File(source)], "the result", "the model")
         _export(found, output, to, onnx, quiet)
         return
     _check_unused(onnx)
-    from ..converting import convert  # noqa: PLC0415
+    from ..convert.data import convert  # noqa: PLC0415
 
     kind = to or _suffix(source, output)
     reading: dict[str, Any] = {
@@ -110,7 +113,6 @@ def command(
         "dates": dates,
         "on_error": on_error,
     }
-    _check_other(source, output)
     done = convert(source, None if output == "-" else output, kind, task=task, positive=positive, **reading)
     if not quiet:
         _remark(done)
@@ -141,20 +143,15 @@ def _suffix(source: str, output: str) -> str:
     return kind
 
 
-def _check_other(source: str, output: str) -> None:
-    from ..errors import OptionError  # noqa: PLC0415
-
-    if os.path.exists(source) and os.path.exists(output) and os.path.samefile(source, output):
-        raise OptionError(f"{output} is the data itself; write to another file")
-
-
 def _model(path: str, loss: Any) -> Any:
     """The model in a file; None if it holds data."""
+    from ..convert.vw.model import from_vw  # noqa: PLC0415
+    from ..convert.vw.readable import is_readable  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
-    from ..importing.vw_model import from_vw  # noqa: PLC0415
-    from ..importing.vw_readable import is_readable  # noqa: PLC0415
-    from ..model_file import load  # noqa: PLC0415
+    from ..models.file import load  # noqa: PLC0415
 
+    if not os.path.isfile(path):  # what is read from a pipe would be lost for the data's reader
+        return None
     try:
         with open(path, "rb") as file:
             head = file.read(4096)
@@ -170,13 +167,13 @@ def _model(path: str, loss: Any) -> Any:
 
 
 def _export(model: Any, output: str, to: str | None, onnx: dict[str, Any], quiet: bool) -> None:
-    from .. import model_file  # noqa: PLC0415
-    from ..data.writing import opened  # noqa: PLC0415
+    from ..convert.export.coefficients import to_json  # noqa: PLC0415
+    from ..convert.export.linear import exportable  # noqa: PLC0415
+    from ..convert.export.onnx_graph import to_onnx  # noqa: PLC0415
+    from ..data.writers import opened  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
-    from ..exporting.coefficients import to_json  # noqa: PLC0415
-    from ..exporting.linear import exportable  # noqa: PLC0415
-    from ..exporting.onnx_graph import to_onnx  # noqa: PLC0415
-    from ..model import BIAS  # noqa: PLC0415
+    from ..models import file as model_file  # noqa: PLC0415
+    from ..models.model import BIAS  # noqa: PLC0415
 
     kind = to or ("json" if output == "-" else _model_suffix(output))
     if kind == "onnx":

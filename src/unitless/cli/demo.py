@@ -24,11 +24,11 @@ def command(
 ) -> None:
     """Learn the same bundled data in two sets of units, with five learners, and draw what happens."""
     if data is not None:
-        from ..datasets import write_shuttle  # noqa: PLC0415
+        from ..research.datasets import write_shuttle  # noqa: PLC0415
 
         write_shuttle(data)
         print(f"{data}: 43,500 readings of the space shuttle's radiators; the column to predict is 'label', 1 to 7")
         return
-    from ..demo import main  # noqa: PLC0415
+    from ..research.demo import main  # noqa: PLC0415
 
     main(folder)

@@ -11,7 +11,7 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..comparing import Compared, Comparison
+    from ..training.compare import Compared, Comparison
 
 NAME = "evaluate"
 EXAMPLES = """
@@ -63,8 +63,8 @@ def command(
     left out from there.
     """
     shared = arguments.shared(locals())
-    from ..comparing import RULES, compare  # noqa: PLC0415
     from ..errors import DivergedError  # noqa: PLC0415
+    from ..training.compare import RULES, compare  # noqa: PLC0415
 
     if plot is not None:
         from ..plots import check_path  # noqa: PLC0415
@@ -77,7 +77,7 @@ def command(
             arguments.listed(rules) or RULES,
             arguments.rate(rate) or "auto",
             **shared,
-            opened=lambda runs: board.start(runs.source.total_bytes),
+            opened=lambda runs: board.start(arguments.not_over(plot, runs.source).total_bytes),
             progress=board.show,
         )
     if plot is not None:

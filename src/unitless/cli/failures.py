@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -33,7 +34,9 @@ def as_options(message: str) -> str:
         r"\b(target|weight|ignore|only|text|numbers): there is no column", r"--\1: there is no column", message
     )
     names = "|".join([*_OPTIONS, "header", "zero_based"])
-    message = re.sub(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)", flag, message)
+    # What is quoted, and is not an option's own value, is the user's: names of features, columns and files stay.
+    advice = re.compile(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)|(?<!\w)('[^']*'|\"[^\"]*\")")
+    message = advice.sub(lambda match: match[0] if match[1] is None else flag(match), message)
     message = message.replace("checkpoint needs to know where to save the model", "--checkpoint needs --model")
 
     def named(match: re.Match[str]) -> str:
@@ -62,15 +65,31 @@ def answered(action: Callable[[], int]) -> int:
         return failed(str(error), 1)
     except KeyboardInterrupt:
         return failed("stopped", 130)
-    except (BrokenPipeError, SystemExit):  # whoever read the output has had enough; typer makes an exit of it
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        return _unread()
+    except SystemExit as stop:
+        if _is_pipe_error(stop):
+            return _unread()
+        if stop.code is None or isinstance(stop.code, int):
+            return stop.code or 0
+        return failed(str(stop.code), 1)  # as Python itself does with a text
     except MemoryError:
         return failed("there is not enough memory; fewer features (ignore, bits) need less", 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return failed(f"{where}{error.strerror or error}", 1)
     return code
+
+
+def _is_pipe_error(stop: SystemExit) -> bool:
+    """Whether typer made this exit of an output that nobody reads any more."""
+    return isinstance(stop.__context__, OSError) and stop.__context__.errno == errno.EPIPE
+
+
+def _unread() -> int:
+    """Whoever read the output has had enough, as `head` has. What Python still wants to print goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def interruptible(command: Callable[[], int], stopped: str = "stopped; nothing was saved") -> int:

@@ -12,9 +12,9 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..explaining import Explanation
-    from ..learner import Learner
-    from ..one_vs_all import OneVsAll
+    from ..inference.explanation import Explanation
+    from ..models.learner import Learner
+    from ..models.one_vs_all import OneVsAll
 
 NAME = "inspect"
 EXAMPLES = """
@@ -87,9 +87,9 @@ def command(
 
 
 def _loaded(path: str) -> Learner | OneVsAll:
-    from ..learner import Learner  # noqa: PLC0415
-    from ..model_file import load  # noqa: PLC0415
-    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+    from ..models.file import load  # noqa: PLC0415
+    from ..models.learner import Learner  # noqa: PLC0415
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
     model = load(path)
     if not isinstance(model, Learner | OneVsAll):
@@ -105,7 +105,7 @@ def _loaded(path: str) -> Learner | OneVsAll:
 def _features(
     model: Learner | OneVsAll, path: str, top: int | None, label: str | None, as_csv: bool, as_json: bool
 ) -> None:
-    from ..model import BIAS  # noqa: PLC0415
+    from ..models.model import BIAS  # noqa: PLC0415
 
     rows, total = ranked(model, top, label)
     several = "class" in rows[0] if rows else False
@@ -127,12 +127,12 @@ def _features(
         ("trained", _trained(about["training"])),
         ("bias", "" if about["bias"] is None else display.number(about["bias"])),
     ]
-    display.facts(facts)
+    display.facts((name, display.short(value, 400)) for name, value in facts)
     if rows:
         print()
         header = ["feature", *(["class"] if several else []), "weight", "scale", "importance"]
         shown = [
-            [str(row[name]) if name in ("feature", "class") else display.number(row[name]) for name in header]
+            [display.short(row[name]) if name in ("feature", "class") else display.number(row[name]) for name in header]
             for row in rows
         ]
         display.table(None, header, shown, left=2 if several else 1)
@@ -147,9 +147,9 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     import numpy as np  # noqa: PLC0415
 
     from ..errors import OptionError  # noqa: PLC0415
-    from ..explaining import class_number  # noqa: PLC0415
-    from ..model import BIAS  # noqa: PLC0415
-    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+    from ..inference.explanation import class_number  # noqa: PLC0415
+    from ..models.model import BIAS  # noqa: PLC0415
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
     reading = model._reading()
     several = isinstance(model, OneVsAll)
@@ -183,10 +183,10 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
 def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     """What there is to say about a model, as plain values."""
     from ..data import Target  # noqa: PLC0415
-    from ..model import BIAS  # noqa: PLC0415
-    from ..one_vs_all import OneVsAll  # noqa: PLC0415
+    from ..data.progress import Progress  # noqa: PLC0415
+    from ..models.model import BIAS  # noqa: PLC0415
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
     from ..options import Options  # noqa: PLC0415
-    from ..progress import Progress  # noqa: PLC0415
 
     training = model._training
     target = Target.read(training.get("target")) if training else None
@@ -229,7 +229,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
 
 
 def _listed(classes: list[str]) -> str:
-    shown = ", ".join(classes[:12])
+    shown = ", ".join(display.short(name, 40) for name in classes[:12])
     return f"{shown}, ... ({len(classes):,})" if len(classes) > 12 else shown
 
 
@@ -277,7 +277,7 @@ def _explained(
     reading: dict[str, Any],
 ) -> Explanation:
     from ..errors import InputError, OptionError  # noqa: PLC0415
-    from ..explaining import explain, explain_batch, row_of  # noqa: PLC0415
+    from ..inference.explanation import explain, explain_batch, row_of  # noqa: PLC0415
 
     if text is not None:
         if data is not None or row is not None:
@@ -303,7 +303,7 @@ def _show_explanation(
     ]
     header = ["feature", "value", "weight", "contribution"]
     for name in why.unknown:
-        print(f"note: the model has never met {name!r}", file=sys.stderr)
+        print(f"note: the model has never met {display.short(repr(name))}", file=sys.stderr)
     if as_csv:
         _csv(header, rows)
         return
@@ -320,7 +320,7 @@ def _show_explanation(
         print(json.dumps(about, indent=2))
         return
     shown = rows[:top]
-    cells = [[row["feature"], *(display.number(row[name]) for name in header[1:])] for row in shown]
+    cells = [[display.short(row["feature"]), *(display.number(row[name]) for name in header[1:])] for row in shown]
     if len(rows) > len(shown):
         rest = math.fsum(row["contribution"] for row in rows[len(shown) :])
         cells.append([f"({len(rows) - len(shown):,} others)", "", "", display.number(rest)])

@@ -39,12 +39,15 @@ def command(
     Each weight is averaged by how much was learned about it. What the models know of the data, its columns and labels,
     must be the same, and is kept.
     """
+    from ..data.files import File, check_output  # noqa: PLC0415
     from ..errors import MergeError  # noqa: PLC0415
-    from ..merged_training import merged_training  # noqa: PLC0415
-    from ..merging import merge  # noqa: PLC0415
-    from ..model_file import check_writable, load  # noqa: PLC0415
+    from ..models.file import check_writable, load  # noqa: PLC0415
+    from ..models.merge import merge  # noqa: PLC0415
+    from ..training.merged_record import merged_training  # noqa: PLC0415
 
     check_writable(output)
+    read = [File(path) for path in (*models, base) if path is not None]
+    check_output(output, read, "the merged model", "one of the models that it is made of")
     if len(models) < 2 and base is None:
         raise MergeError("there is one model only; name at least two to merge")
     loaded = [load(path) for path in models]

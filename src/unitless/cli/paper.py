@@ -11,7 +11,7 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..paper import Section
+    from ..research.paper import Section
 
 NAME = "paper"
 EXAMPLES = """
@@ -64,7 +64,7 @@ def command(
     from ..errors import OptionError  # noqa: PLC0415
 
     try:
-        from ..paper import EXPERIMENTS, Lab, all_experiments, opening, report, steps  # noqa: PLC0415
+        from ..research.paper import EXPERIMENTS, Lab, all_experiments, opening, report, steps  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise OptionError(f"this needs {error.name}: pip install 'unitless[paper]'") from None
     folder = pathlib.Path(out) if out is not None else pathlib.Path("report") if what == "all" else None

@@ -11,7 +11,7 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..predicting import Predictions, Predictor
+    from ..inference.predictor import Predictions, Predictor
 
 NAME = "predict"
 EXAMPLES = """
@@ -76,18 +76,14 @@ def command(
 
     The target's column is not needed; if it is there, it is not looked at.
     """
-    from ..data.writing import opened, writer  # noqa: PLC0415
-    from ..errors import OptionError  # noqa: PLC0415
-    from ..model_file import load  # noqa: PLC0415
-    from ..predicting import Predictor  # noqa: PLC0415
+    from ..data.files import File, check_output, find  # noqa: PLC0415
+    from ..data.writers import opened, writer  # noqa: PLC0415
+    from ..inference.predictor import Predictor  # noqa: PLC0415
+    from ..models.file import load  # noqa: PLC0415
 
     kind = _format(output, format_out)
-    if (
-        output is not None
-        and os.path.exists(output)
-        and any(os.path.exists(d) and os.path.samefile(output, d) for d in data)
-    ):
-        raise OptionError(f"the predictions would be written over the data, {output!r}; give them another name")
+    check_output(output, [File(model)], "the predictions", "the model")
+    check_output(output, [file for name in data for file in find(name)], "the predictions")
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
     reading: dict[str, Any] = {
@@ -119,7 +115,7 @@ def command(
 
 def _format(output: str | None, asked: str | None) -> str:
     from ..data.files import suffix_format  # noqa: PLC0415
-    from ..data.writing import STDOUT, WRITERS  # noqa: PLC0415
+    from ..data.writers import STDOUT, WRITERS  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
 
     named = None if output in (None, STDOUT) else suffix_format(str(output))

@@ -12,7 +12,7 @@ import typer
 from . import arguments, display, options
 
 if TYPE_CHECKING:
-    from ..sweeping import RateSweep, Swept
+    from ..training.sweep_rates import RateSweep, Swept
 
 NAME = "sweep"
 EXAMPLES = """
@@ -81,7 +81,7 @@ def command(
     """
     shared = arguments.shared(locals())
     from ..errors import DivergedError  # noqa: PLC0415
-    from ..sweeping import RULES, sweep_rates  # noqa: PLC0415
+    from ..training.sweep_rates import RULES, sweep_rates  # noqa: PLC0415
 
     if plot is not None:
         from ..plots import check_path  # noqa: PLC0415
@@ -95,7 +95,7 @@ def command(
             _numbers(arguments.listed(rates)),
             classes=arguments.listed(classes) or None,
             **shared,
-            opened=lambda runs: counter.start(runs.source.total_bytes),
+            opened=lambda runs: counter.start(arguments.not_over(plot, runs.source).total_bytes),
             progress=counter.show,
         )
     if plot is not None:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from . import options
-from .training import carry_out
+from .train_action import carry_out
 
 NAME = "train"
 EXAMPLES = """

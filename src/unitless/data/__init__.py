@@ -1,8 +1,8 @@
 """Data of any kind, in batches: files, frames, matrices, mappings."""
 
 from .labels import Target
-from .options import ReadOptions
-from .pieces import Bad, Position
+from .located_rows import Bad, Position
+from .read_options import ReadOptions
 from .reader import Batch, Reader, open_source
 from .schema import Schema
 from .source import Source

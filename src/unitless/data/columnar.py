@@ -9,10 +9,12 @@ from typing import Any
 from ..errors import InputError
 from .arrow import pyarrow
 from .files import STDIN, Bytes, File
-from .options import ReadOptions
-from .pieces import Piece, Place, Position
+from .located_rows import Piece, Place, Position
+from .read_options import ReadOptions
 from .schema import check, first_rows
 from .source import FileSource
+
+MOST_HELD = 4 << 30  # bytes of a file that must be whole in memory to be read
 
 
 def batch_rows(columns: int) -> int:
@@ -61,7 +63,11 @@ class _Columnar(FileSource):
         pa = pyarrow()
         if file.path == STDIN or file.size is None or file.path.lower().endswith((".gz", ".bz2", ".zst", ".xz")):
             if file.path not in self._held:
-                self._held[file.path] = Bytes(file).read()
+                stored = Bytes(file)
+                try:
+                    self._held[file.path] = stored.all(MOST_HELD)
+                finally:
+                    stored.close()
             return pa.BufferReader(self._held[file.path])
         return pa.memory_map(file.path)
 

@@ -11,10 +11,10 @@ import numpy as np
 
 from ..errors import InputError
 from .arrow import pyarrow
+from .csv_columns import Parser
 from .files import File, Text
-from .options import ReadOptions
-from .parsed import Parser
-from .pieces import Bad, Piece, Place, Position
+from .located_rows import Bad, Piece, Place, Position
+from .read_options import ReadOptions
 from .schema import DATES, Schema, check_names, first_rows, kind_of
 from .source import FileSource
 
@@ -61,11 +61,9 @@ class Delimited(FileSource):
         try:
             names, delimiter = self._header(text, file)
             text.quoted(delimiter)
-            if start.offset > text.position:
-                text.close()
-                text = Text(file, self.options.encoding, start.offset)
-                text.quoted(delimiter)
+            text.go_to(start.offset)  # from where the header ends, which a pipe cannot be read to again
             rows = start.count
+            text.where = lambda before: f"row {rows + 1 + before}"
             for data in text.pieces(small=not self.keep, first_lines=first_rows(len(names))):
                 piece = self._piece(data, names, delimiter, file, rows)
                 rows += piece.rows + piece.bad_count

@@ -9,14 +9,16 @@ import gzip
 import io
 import lzma
 import os
+import select
 import sys
+import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO, Any
 
 from .. import _core
-from ..errors import InputError
+from ..errors import InputError, OptionError
 
 STDIN = "-"
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -39,9 +41,15 @@ _SUFFIXES = {
     ".svmlight": "libsvm",
 }
 _COMPRESSED = (".gz", ".bz2", ".zst", ".zstd", ".xz")
+# Encodings whose name leaves the order of bytes open, and the marks that may say it.
+_MARKS = {
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
 CHUNK = 4 << 20
 TEXT_CHUNK = 1 << 20  # for readers in the core: what they make stays in the processor's cache
-LONGEST_LINE = 512 << 20
+MOST_DECIDING = 128 << 20  # bytes of a file's first lines, if they are long
+LONGEST_LINE = 64 << 20  # of any text; a compressed file of some megabytes may hold a line of any length
 FIRST_LINES = 4096  # that a file's first piece has at least
 
 
@@ -108,6 +116,23 @@ def find(named: str | os.PathLike[str]) -> list[File]:
     return [File(path)]
 
 
+def check_output(
+    output: str | os.PathLike[str] | None, files: Iterable[File], what: str, over: str = "the data"
+) -> None:
+    """Nothing is written over what is read, whatever it is called: by a pattern, a folder, a link, or as stdin."""
+    if output is None or not os.path.isfile(output):  # a device or a pipe keeps nothing
+        return
+    written = os.stat(output)
+    for file in files:
+        try:
+            read = os.fstat(sys.stdin.fileno()) if file.path == STDIN else os.stat(file.path)
+        except (OSError, ValueError, AttributeError):  # no such file, which is told when it is opened
+            continue
+        if os.path.samestat(written, read):
+            alias = "" if os.fspath(output) == file.path else f" (it is the same file as {file.name})"
+            raise OptionError(f"{what} would be written over {over}, {os.fspath(output)!r}{alias}; name another file")
+
+
 def _folders(path: str) -> Iterator[tuple[str, list[str]]]:
     """A folder and those in it, but for hidden ones, with the names of their files."""
     for folder, inside, names in os.walk(path):
@@ -161,6 +186,16 @@ class Bytes:
         except (OSError, EOFError, zlib.error, lzma.LZMAError) as error:
             raise self._unreadable(error) from None
         return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def all(self, most: int) -> bytes:
+        """All the rest, if it is not more than so many bytes."""
+        data = self.read(most + 1)
+        if len(data) > most:
+            raise InputError(
+                f"{self.file.name} holds more than {mebibytes(most)}, the most that is kept in memory of a file that "
+                "cannot be read in parts, because it is compressed as a whole or a pipe; write it to a plain file first"
+            )
+        return data
 
     def read_into(self, room: memoryview) -> int:
         """Fill the room, or what there is of it; how much that was."""
@@ -218,7 +253,7 @@ class _Peeked(io.RawIOBase):
 
     def peek(self, size: int) -> bytes:
         while len(self._head) < size:
-            part = self._raw.read(size - len(self._head))
+            part = self._waited(lambda: self._raw.read(size - len(self._head)))
             if not part:
                 break
             self._head += part
@@ -226,7 +261,11 @@ class _Peeked(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         head, self._head = (self._head, b"") if size < 0 else (self._head[:size], self._head[size:])
-        rest = self._raw.read(size - len(head) if size >= 0 else -1) if size < 0 or len(head) < size else b""
+        rest = b""
+        if size < 0:
+            rest = b"".join(iter(lambda: self._waited(lambda: self._raw.read(CHUNK)), b""))
+        elif len(head) < size:
+            rest = self._waited(lambda: self._raw.read(size - len(head)))
         self.position += len(head) + len(rest)
         return head + rest if head else rest
 
@@ -237,16 +276,36 @@ class _Peeked(io.RawIOBase):
         head, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
         buffer[: len(head)] = head
         rest = memoryview(buffer)[len(head) :]
-        count = len(head) + (self._raw.readinto(rest) or 0 if len(rest) else 0)  # type: ignore[attr-defined]
+        count = len(head)
+        if len(rest):
+            count += self._waited(lambda: self._raw.readinto(rest))  # type: ignore[attr-defined]
         self.position += count
         return count
+
+    def _waited(self, read: Callable[[], Any]) -> Any:
+        """What is read. A stream that does not block gives None while nothing has arrived, which is not its end."""
+        while (got := read()) is None:
+            try:
+                handle = self._raw.fileno()
+                if hasattr(select, "poll"):
+                    waiting = select.poll()
+                    waiting.register(handle, select.POLLIN)
+                    waiting.poll()
+                else:
+                    select.select([handle], [], [])
+            except (OSError, ValueError):  # it cannot be waited for
+                time.sleep(0.01)
+        return got
 
     def skip(self, count: int) -> bool:
         """Without reading, if the stream can."""
         try:
-            if not self._raw.seekable() or os.fstat(self._raw.fileno()).st_size < self.position + count:
+            if not self._raw.seekable():
                 return False
-            self._raw.seek(self.position + count)
+            goal = self._raw.tell() - len(self._head) + count  # which need not be `position`: stdin may be begun
+            if os.fstat(self._raw.fileno()).st_size < goal:
+                return False
+            self._raw.seek(goal)
         except (OSError, ValueError):
             return False
         self._head = b""
@@ -262,37 +321,49 @@ class Text:
         self.file = file
         self._quoted = ""  # the delimiter between fields that may be quoted
         self._decoder: codecs.IncrementalDecoder | None = None
+        self._encoding = "utf-8"
         self._rest, self._ended = b"", False
         self.position = 0  # in the decoded text
-        self._at_beginning = start == 0
+        self._at_beginning = True
+        self.where: Callable[[int], str] = lambda lines: f"line {1 + lines}"  # so many lines after what was read
         try:
-            self._open(encoding, start)
+            self._open(encoding)
+            self.go_to(start)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, encoding: str | None, start: int) -> None:
+    def _open(self, encoding: str | None) -> None:
         head = self.bytes.read(4)
         if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
-        if encoding is not None and codecs.lookup(encoding).name not in ("utf-8", "ascii"):
-            self._decoder = codecs.getincrementaldecoder(encoding)()
-        self._begin(head, start)
-
-    def _begin(self, head: bytes, start: int) -> None:
-        if self._decoder is None and start > 4 + self.position:
-            self.bytes.skip(start - len(head))
-            self.position = start
-            return
+        if encoding is not None and (name := codecs.lookup(encoding).name) not in ("utf-8", "ascii"):
+            marks = _MARKS.get(name)
+            if marks is not None and head and not head.startswith(marks):
+                raise InputError(
+                    f"{self.file.name} does not begin with a byte-order mark, so {name} does not say the order of its "
+                    f"bytes; name it: encoding='{name}-le' or encoding='{name}-be'"
+                )
+            self._encoding, self._decoder = name, codecs.getincrementaldecoder(encoding)()
         self._rest = self._decoded(head)
-        while self.position < start:
-            if len(self._rest) >= start - self.position:
-                self._rest = self._rest[start - self.position :]
-                self.position = start
-                break
-            self.position += len(self._rest)
-            self._rest = self._next(CHUNK)
-            if not self._rest:
+
+    def go_to(self, offset: int) -> None:
+        """Forward to an offset in the decoded text. What has been looked at counts, so that a pipe can do it too."""
+        if offset <= self.position:
+            return
+        self._at_beginning = False
+        while True:
+            here = min(len(self._rest), offset - self.position)
+            self._rest = self._rest[here:]
+            self.position += here
+            if self.position == offset:
+                return
+            if self._decoder is None:
+                self.bytes.skip(offset - self.position)
+                self.position = offset
+                return
+            self._rest = b"" if self._ended else self._next(CHUNK)
+            if not self._rest and self._ended:
                 raise InputError(f"{self.file.name} is shorter than it was when training stopped")
 
     def _decoded(self, data: bytes, last: bool = False) -> bytes:
@@ -300,8 +371,9 @@ class Text:
             return data
         try:
             return self._decoder.decode(data, last).encode()
-        except UnicodeDecodeError as error:
-            raise InputError(f"{self.file.name} is not all text of that encoding: {error.reason}") from None
+        except UnicodeError as error:
+            reason = getattr(error, "reason", None) or error
+            raise InputError(f"{self.file.name} is not all {self._encoding} text: {reason}") from None
 
     def _next(self, size: int) -> bytes:
         data = self.bytes.read(size)
@@ -320,8 +392,8 @@ class Text:
     def line(self) -> bytes:
         """The next line alone, whatever its length."""
         while not (end := self._end_of_line()) and not self._ended:
-            self._rest += self._next(max(64 << 10, len(self._rest)))
             self._limit(len(self._rest))
+            self._rest += self._next(max(64 << 10, min(len(self._rest), LONGEST_LINE)))
         end = end or len(self._rest)
         line, self._rest = self._rest[:end], self._rest[end:]
         self.position += len(line)
@@ -352,7 +424,8 @@ class Text:
             if not self._ended and length < size:
                 room, length = self._fill(room, length, size)
                 continue
-            if deciding and not self._ended and length < LONGEST_LINE and room.count(b"\n", 0, length) < first_lines:
+            if deciding and not self._ended and length < MOST_DECIDING and self._lines(room, length) < first_lines:
+                self._limit(length - (room.rfind(b"\n", 0, length) + 1), self._lines(room, length))
                 size *= 2
                 continue
             deciding = False
@@ -366,7 +439,11 @@ class Text:
             length -= end
             if not end:  # one line that is longer than a piece
                 self._limit(length)
-            size = usual if end else 2 * length
+            size = usual if end else min(2 * length, LONGEST_LINE + 1)
+
+    @staticmethod
+    def _lines(room: bytearray, length: int) -> int:
+        return room.count(b"\n", 0, length)
 
     def _fill(self, room: bytearray, length: int, size: int) -> tuple[bytearray, int]:
         """Read on, up to a size; where it then is, and how much of it."""
@@ -387,11 +464,11 @@ class Text:
             return _core.row_end(bytes(memoryview(room)[:length]), self._quoted, False)
         return room.rfind(b"\n", 0, length) + 1
 
-    def _limit(self, length: int) -> None:
+    def _limit(self, length: int, lines_before: int = 0) -> None:
         if length > LONGEST_LINE:
             raise InputError(
-                f"{self.file.name} has a line of more than {LONGEST_LINE >> 20} MB (or a quote that is never closed); "
-                "is it text at all?"
+                f"{self.file.name}, {self.where(lines_before)}: it is longer than {mebibytes(LONGEST_LINE)}, the most "
+                "that a line may have (or a quote is never closed); is it text at all?"
             )
 
     @property
@@ -402,3 +479,8 @@ class Text:
     def close(self) -> None:
         """Done with it."""
         self.bytes.close()
+
+
+def mebibytes(size: int) -> str:
+    """A limit as messages call it."""
+    return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size:,} bytes"

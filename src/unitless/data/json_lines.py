@@ -14,8 +14,8 @@ from ..errors import InputError
 from .arrow import pyarrow
 from .delimited import MOST_COLUMNS
 from .files import File, Text
-from .options import ReadOptions
-from .pieces import Bad, Piece, Place, Position
+from .located_rows import Bad, Piece, Place, Position
+from .read_options import ReadOptions
 from .schema import DATES, HELD, Kind
 from .source import FileSource
 
@@ -32,6 +32,7 @@ class JsonLines(FileSource):
         """One file."""
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
+        text.where = lambda before: f"line {lines + 1 + before}"
         try:
             for view in text.pieces():
                 data = bytes(view)
@@ -57,7 +58,7 @@ class JsonLines(FileSource):
         if lines == 0 and data.partition(b"\n")[0].count(b":") > MOST_COLUMNS:
             raise InputError(f"{file.name} has rows of more than {MOST_COLUMNS:,} keys, too many for a table")
         try:
-            if _deep(data) or not _is_text(data):
+            if _deep(data) or not _is_text(data) or not _objects(data):
                 return self._careful(data, file, lines)
             table = self._parsed(data)
             if table.num_columns > MOST_COLUMNS:
@@ -118,7 +119,7 @@ class JsonLines(FileSource):
         if not new:
             return
         written = json.dumps(new[0]).encode()
-        line = next((k for k, text in enumerate(data.splitlines()) if written in text), 0)
+        line = next((k for k, text in enumerate(data.split(b"\n")) if written in text), 0)
         raise InputError(
             f"{file.name}, line {lines + 1 + line}: the key {new[0]!r} was not in the first rows, which decide what "
             f"the columns are; ignore it (ignore={new[0]!r}), or let one of the first rows have it, even as null"
@@ -140,7 +141,7 @@ class JsonLines(FileSource):
         wrong: list[int] = []
         place = Place(file.name, "line", lines + 1)
         kinds = self._known_kinds()
-        for number, line in enumerate(data.splitlines()):
+        for number, line in enumerate(data.split(b"\n")):
             if not line.strip():
                 continue
             problem, kept = self._problem(line, kinds)
@@ -217,7 +218,7 @@ class JsonLines(FileSource):
         except ValueError as error:
             return {}, f"it is no JSON: {error}"
         if not isinstance(row, dict):
-            return {}, "it is no JSON object"
+            return {}, f"it is not a JSON object but {_kind(row)}"
         return row, f"it has the key {twice[0]!r} twice" if twice else None
 
 
@@ -239,3 +240,26 @@ def _deep(data: bytes) -> bool:
     steps = np.isin(letters, (ord("["), ord("{"))).astype(np.int8) - np.isin(letters, (ord("]"), ord("}")))
     depth = np.cumsum(steps, dtype=np.int64)
     return bool(depth.max(initial=0) - min(0, depth.min(initial=0)) > 500)
+
+
+def _objects(data: bytes) -> bool:
+    """Is there surely one object on each line, and nothing else? Quotes are not looked at: rather too often not.
+
+    pyarrow dies of a value that is not an object, such as null, and takes several objects on a line for several rows.
+    """
+    letters = np.frombuffer(data, np.uint8)
+    begins = np.flatnonzero(letters[:-1] == ord("\n")) + 1
+    ends = np.flatnonzero(letters[:-1] == ord("}")) + 1
+    plain = letters[:1] == ord("{") and (letters[begins] == ord("{")).all() and (letters[ends] == ord("\n")).all()
+    return bool(plain) or not (_NO_BEGINNING.search(data) or _NO_END.search(data))
+
+
+_NO_BEGINNING = re.compile(rb"^[ \t\r]*[^ \t\r\n{]", re.MULTILINE)
+_NO_END = re.compile(rb"\}[ \t\r]*[^ \t\r\n,\]}]")
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "null"
+    kinds = {bool: "true or false", str: "text", list: "an array"}
+    return next((name for kind, name in kinds.items() if isinstance(value, kind)), "a number")

@@ -5,6 +5,7 @@ Two values make a binary task, text or a few whole numbers classes, anything els
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, ModelFileError, OptionError
 from ..inputs import Float64
-from .pieces import Place
+from .located_rows import Place
 
 Task: TypeAlias = Literal["regression", "binary", "classes"]
 TASKS = ("regression", "binary", "classes")
@@ -132,14 +133,16 @@ class Target:
         """From a model file, which is trusted in nothing."""
         try:
             task, classes, number, rest = (plain[name] for name in ("task", "classes", "number", "rest"))
-            good = (
-                task in TASKS and type(number) is type(rest) is bool and all(isinstance(name, str) for name in classes)
-            )
-            good = good and (task != "binary" or len(classes) == 2)
-        except (KeyError, TypeError):
+            good = task in TASKS and type(number) is type(rest) is bool and type(classes) is list
+            good = good and all(type(name) is str for name in classes)
+            if good and task == "binary":
+                good = len(classes) == 2 and classes[0] != classes[1]
+                if number and not rest:  # labels that were numbers; "" is one that has not been met yet
+                    good = good and all(math.isfinite(float(name)) for name in classes if name)
+        except (KeyError, TypeError, ValueError):
             good = False
         if not good:
-            raise ModelFileError("the file is no valid model: a task that is none")
+            raise ModelFileError("this is not a valid model file: what it says about the task is impossible")
         return cls(task, list(classes), number, rest)
 
     def __str__(self) -> str:

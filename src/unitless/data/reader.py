@@ -22,14 +22,14 @@ from .arrow import pyarrow
 from .columnar import ArrowFiles, Parquet
 from .delimited import Delimited
 from .files import File, Text, find
+from .in_memory import Arrays, Frames, Mappings, is_frame, one_array
 from .json_lines import JsonLines
 from .labels import Numbers, RawLabels, Texts
-from .memory import Arrays, Frames, Mappings, is_frame, one_array
-from .options import ReadOptions
-from .pieces import Bad, Piece, Place, Position
+from .located_rows import Bad, Piece, Place, Position
+from .named_text import NamedText
+from .read_options import ReadOptions
 from .schema import Schema, decide
 from .source import Source
-from .text import NamedText
 
 T = TypeVar("T")
 

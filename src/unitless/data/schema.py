@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import InputError, ModelFileError, OptionError
 from .arrow import as_numpy, is_native, pyarrow
-from .options import ReadOptions, matching, no_column
+from .read_options import ReadOptions, matching, no_column
 
 Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -50,21 +50,33 @@ class Schema:
     @classmethod
     def read(cls, plain: Any) -> Schema:
         """From a model file, which is trusted in nothing."""
+        schema: Schema | None
         try:
             schema = cls(
                 plain["family"],
-                tuple((str(name), kind) for name, kind in plain["columns"]),
+                tuple((name, kind) for name, kind in [*plain["columns"]]),
                 plain["target"],
                 plain["target_kind"],
                 plain["weight"],
             )
-            good = schema.family in ("table", "named", "columns") and all(kind in KINDS for _, kind in schema.columns)
-            texts = all(isinstance(name, str | None) for name in (schema.target, schema.weight))
         except (KeyError, TypeError, ValueError):
-            good = texts = False
-        if not (good and texts and schema.target_kind in (None, *KINDS)):
-            raise ModelFileError("the file is no valid model: a table that is none")
+            schema = None
+        if schema is None or not schema._valid():
+            raise ModelFileError("this is not a valid model file: what it says about the data's columns is impossible")
         return schema
+
+    def _valid(self) -> bool:
+        """Whether this can have been decided from data, and not only forged."""
+        names = [name for name, _ in self.columns]
+        return (
+            self.family in ("table", "named", "columns")
+            and all(type(name) is str for name in names)
+            and len(set(names)) == len(names)
+            and bool(names) == (self.family == "table")
+            and all(kind in KINDS for _, kind in self.columns)
+            and all(isinstance(name, str | None) for name in (self.target, self.weight))
+            and self.target_kind in (None, *KINDS)
+        )
 
     @property
     def kinds(self) -> dict[str, Kind]:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from .files import STDIN, File
-from .options import ReadOptions
-from .pieces import Piece, Position
+from .located_rows import Piece, Position
+from .read_options import ReadOptions
 from .schema import Schema
+
+DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place that was reached
 
 
 class Source(abc.ABC):
@@ -18,6 +22,7 @@ class Source(abc.ABC):
     family: str = "table"
     schema: Schema | None = None
     keep: bool = False  # columns that are no features too
+    files: Sequence[File] = ()  # that are read, if there are any
 
     @abc.abstractmethod
     def pieces(self, start: Position) -> Iterator[Piece]:
@@ -43,6 +48,10 @@ class Source(abc.ABC):
         """To recognise the same data when training goes on."""
         return []
 
+    def content(self, consumed: int) -> list[Any]:
+        """To recognise data of the same name and size that has changed: digests, where so many bytes were read."""
+        return []
+
     def hold(self, schema: Schema) -> None:
         """From now on the data is to be read so."""
         self.schema = schema
@@ -53,6 +62,7 @@ class FileSource(Source):
 
     def __init__(self, files: list[File], options: ReadOptions) -> None:
         self.files, self.options = files, options
+        self._digests: dict[tuple[str, int, int], list[str]] = {}  # files that are done with do not change
 
     @property
     def name(self) -> str:
@@ -74,6 +84,36 @@ class FileSource(Source):
     def identity(self) -> list[Any]:
         """Names and sizes."""
         return [[file.path, file.size] for file in self.files]
+
+    def content(self, consumed: int) -> list[Any]:
+        """For each file that was begun: the place reached, and digests of its first bytes and of those before it.
+
+        `consumed` counts the bytes of all files as stored. None stands for what cannot be read again, such as a pipe.
+        """
+        digests: list[Any] = []
+        for file in self.files:
+            size = file.size or 0
+            place = min(consumed, size)
+            consumed -= place
+            digests.append(self._digested(file.path, size, place))
+            if consumed <= 0:
+                break
+        return digests
+
+    def _digested(self, path: str, size: int, place: int) -> list[Any] | None:
+        key = path, size, place
+        if key not in self._digests:
+            try:
+                if not os.path.isfile(path):
+                    return None
+                with open(path, "rb") as stored:
+                    found = [stored.read(DIGESTED)]
+                    stored.seek(max(0, place - DIGESTED))
+                    found.append(stored.read(min(place, DIGESTED)))
+            except OSError:  # training that reads it already goes on
+                return None
+            self._digests[key] = [hashlib.blake2b(part, digest_size=16).hexdigest() for part in found]
+        return [place, *self._digests[key]]
 
     def pieces(self, start: Position) -> Iterator[Piece]:
         """File by file."""

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from ..errors import InputError
 from ..inputs import FlagColumn, Float64, Frame, TextColumn
 from .arrow import as_numpy, booleans, is_native, pyarrow
+from .csv_columns import Parsed
 from .labels import Numbers, RawLabels, Texts
-from .parsed import Parsed
-from .pieces import Place
+from .located_rows import Place
 from .schema import DATES, TEXTS, Schema
 
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

@@ -11,10 +11,10 @@ from river import base
 from river.utils import dataframe
 
 from .. import inputs
-from ..classes import Classes, Label
 from ..errors import InputError, OptionError
-from ..learner import Learner
-from ..one_vs_all import OneVsAll
+from ..models.classes import Classes, Label
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Order, Precision, Rule, Schedule
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of

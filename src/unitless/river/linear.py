@@ -12,15 +12,15 @@ from river import base
 from river.utils import pretty
 
 from .. import inputs
-from ..classes import Label
 from ..errors import InputError, OptionError
-from ..explaining import explain_batch, one_row
+from ..inference.explanation import explain_batch, one_row
 from ..inputs import Float64
-from ..learner import Learner
-from ..model import BIAS
-from ..one_vs_all import OneVsAll
+from ..models.by_feature import ByFeature
+from ..models.classes import Label
+from ..models.learner import Learner
+from ..models.model import BIAS
+from ..models.one_vs_all import OneVsAll
 from ..options import Options
-from ..reading import ByFeature
 from . import rows
 from .rows import Missing
 

@@ -10,7 +10,7 @@ from river.utils import dataframe
 
 from .. import inputs
 from ..errors import InputError, OptionError
-from ..learner import Learner
+from ..models.learner import Learner
 from ..options import Auto, Clip, Order, Precision, Rule, Schedule
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of

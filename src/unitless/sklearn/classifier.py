@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..errors import InputError, OptionError
 from ..inputs import Float64
-from ..learner import Learner
-from ..model import BIAS, Feature
-from ..one_vs_all import OneVsAll, label_array
+from ..models.learner import Learner
+from ..models.model import BIAS, Feature
+from ..models.one_vs_all import OneVsAll, label_array
 from ..options import Auto, Rule
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of

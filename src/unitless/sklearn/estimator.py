@@ -17,12 +17,13 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from .. import inputs, model_file
+from .. import inputs
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
-from ..learner import Learner
-from ..model import BIAS, Feature
-from ..one_vs_all import OneVsAll
+from ..models import file as model_file
+from ..models.learner import Learner
+from ..models.model import BIAS, Feature
+from ..models.one_vs_all import OneVsAll
 from ..options import Auto
 from . import rows
 from .rows import Rows

@@ -12,9 +12,9 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from ..classes import distinct_labels
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..models.classes import distinct_labels
 
 
 @dataclass(frozen=True)

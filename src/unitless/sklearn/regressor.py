@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d
 from .. import inputs
 from ..errors import OptionError
 from ..inputs import Float64
-from ..learner import Learner
-from ..model import BIAS
-from ..one_vs_all import OneVsAll
+from ..models.learner import Learner
+from ..models.model import BIAS
+from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Rule
 from . import rows
 from .estimator import UnitlessEstimator, weights_of

@@ -14,7 +14,8 @@ import numpy as np
 from sklearn.utils.validation import check_array, validate_data
 
 from .. import inputs
-from ..data import memory, tables
+from ..data import in_memory as memory
+from ..data import tables
 from ..data.arrow import pyarrow
 from ..data.schema import kind_of
 from ..errors import InputError

@@ -1,0 +1,103 @@
+"""A model as one of scikit-learn's own estimators, fitted."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from ...errors import OptionError
+from ...inputs import Float64
+from ...models.learner import Learner
+from ...models.one_vs_all import OneVsAll, label_array
+from ...models.sweep import Sweep
+from .linear import Linear, exportable, linear
+
+
+def to_sklearn(model: Learner | OneVsAll | Sweep) -> Any:
+    """The model as a fitted estimator of scikit-learn, which predicts as `predict(X, extrapolate=True)` does.
+
+    Numbers are predicted by a `LinearRegression`, with quantile loss a `QuantileRegressor`, with poisson loss a
+    `PoissonRegressor` (which gives rates). Two classes are told apart by a `LogisticRegression`, or, with another loss
+    than logistic, by a `LinearSVC` (which has no probabilities); many classes by a `OneVsRestClassifier` of such, whose
+    probabilities are the model's `shares`.
+
+    Classes are sorted, as everywhere in scikit-learn: `classes_` has them. Columns are the model's features in its
+    order: `feature_names_in_` has their names, if it knows any. Limits to the range of the labels seen are left out.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(500, 2)) * [0.001, 1000]
+        >>> m = ul.Learner(loss="logistic")
+        >>> _ = m.learn(X, X[:, 0] > 0)
+        >>> estimator = ul.to_sklearn(m)
+        >>> estimator
+        LogisticRegression()
+        >>> bool(np.allclose(estimator.decision_function(X), m.predict(X, extrapolate=True)))
+        True
+    """
+    _part("linear_model")
+    exported = exportable(model)
+    plain = linear(exported, extrapolate=True)
+    if len(plain.factors):
+        raise OptionError("scikit-learn's linear models have no products of features; export to ONNX or JSON instead")
+    intercepts = plain.intercepts - plain.means @ plain.weights
+    if plain.task == "classes":
+        return _one_vs_rest(plain, intercepts)
+    if plain.task == "binary":
+        return _classifier(plain, plain.weights[:, 0], float(intercepts[0]), label_array(plain.labels))
+    return _regressor(plain, float(intercepts[0]), exported.options.quantile)
+
+
+def _part(name: str) -> Any:
+    """Of scikit-learn."""
+    try:
+        return importlib.import_module(f"sklearn.{name}")
+    except ImportError:
+        raise OptionError("this needs scikit-learn: pip install scikit-learn") from None
+
+
+def _regressor(plain: Linear, intercept: float, quantile: float) -> Any:
+    models = _part("linear_model")
+    if plain.loss == "quantile":
+        regressor = models.QuantileRegressor(quantile=quantile)
+    elif plain.loss == "poisson":
+        regressor = models.PoissonRegressor()
+        regressor._base_loss = regressor._get_loss()  # where its `fit` leaves the link
+    else:
+        regressor = models.LinearRegression()
+    regressor.coef_, regressor.intercept_ = plain.weights[:, 0].copy(), intercept
+    return _with_features(regressor, plain)
+
+
+def _classifier(plain: Linear, weights: Float64, intercept: float, classes: Any) -> Any:
+    """Of two classes, the second one for scores above 0."""
+    logistic = plain.loss == "logistic"
+    classifier = _part("linear_model").LogisticRegression() if logistic else _part("svm").LinearSVC()
+    if classes[0] > classes[1]:  # the positive class is the second of the sorted ones
+        weights, intercept, classes = -weights, -intercept, classes[::-1]
+    classifier.coef_, classifier.intercept_ = weights[None, :].copy(), np.array([intercept])
+    classifier.classes_ = classes
+    return _with_features(classifier, plain)
+
+
+def _one_vs_rest(plain: Linear, intercepts: Float64) -> Any:
+    if len({type(label) for label in plain.labels}) > 1:
+        raise OptionError("scikit-learn sorts classes: they must be all text or all numbers; export to ONNX or JSON")
+    order = sorted(range(len(plain.labels)), key=lambda head: plain.labels[head])
+    of_two = [_classifier(plain, plain.weights[:, head], float(intercepts[head]), np.array([0, 1])) for head in order]
+    whole = _part("multiclass").OneVsRestClassifier(type(of_two[0])())
+    whole.estimators_, whole.classes_ = of_two, label_array([plain.labels[head] for head in order])
+    binarizer = _part("preprocessing").LabelBinarizer(sparse_output=True)
+    binarizer.classes_, binarizer.y_type_, binarizer.sparse_input_ = whole.classes_, "multiclass", False
+    whole.label_binarizer_ = binarizer
+    return _with_features(whole, plain)
+
+
+def _with_features(estimator: Any, plain: Linear) -> Any:
+    estimator.n_features_in_ = len(plain.names)
+    if isinstance(plain.names[0], str):
+        estimator.feature_names_in_ = np.array(plain.names, dtype=object)
+    return estimator

@@ -1,0 +1,205 @@
+"""A model as arrays: what `predict` computes, in few enough steps to be written down anywhere.
+
+    z       = (x - mean) / scale                  for each feature
+    z[l·r]  = z[l] · z[r] · ratio                 for each product
+    score   = intercept + Σ coefficient · held(z)
+    score   = min(max(score, low), high)          where there are limits
+
+where `held` is what the rule does beyond the values that it has seen:
+
+    linear    z                     "gd", "ag"; and every rule when it extrapolates
+    hold      min(max(z, -1), 1)    "nag" (Algorithm 2's squash)
+    shrink    z / max(1, z²)        "ng": 1/z beyond the scale
+    squash    z / √(1 + z²)         "snag", whose scale takes up x itself
+
+z has no unit and is of the size of 1, so that float32 does for data of any scale; and x - mean comes first, so that
+nothing cancels later.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...data.labels import Task
+from ...errors import OptionError
+from ...inference.predictor import Predictor
+from ...inputs import Float64
+from ...models.by_feature import Reading
+from ...models.classes import Label
+from ...models.learner import Learner
+from ...models.model import Feature
+from ...models.one_vs_all import OneVsAll
+from ...models.sweep import Sweep
+
+Held: TypeAlias = Literal["linear", "hold", "shrink", "squash"]
+Link: TypeAlias = Literal["identity", "logistic", "exp"]
+
+_FEW = 1 << 17  # columns that can be exported whether they are in use or not
+
+_HELD: dict[str, Held] = {"nag": "hold", "ng": "shrink", "snag": "squash"}
+_LINKS: dict[str, Link] = {"logistic": "logistic", "poisson": "exp"}
+
+
+@dataclass(frozen=True)
+class Linear:
+    """A model's arrays. A head is a score: one for each class, or only one."""
+
+    names: list[Feature]  # text, or the numbers of columns
+    centred: NDArray[np.bool_]  # by feature: is there a mean to take away?
+    means: Float64  # by feature
+    scales: Float64  # by feature
+    coefficients: Float64  # by feature and head
+    factors: NDArray[np.intp]  # by product: the places of its two features
+    product_names: list[Feature]
+    product_scales: Float64
+    ratios: Float64  # by product: scales of its two features over its own
+    product_coefficients: Float64  # by product and head
+    intercepts: Float64  # by head
+    limits: tuple[float, float] | None
+    held: Held
+    task: Task
+    labels: list[Label]  # of the heads; binary: the negative, then the positive; regression: none
+    loss: str
+    link: Link
+
+    @property
+    def weights(self) -> Float64:
+        """In the data's units, by feature and head."""
+        return self._in_units(self.coefficients, self.scales)
+
+    @property
+    def product_weights(self) -> Float64:
+        """In the data's units, by product and head."""
+        return self._in_units(self.product_coefficients, self.product_scales)
+
+    def _in_units(self, coefficients: Float64, scales: Float64) -> Float64:
+        with np.errstate(over="ignore"):
+            weights = coefficients / scales[:, None]
+        if not np.isfinite(weights).all():
+            row = int(np.flatnonzero(~np.isfinite(weights).all(axis=1))[0])
+            names = self.names if coefficients is self.coefficients else self.product_names
+            raise OptionError(f"the weight of {names[row]!r} is beyond a float64's range in the data's unit")
+        return np.asarray(weights)
+
+
+def exportable(model: Any) -> Learner | OneVsAll:
+    """The model itself, or the best one of a sweep."""
+    best = model.best if isinstance(model, Sweep) else model
+    if not isinstance(best, Learner | OneVsAll):
+        raise OptionError(
+            f"this is {type(model).__name__}; only models can be exported: Learner, OneVsAll, Sweep. An estimator's is "
+            "its model_ (scikit-learn) or model (River)"
+        )
+    return best
+
+
+def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
+    """What `model.predict(X, extrapolate=extrapolate)` computes."""
+    options = model.options
+    if options.bits is not None:
+        raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
+    reading = model._reading()
+    state = reading.state
+    columns = state["columns"] or 0
+    if columns > max(_FEW, 64 * len(state["slots"])):
+        raise OptionError(
+            f"this model has {columns:,} columns, of which only {len(state['slots']):,} were ever other than zero; an "
+            "export would have all of them. Train on the columns that are in use, or with names"
+        )
+    names: list[Feature] = list(range(columns)) if state["names"] is None else [*state["names"]]
+    task, labels = _labels(model, state["negative"])
+    if not names:
+        raise OptionError("this model has met no features yet; there is nothing to export")
+    if task == "classes" and not labels:
+        raise OptionError("this model has met no class yet; there is nothing to export")
+    heads = len(labels) if isinstance(model, OneVsAll) else 1
+    lanes = [reading.leader(head) for head in range(heads)]
+    v = reading.v[:, lanes]
+    plain = extrapolate or options.order == "vw"  # Vowpal Wabbit's learner predicts linearly
+    held: Held = "linear" if plain else _HELD.get(options.rule, "linear")
+    scale: Float64 = np.ones(len(v))
+    if options.rule in ("ng", "nag", "snag"):
+        scale = reading.scale if plain else state["scale"]
+    if held == "squash":
+        v = v * math.sqrt(state["t"] + 1.0)
+
+    row_of = {slot: row for row, slot in enumerate(state["slots"].tolist())}
+    rows = [row_of.get(reading.slot(number), -1) for number in range(1, len(names) + 1)]
+    scales, coefficients = _rows(scale, v, rows)
+    means, masses = np.zeros(len(names)), np.full(len(names), np.inf)
+    settled = zip(state["centre_features"], state["centre_kinds"], state["centre_means"].reshape(-1, 2), strict=True)
+    for feature, kind, (mean, mass) in settled:
+        if kind:
+            means[feature - 1], masses[feature - 1] = mean, mass
+    products = {slot: pair for slot, pair in reading.products.items() if slot in row_of}
+    factors = np.array(list(products.values()), np.intp).reshape(-1, 2) - 1
+    own, product_coefficients = _rows(scale, v, [row_of[slot] for slot in products])
+    ratios = scales[factors[:, 0]] / own * scales[factors[:, 1]]
+    if not plain:  # a prediction sees x less the mean that x itself has a share in
+        with np.errstate(divide="ignore"):
+            scales = scales * (1.0 + 1.0 / masses)
+        coefficients = np.where(np.isfinite(scales)[:, None], coefficients, 0.0)
+        scales = np.where(np.isfinite(scales), scales, 1.0)
+
+    intercepts, limits = _intercepts(reading, held, scale, v, row_of, plain)
+    return Linear(
+        names=names,
+        centred=np.isfinite(masses),
+        means=means,
+        scales=scales,
+        coefficients=coefficients,
+        factors=factors,
+        product_names=[reading.features[row_of[slot]] for slot in products],
+        product_scales=own,
+        ratios=ratios,
+        product_coefficients=product_coefficients,
+        intercepts=intercepts,
+        limits=limits,
+        held=held,
+        task=task,
+        labels=labels,
+        loss=options.loss,
+        link=_LINKS.get(options.loss, "identity"),
+    )
+
+
+def _rows(scale: Float64, v: Float64, rows: list[int]) -> tuple[Float64, Float64]:
+    """Scales and coefficients of features by their rows; -1: it has only been zero so far."""
+    at = np.array(rows, np.intp)
+    known = at >= 0
+    scales, coefficients = np.ones(len(at)), np.zeros((len(at), v.shape[1]))
+    scales[known], coefficients[known] = scale[at[known]], v[at[known]]
+    return scales, coefficients
+
+
+def _intercepts(
+    reading: Reading, held: Held, scale: Float64, v: Float64, row_of: dict[int, int], plain: bool
+) -> tuple[Float64, tuple[float, float] | None]:
+    """The bias, the target's offset included, and the limits of the scores."""
+    options, state = reading.options, reading.state
+    intercepts = np.zeros(v.shape[1])
+    if options.bias and 0 in row_of:
+        s = float(scale[row_of[0]])
+        intercepts = v[row_of[0]] * (1.0 / math.hypot(s, 1.0) if held == "squash" else 1.0 / s)
+    offset = float(state["target"][1]) if options.target and state["target"][0] else 0.0
+    limited = (options.clip or options.target) and not (plain and options.order == "paper")
+    if not limited or state["label_min"] > state["label_max"]:
+        return intercepts + offset, None
+    return intercepts + offset, (state["label_min"] + offset, state["label_max"] + offset)
+
+
+def _labels(model: Learner | OneVsAll, negative: int) -> tuple[Task, list[Label]]:
+    """What is predicted, and the labels as they were in the data."""
+    if model._training is not None:
+        predictor = Predictor(model)
+        return predictor.target.task, predictor.labels
+    if isinstance(model, OneVsAll):
+        return "classes", model.classes
+    if model.options.loss in ("logistic", "hinge"):
+        return "binary", [-1 if negative == 2 else 0, 1]
+    return "regression", []

@@ -1,0 +1,326 @@
+"""A model as an ONNX graph, of a dozen ordinary nodes, for any server that runs ONNX.
+
+Inputs, by what `inputs` asks for:
+
+    "matrix"     features   [rows, features], float: the model's features in its order. Names are in the metadata; a
+                            text column is one feature for each of its values, column=value, which is 1 or 0
+    "columns"    one input [rows, 1] for each column of the table, by its name: float for numbers, string for text, bool
+                            for booleans. Text that the model has never met counts as missing
+
+Outputs, by task:
+
+    scores         [rows], with many classes [rows, classes]: what `predict` gives
+    prediction     regression: [rows], a number; with poisson loss a rate
+    label          binary, classes: [rows], as it was in the data
+    probabilities  logistic loss: [rows, classes], adding up to 1; binary: of the negative label, then of the positive
+
+A float that is not a number is a missing value, which counts as the mean of a centred column and as 0 of another.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+
+from ...data.labels import number_text
+from ...data.schema import DATES, Kind, Schema
+from ...errors import OptionError
+from ...models.classes import Label
+from ...models.learner import Learner
+from ...models.one_vs_all import OneVsAll
+from ...models.sweep import Sweep
+from .linear import Linear, exportable, linear
+
+if TYPE_CHECKING:
+    import onnx
+
+Inputs: TypeAlias = Literal["matrix", "columns"]
+FloatType: TypeAlias = Literal["float32", "float64"]
+
+OPSET, IR_VERSION = 19, 9  # the first in which text can be compared; ONNX 1.14, ONNX Runtime 1.15
+_ROWS = "rows"
+_OUTPUTS = ("scores", "prediction", "label", "probabilities")
+
+
+def to_onnx(
+    model: Learner | OneVsAll | Sweep,
+    *,
+    extrapolate: bool = False,
+    inputs: Inputs = "matrix",
+    dtype: FloatType = "float32",
+) -> onnx.ModelProto:
+    """The model as an ONNX graph, which computes what `predict` computes. Needs `pip install 'unitless[onnx]'`.
+
+    Args:
+        model: any model but those with `bits`; products of features (`interactions`) are nodes of the graph.
+        extrapolate: as for `predict`: False does beyond the values seen what the rule does ("nag" holds them); True
+            leaves that out, and the limits to the labels seen too: a plainly linear model.
+        inputs: "matrix": one tensor of all features; "columns": one input for each column of the table.
+        dtype: of inputs, weights and scores. "float32" is what servers take, and enough for data of any unit, because
+            the graph brings every feature to the size of 1 first; "float64" for scales beyond 1e38, and for all digits.
+
+    Example:
+        >>> import numpy as np, onnxruntime, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(1000, 2)) * [0.001, 1000] + [5, 1e6]
+        >>> m = ul.Learner(centre=True, target="auto")
+        >>> _ = m.learn(X, X @ [1000, 0.002])
+        >>> session = onnxruntime.InferenceSession(ul.to_onnx(m).SerializeToString())
+        >>> (prediction,) = session.run(["prediction"], {"features": X.astype("float32")})
+        >>> bool(np.allclose(prediction, m.predict(X.astype("float32")), rtol=1e-5))
+        True
+    """
+    if inputs not in ("matrix", "columns"):
+        raise OptionError(f"inputs is {inputs!r}; it must be 'matrix' or 'columns'")
+    if dtype not in ("float32", "float64"):
+        raise OptionError(f"dtype is {dtype!r}; it must be 'float32' or 'float64'")
+    exported = exportable(model)
+    graph = _Graph(linear(exported, extrapolate), dtype)
+    if inputs == "matrix":
+        x = graph.input("features", graph.float, len(graph.model.names))
+    else:
+        x = graph.columns(_columns(exported))
+    graph.outputs(graph.scores(x))
+    return graph.finished(exported)
+
+
+def _library(part: str = "") -> Any:
+    try:
+        return importlib.import_module(f"onnx.{part}" if part else "onnx")
+    except ImportError:
+        raise OptionError("this needs onnx: pip install 'unitless[onnx]'") from None
+
+
+def _columns(model: Learner | OneVsAll) -> list[tuple[str, Kind]]:
+    """The table's columns and what they hold; without a table every feature is one."""
+    schema = Schema.read(model._training.get("schema")) if model._training is not None else Schema("named")
+    if schema.family == "table":
+        return list(schema.columns)
+    names = model._snapshot()["names"]
+    if names is None:
+        raise OptionError("this model's features are the columns of a matrix, without names; use inputs='matrix'")
+    return [(name, "number") for name in names]
+
+
+class _Graph:
+    """A graph that grows node by node. Values are known by their names; those inside begin with /."""
+
+    def __init__(self, model: Linear, dtype: FloatType) -> None:
+        self.model, self._dtype = model, np.dtype(dtype)
+        self._onnx, self._helper = _library(), _library("helper")
+        types = self._onnx.TensorProto
+        self.float = types.FLOAT if dtype == "float32" else types.DOUBLE
+        self._nodes: list[Any] = []
+        self._inputs: list[Any] = []
+        self._outputs: list[Any] = []
+        self._constants: list[Any] = []
+        self._numbers: dict[float, str] = {}
+
+    # ------------------------------------------------------------------------------------------------- building blocks
+
+    def input(self, name: str, kind: int, width: int) -> str:
+        """An input of so many columns."""
+        self._inputs.append(self._helper.make_tensor_value_info(name, kind, [_ROWS, width]))
+        return name
+
+    def _output(self, name: str, kind: int, width: int | None = None) -> None:
+        shape = [_ROWS] if width is None else [_ROWS, width]
+        self._outputs.append(self._helper.make_tensor_value_info(name, kind, shape))
+
+    def _node(self, kind: str, *values: str, name: str = "", **attributes: Any) -> str:
+        output = name or f"/{kind.lower()}_{len(self._nodes)}"
+        self._nodes.append(self._helper.make_node(kind, list(values), [output], output, **attributes))
+        return output
+
+    def _constant(self, about: str, array: Any) -> str:
+        name, array = f"/{about}", np.asarray(array)
+        if array.dtype.kind in "UO":
+            text = self._onnx.TensorProto.STRING
+            tensor = self._helper.make_tensor(name, text, array.shape, [str(one).encode() for one in array.ravel()])
+        else:
+            tensor = _library("numpy_helper").from_array(np.ascontiguousarray(array), name)
+        self._constants.append(tensor)
+        return name
+
+    def _floats(self, about: str, values: Any, *, divisor: bool = False) -> str:
+        """Numbers, if the type can hold them; a divisor must not lose digits near zero either."""
+        exact = np.asarray(values, np.float64)
+        with np.errstate(over="ignore"):
+            array = exact.astype(self._dtype)
+        held = np.isfinite(array)
+        if divisor:
+            held &= np.abs(array) >= np.finfo(self._dtype).tiny
+        if not held.all():
+            worst = float(exact[~held].ravel()[0])
+            raise OptionError(f"one of the model's {about} is {worst:g}, beyond {self._dtype}; use dtype='float64'")
+        return self._constant(about, array)
+
+    def _number(self, value: float) -> str:
+        """A constant that several nodes may need."""
+        if value not in self._numbers:
+            self._numbers[value] = self._floats(f"{value:g}", value)
+        return self._numbers[value]
+
+    # ------------------------------------------------------------------------------------------------------------ input
+
+    def columns(self, columns: list[tuple[str, Kind]]) -> str:
+        """Columns of a table as the model's features."""
+        place = {name: k for k, name in enumerate(self.model.names)}
+        blocks: list[str] = []
+        order: list[int] = []
+        for name, kind in columns:
+            if name in _OUTPUTS or name.startswith("/"):
+                raise OptionError(f"column {name!r} has a name that the graph needs for itself; use inputs='matrix'")
+            if kind in DATES:
+                raise OptionError(f"column {name!r} holds dates, which stand for several features; use inputs='matrix'")
+            if kind in ("number", "flag"):
+                blocks.append(self.input(name, self.float, 1))
+                order.append(place.get(name, -1))
+                continue
+            values = [str(met).removeprefix(f"{name}=") for met in place if str(met).startswith(f"{name}=")]
+            blocks.append(self._indicators(name, values, kind == "boolean"))
+            order += [place[f"{name}={value}"] for value in values]
+        known = [k for k, at in enumerate(order) if at >= 0]
+        if sorted(order[k] for k in known) != list(range(len(place))):
+            raise OptionError("the table's columns do not tell its features apart; use inputs='matrix'")
+        wide = self._node("Concat", *blocks, axis=1)
+        taken = sorted(known, key=lambda k: order[k])
+        return self._node("Gather", wide, self._constant("feature_order", np.array(taken, np.int64)), axis=1)
+
+    def _indicators(self, column: str, values: list[str], boolean: bool) -> str:
+        """1 where the column has that value, for each value that the model has met."""
+        types = self._onnx.TensorProto
+        x = self.input(column, types.BOOL if boolean else types.STRING, 1)
+        met: Any = [value == "true" for value in values] if boolean else np.array(values, object)
+        same = self._node("Equal", x, self._constant(f"values of {column}", np.asarray(met)[None, :]))
+        return self._node("Cast", same, to=self.float)
+
+    # ---------------------------------------------------------------------------------------------------------- scoring
+
+    def scores(self, x: str) -> str:
+        """[rows, heads], as `unitless.convert.export.linear` describes."""
+        model = self.model
+        z = self._node("Div", self._centred(x), self._floats("scales", model.scales, divisor=True))
+        # Missing values after the division, where those of every column are zeros.
+        z = self._node("Where", self._node("IsNaN", z), self._number(0.0), z)
+        coefficients = model.coefficients
+        if len(model.factors):
+            left, right = (
+                self._node("Gather", z, self._constant(side, at.astype(np.int64)), axis=1)
+                for side, at in zip(("left_factors", "right_factors"), model.factors.T, strict=True)
+            )
+            scaled = self._node("Mul", left, self._floats("ratios", model.ratios))
+            z = self._node("Concat", z, self._node("Mul", scaled, right), axis=1)
+            coefficients = np.concatenate([coefficients, model.product_coefficients])
+        parts = self._floats("coefficients", coefficients), self._floats("intercepts", model.intercepts)
+        score = self._node("Gemm", self._held(z), *parts)
+        if model.limits is None:
+            return score
+        low, high = model.limits
+        return self._node("Clip", score, self._floats("lowest", low), self._floats("highest", high))
+
+    def _centred(self, x: str) -> str:
+        """x - mean. The mean in two parts, so that float32 has all digits of it: near the mean the first takes away all
+        that cancels, without an error.
+        """
+        means = self.model.means
+        if not means.any():
+            return x
+        x = self._node("Sub", x, self._floats("means", means))
+        rest = means - means.astype(self._dtype)
+        return self._node("Sub", x, self._floats("rest_of_means", rest)) if rest.any() else x
+
+    def _held(self, z: str) -> str:
+        """What the rule makes of values that it has not seen."""
+        held = self.model.held
+        if held == "linear":
+            return z
+        one = self._number(1.0)
+        if held == "hold":
+            return self._node("Clip", z, self._number(-1.0), one)
+        if held == "shrink":
+            return self._node("Div", z, self._node("Max", one, self._node("Mul", z, z)))
+        # Beyond 1e9 it is ±1 to all digits, and the square stays within float32's range.
+        z = self._node("Clip", z, self._number(-1e9), self._number(1e9))
+        return self._node("Div", z, self._node("Sqrt", self._node("Add", self._node("Mul", z, z), one)))
+
+    # ---------------------------------------------------------------------------------------------------------- outputs
+
+    def outputs(self, score: str) -> None:
+        """What the task asks for."""
+        model = self.model
+        heads = len(model.intercepts)
+        if model.task == "classes":
+            self._node("Identity", score, name="scores")
+            self._output("scores", self.float, heads)
+            self._label(self._node("ArgMax", score, axis=1, keepdims=0))
+            if model.link == "logistic":
+                self._shares(score)
+            return
+        self._node("Reshape", score, self._constant("flat", np.array([-1], np.int64)), name="scores")
+        self._output("scores", self.float)
+        if model.task == "binary":
+            positive = self._node("Greater", "scores", self._number(0.0))
+            self._label(self._node("Cast", positive, to=self._onnx.TensorProto.INT64))
+            if model.link == "logistic":
+                both = self._node("Concat", self._node("Neg", score), score, axis=1)
+                self._node("Sigmoid", both, name="probabilities")
+                self._output("probabilities", self.float, 2)
+            return
+        self._node("Exp" if model.link == "exp" else "Identity", "scores", name="prediction")
+        self._output("prediction", self.float)
+
+    def _shares(self, score: str) -> None:
+        """As `OneVsAll.shares`: sigmoids divided by their sum. By way of their logarithms, because where no class is
+        likely all of them are zero to float32: log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|)).
+        """
+        one, zero = self._number(1.0), self._number(0.0)
+        x = self._node("Clip", score, self._number(-700.0), self._number(700.0))
+        tail = self._node("Exp", self._node("Neg", self._node("Abs", x)))
+        logarithm = self._node("Sub", self._node("Min", x, zero), self._node("Log", self._node("Add", tail, one)))
+        self._node("Softmax", logarithm, axis=1, name="probabilities")
+        self._output("probabilities", self.float, len(self.model.labels))
+
+    def _label(self, places: str) -> None:
+        labels = _tensor_labels(self.model.labels)
+        kind = self._helper.np_dtype_to_tensor_dtype(labels.dtype)
+        self._node("Gather", self._constant("labels", labels), places, name="label")
+        self._output("label", kind)
+
+    def finished(self, model: Learner | OneVsAll) -> onnx.ModelProto:
+        """The whole, checked."""
+        graph = self._helper.make_graph(self._nodes, "unitless", self._inputs, self._outputs, self._constants)
+        from ...version import __version__  # noqa: PLC0415  (it reads the package's metadata)
+
+        proto = self._helper.make_model(
+            graph,
+            opset_imports=[self._helper.make_opsetid("", OPSET)],
+            ir_version=IR_VERSION,
+            producer_name="unitless",
+            producer_version=__version__,
+        )
+        schema = (model._training or {}).get("schema") or {}
+        about = {
+            "feature_names": self.model.names,
+            "task": self.model.task,
+            "target": schema.get("target"),
+            "classes": self.model.labels or None,
+            "loss": self.model.loss,
+            "beyond": self.model.held,
+        }
+        texts = {key: json.dumps(value, ensure_ascii=False) for key, value in about.items()}
+        self._helper.set_model_props(proto, texts)
+        _library("checker").check_model(proto, full_check=True)
+        return proto  # type: ignore[no-any-return]
+
+
+def _tensor_labels(labels: list[Label]) -> Any:
+    """As an array of one type: text, if they are of several."""
+    kinds = {type(label) for label in labels}
+    if len(kinds) > 1 or kinds == {str} or (kinds == {int} and any(abs(label) >= 2**63 for label in labels)):  # type: ignore[arg-type]
+        texts = [label if isinstance(label, str) else number_text(label) for label in labels]
+        return np.array(texts, dtype=object)
+    return np.array(labels)

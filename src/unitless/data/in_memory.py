@@ -1,0 +1,140 @@
+"""Data that a program already holds: frames, Arrow tables and datasets, arrays, sparse matrices, mappings."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from ..errors import InputError
+from .arrow import pyarrow
+from .columnar import batch_rows
+from .located_rows import Piece, Place, Position
+from .schema import check
+from .source import Source
+
+MAPPINGS = 4096
+
+
+class Frames(Source):
+    """A pandas or polars frame, an Arrow table, reader or dataset."""
+
+    def __init__(self, frame: Any, whole: bool = False) -> None:
+        self._frame, self._whole = frame, whole
+        self._once = hasattr(frame, "read_next_batch")
+
+    @property
+    def repeatable(self) -> bool:
+        """A reader comes only once."""
+        return not self._once
+
+    def pieces(self, start: Position) -> Iterator[Piece]:
+        """In slices."""
+        pa = pyarrow()
+        skip, rows = start.offset, start.offset
+        for batch in self._batches():
+            drop = min(skip, batch.num_rows)
+            skip -= drop
+            size = max(1, batch.num_rows) if self._whole else batch_rows(batch.num_columns)
+            for first in range(drop, batch.num_rows, size):
+                table = batch.slice(first, size)
+                table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+                if self.schema is not None:
+                    check(
+                        self.schema,
+                        dict(zip(table.column_names, table.schema.types, strict=True)),
+                        "the data",
+                        rows + 1,
+                    )
+                place = Place("", "row", rows + 1)
+                rows += table.num_rows
+                yield Piece(table, table.num_rows, place, Position(0, rows, rows))
+
+    def _batches(self) -> Iterator[Any]:
+        pa = pyarrow()
+        frame = self._frame
+        if isinstance(frame, pa.Table | pa.RecordBatch):
+            return iter([frame])
+        if hasattr(frame, "to_batches") and hasattr(frame, "schema"):  # a dataset or a scanner
+            return iter(frame.to_batches())
+        if self._once:
+            return iter(frame)
+        try:
+            if hasattr(frame, "to_arrow"):  # polars
+                return iter([frame.to_arrow()])
+            return iter([pa.Table.from_pandas(frame, preserve_index=False)])
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(f"the frame cannot be read: {error}") from None
+
+
+def is_frame(source: Any) -> bool:
+    """Something with named columns."""
+    if hasattr(source, "collect_schema") and not hasattr(source, "shape"):
+        raise InputError("the frame is lazy; collect() it, or name the file itself")
+    return (
+        (hasattr(source, "columns") and hasattr(source, "dtypes"))
+        or (hasattr(source, "schema") and hasattr(source, "num_rows"))
+        or (hasattr(source, "schema") and hasattr(source, "to_batches"))
+        or hasattr(source, "read_next_batch")
+    )
+
+
+class Arrays(Source):
+    """A 2-D array or a sparse matrix; labels and weights are given beside it."""
+
+    family = "columns"
+
+    def __init__(self, X: Any) -> None:
+        self._X = X.tocsr() if hasattr(X, "tocsr") else inputs.as_array(X, "X")
+        if len(self._X.shape) != 2:
+            raise InputError(f"the data has {len(self._X.shape)} dimensions; it must have 2: rows and columns")
+
+    def pieces(self, start: Position) -> Iterator[Piece]:
+        """In slices."""
+        total, columns = self._X.shape
+        size = batch_rows(columns)
+        for first in range(start.offset, total, size):
+            last = min(total, first + size)
+            yield Piece(self._X[first:last], last - first, Place("", "row", first + 1), Position(0, last, last))
+
+
+class Mappings(Source):
+    """Any iterable of mappings from names to numbers, text or booleans."""
+
+    family = "named"
+
+    def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
+        self._rows = rows
+
+    def as_table(self) -> Any:
+        """The same as an Arrow table, whole."""
+        pa = pyarrow()
+        try:
+            return pa.Table.from_pylist([dict(row) for row in self._rows])
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise InputError(f"the mappings do not make a table: {str(error)[:200]}") from None
+
+    @property
+    def repeatable(self) -> bool:
+        """An iterator comes only once."""
+        return not isinstance(self._rows, Iterator)
+
+    def pieces(self, start: Position) -> Iterator[Piece]:
+        """Some thousands at a time."""
+        rows = start.offset
+        stream = itertools.islice(iter(self._rows), start.offset, None)
+        while chunk := list(itertools.islice(stream, MAPPINGS)):
+            place = Place("", "row", rows + 1)
+            rows += len(chunk)
+            yield Piece(chunk, len(chunk), place, Position(0, rows, rows))
+
+
+def one_array(values: Any, rows: int, what: str) -> np.ndarray[Any, Any]:
+    """Labels or weights beside the data."""
+    array = inputs.unmasked(inputs.as_array(values, what), what)
+    if array.ndim != 1 or len(array) != rows:
+        raise InputError(f"{what} has shape {array.shape}; it must have one value for each of the {rows} rows")
+    return array

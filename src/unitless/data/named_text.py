@@ -1,0 +1,57 @@
+"""VW text and libsvm, read in the core."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import InputError
+from .files import File, Text
+from .located_rows import Bad, Piece, Place, Position
+from .read_options import ReadOptions
+from .source import FileSource
+
+
+class NamedText(FileSource):
+    """Files of Vowpal Wabbit's text format, or of libsvm's."""
+
+    family = "named"
+
+    def __init__(self, files: list[File], options: ReadOptions, libsvm: bool) -> None:
+        super().__init__(files, options)
+        self._libsvm = libsvm
+        self._reader = _core.LibsvmReader(options.zero_based) if libsvm else _core.VwReader()
+
+    def read(self, file: File, start: Position) -> Iterator[Piece]:
+        """One file."""
+        text = Text(file, self.options.encoding, start.offset)
+        lines = start.count
+        text.where = lambda before: f"line {lines + 1 + before}"
+        try:
+            for data in text.pieces(small=True):
+                read = self._reader.read(np.frombuffer(data, np.uint8), True)
+                place = Place(file.name, "line", lines + 1, read.line)
+                wrong = read.bad if read.bad_count else []
+                bad = [Bad(f"{file.name}, line {lines + 1 + line}", problem) for line, problem in wrong[:20]]
+                if bad and self.options.on_error == "fail":
+                    raise InputError(f"{bad[0]}; correct it, or skip such lines (on_error='skip')")
+                lines += read.lines
+                position = Position(start.file, text.position, lines)
+                if read.rows or read.bad_count:
+                    numbers = [line for line, _ in wrong]
+                    if read.bad_count > len(numbers):  # only the first ones are told
+                        numbers = self._unread(bytes(data), read.line)
+                    yield Piece(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
+            if lines == 0:
+                raise InputError(f"{file.name} is empty")
+        finally:
+            text.close()
+
+    def _unread(self, data: bytes, good: NDArray[np.int64]) -> list[int]:
+        """The lines that are neither good nor blank."""
+        known = set(good.tolist())
+        lines = (line.partition(b"#")[0] if self._libsvm else line for line in data.split(b"\n"))
+        return [number for number, line in enumerate(lines) if number not in known and line.strip(b" \t\r")]

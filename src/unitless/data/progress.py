@@ -1,0 +1,81 @@
+"""How far a training run has come: counts, and where to go on."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import ModelFileError
+from .located_rows import Bad, Position
+from .reader import Batch
+
+SHOWN_BAD = 20
+
+
+@dataclass
+class Progress:
+    """How far a run has come."""
+
+    rows: int = 0  # read in this pass, whether learned or not
+    learned: int = 0  # in all passes
+    skipped: int = 0  # could not be read, or had no usable label
+    unlabelled: int = 0  # VW text without label: predicted, not learned
+    held: int = 0  # kept for the hold-out
+    passes: int = 0  # finished ones
+    consumed: int = 0  # bytes of the source in this pass
+    seconds: float = 0.0
+    position: Position = field(default_factory=Position)
+    within: int = 0  # rows of the piece at `position` that are done
+    missing: Counter[str] = field(default_factory=Counter)
+    bad: list[Bad] = field(default_factory=list)
+    done: bool = False
+
+    def read_in(self, batch: Batch) -> None:
+        """Count what could not be read."""
+        self.skipped += batch.bad_count
+        self.missing.update(batch.missing)
+        self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
+
+    def plain(self) -> dict[str, Any]:
+        """For a model file."""
+        numbers = {name: getattr(self, name) for name in _COUNTS}
+        return {
+            **numbers,
+            "seconds": self.seconds,
+            "position": self.position.plain(),
+            "missing": dict(self.missing),
+            "bad": [[bad.where, bad.problem] for bad in self.bad],
+            "done": self.done,
+        }
+
+    @classmethod
+    def read(cls, plain: Any) -> Progress:
+        """From a model file, which is trusted in nothing."""
+        progress: Progress | None
+        try:
+            file, offset, count = plain["position"]
+            progress = cls(
+                **{name: _count(plain[name]) for name in _COUNTS},
+                seconds=plain["seconds"] + 0.0,
+                position=Position(_count(file), _count(offset), _count(count)),
+                missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
+                bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
+                done=plain["done"],
+            )
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError):
+            progress = None
+        if progress is None or not 0 <= progress.seconds < math.inf or type(progress.done) is not bool:
+            raise ModelFileError("this is not a valid model file: what it says about its training is impossible")
+        return progress
+
+
+def _count(value: Any) -> int:
+    """A number of rows, bytes or files, as a file of a model can hold it."""
+    if type(value) is not int or not 0 <= value < 2**63:
+        raise ValueError(f"{value!r} is not a count")
+    return value
+
+
+_COUNTS = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "consumed", "within")

@@ -1,0 +1,100 @@
+"""How data is to be read: everything that can be said about it, with defaults that mostly need nothing said."""
+
+from __future__ import annotations
+
+import difflib
+import fnmatch
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from ..errors import OptionError
+
+Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "vw", "libsvm"]
+DATES = ("error", "parts")
+MISSING = ("absent", "error")
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What is what in the data, and what to do where it is not as it should be.
+
+    Args:
+        target: the column to predict.
+        weight: a column of importance weights.
+        ignore: columns to leave out; `*` and `?` stand for any letters.
+        only: columns to use, all others being left out.
+        text: columns whose values are names although they look like numbers or dates (a zip code).
+        numbers: columns that are numbers to be centred although they begin with nothing but zeros and ones.
+        dates: what to do with columns of dates and times: "error", or "parts" (time, month, weekday, hour).
+        missing: what a missing value is: "absent" (the feature is not there), or an "error".
+        on_error: what to do with rows that cannot be read: "fail", or "skip" and count them.
+        format: of files whose name and content do not say it.
+        delimiter: between the columns of CSV; found out if not given.
+        header: whether the first row of CSV has the columns' names. Without, they are called 1, 2, 3, ...
+        encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
+        zero_based: whether a libsvm file counts its features from 0.
+    """
+
+    target: str | None = None
+    weight: str | None = None
+    ignore: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    text: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
+    dates: Literal["error", "parts"] = "error"
+    missing: Literal["absent", "error"] = "absent"
+    on_error: Literal["fail", "skip"] = "fail"
+    format: Format | None = None
+    delimiter: str | None = None
+    header: bool = True
+    encoding: str | None = None
+    zero_based: bool = False
+
+    def __post_init__(self) -> None:
+        for name, allowed in (
+            ("dates", DATES),
+            ("missing", MISSING),
+            ("on_error", ("fail", "skip")),
+            ("format", (None, *get_args(Format))),
+        ):
+            if getattr(self, name) not in allowed:
+                choices = ", ".join(map(repr, allowed))
+                raise OptionError(f"{name} is {getattr(self, name)!r}; it must be one of {choices}")
+        for name in ("ignore", "only", "text", "numbers"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
+        if self.delimiter is not None:
+            plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
+            if not plain:
+                raise OptionError(f"delimiter is {self.delimiter!r}; it must be one character, such as ; or a tab")
+        if self.encoding is not None:
+            try:
+                "a".encode(self.encoding)
+            except (LookupError, UnicodeError):
+                raise OptionError(f"encoding is {self.encoding!r}, which is not known; try 'latin-1'") from None
+
+    def uses(self, name: str) -> bool:
+        """Is a column to be used, as far as its name says?"""
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in self.ignore):
+            return False
+        return not self.only or any(fnmatch.fnmatchcase(name, pattern) for pattern in self.only)
+
+
+def matching(patterns: Iterable[str], names: list[str], option: str, strict: bool = True) -> set[str]:
+    """The names that the patterns mean. If `strict`, one that means none is an error with a hint."""
+    found: set[str] = set()
+    for pattern in patterns:
+        hits = [pattern] if pattern in names else [name for name in names if fnmatch.fnmatchcase(name, pattern)]
+        if not hits and strict:
+            raise OptionError(no_column(pattern, names, option))
+        found.update(hits)
+    return found
+
+
+def no_column(name: str, names: list[str], option: str) -> str:
+    """What to say when a column that was asked for is not there."""
+    near = difflib.get_close_matches(name, names, 1, 0.6)
+    shown = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+    hint = f"; did you mean {near[0]!r}?" if near else f"; there are {shown}" if names else ""
+    return f"{option}: there is no column {name!r}{hint}"

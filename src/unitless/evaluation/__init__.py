@@ -1,0 +1,1 @@
+"""How good predictions were: metrics over a stream, their intervals and their history."""

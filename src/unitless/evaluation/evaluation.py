@@ -1,0 +1,475 @@
+"""How good predictions were: metrics over a stream, in constant memory, with honest intervals.
+
+Every number here is a running sum, so that a stream of any length can be evaluated as it passes. With the predictions
+of `learn`, which were made before each row was learned, the result is an out-of-sample score of the whole stream
+(progressive validation).
+
+Example:
+    >>> import numpy as np, unitless as ul
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(4000, 2)) * [1e-3, 1e3]
+    >>> y = X @ [1000, -0.001] > 0
+    >>> result = ul.evaluate.progressive(ul.Learner(loss="logistic"), X, y)
+    >>> {name: round(value, 3) for name, value in result.metrics.items()}
+    {'loss': 0.185, 'zero_one': 0.013, 'log_loss': 0.185, 'brier': 0.047, 'auc': 0.999}
+    >>> low, high = result.interval  # of the error, with 90% confidence
+    >>> bool(low < result.metrics["zero_one"] < high)
+    True
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs
+from ..errors import InputError, ModelFileError, OptionError
+from ..inputs import Float64
+from ..models.classes import Label
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from . import metrics
+from .history import Moment, Track
+from .intervals import CONFIDENCE, chernoff_interval, relative_entropy
+from .ranking import Ranking
+
+__all__ = [
+    "CONFIDENCE",
+    "Evaluation",
+    "Moment",
+    "Progressive",
+    "Ranking",
+    "chernoff_interval",
+    "progressive",
+    "relative_entropy",
+]
+
+STATE_VERSION = 1
+_BLOCK = 16_000  # so many numbers at a time stay in the cache, and in memory that need not be asked for anew
+
+
+class Evaluation:
+    """Metrics of a model's predictions over a stream.
+
+    Everything is added up row by row, in the stream's order: however the stream is cut into calls of `add`, and
+    wherever it is interrupted, kept by `state` and taken up again by `restore`, the numbers are the same to the last
+    bit.
+
+    Args:
+        model: whose predictions they are; it says which loss and which classes, and is not changed.
+    """
+
+    def __init__(self, model: Learner | OneVsAll) -> None:
+        if not isinstance(model, Learner | OneVsAll):
+            raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
+        self._model = model
+        self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
+        self._binary = isinstance(model, Learner) and model.options.loss in ("logistic", "hinge")
+        self._sums: dict[str, float] = {}
+        self._ranking = Ranking() if self._binary else None
+        self._confusion: Float64 = np.zeros((3, 0))  # by class: seen, predicted, both
+        self._labels = (math.inf, -math.inf)
+        self._octaves, self._quarters = Track(per_octave=1), Track(per_octave=4)
+        self.examples = 0
+        self.weight = self._squared_weight = 0.0
+
+    # What is given is checked whole before anything is counted; what comes after the check cannot fail.
+
+    def add(self, predictions: Any, y: Any, weight: Any = None) -> None:
+        """Count predictions (scores, as `learn` and `predict` give them) against labels. Weight 0 does not count."""
+        try:
+            p = np.asarray(predictions, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("predictions are not all numbers") from None
+        if p.ndim == 0 or np.isnan(p).any():
+            raise InputError("predictions must be numbers, one or more for each row")
+        h = None if weight is None else inputs.vector(weight, "weight", len(p), "predictions")
+        if h is not None and not (np.isfinite(h) & (h >= 0)).all():
+            raise InputError("weights must be finite and not negative")
+        several = isinstance(self._model, OneVsAll)
+        truth: NDArray[Any] = self._class_numbers(p, y, h) if several else self._label_numbers(p, y)
+        self._add(p, truth, h)
+
+    def add_numbered(self, scores: Float64, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
+        """The same for classes by number; a number beyond the model's classes is a class that it does not know."""
+        self._add(scores, numbers, weight)
+
+    def _add(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        several = isinstance(self._model, OneVsAll)
+        if h is not None and not h.all():
+            counted = h > 0
+            p, truth, h = p[counted], truth[counted], h[counted]
+        if h is not None and (h == 1).all():
+            h = None
+        step = max(64, _BLOCK // max(1, p.shape[1])) if several else _BLOCK
+        with np.errstate(over="ignore", invalid="ignore"):  # predictions may be infinite; then so are their losses
+            for start in range(0, len(p), step):
+                block = slice(start, start + step)
+                self._count(p[block], truth[block], None if h is None else h[block])
+
+    def _label_numbers(self, p: Float64, y: Any) -> Float64 | NDArray[np.bool_]:
+        """Labels that the loss accepts; of two classes, whether they are the positive one."""
+        if p.ndim != 1:
+            raise InputError(f"predictions have {p.ndim} dimensions; a Learner makes one per row")
+        labels = inputs.vector(y, "y", len(p), "predictions")
+        if not self._binary:
+            least = 0.0 if self._judge.options.loss == "poisson" else -sys.float_info.max
+            if len(labels) and not least <= labels.min() <= labels.max() <= sys.float_info.max:
+                self._judge.losses(p, labels)  # which says what is wrong, and where
+            return labels
+        positive: NDArray[np.bool_] = labels == 1
+        zeros, ones = np.count_nonzero(labels == 0), np.count_nonzero(positive)
+        if zeros + ones < len(labels) and (zeros or ones + np.count_nonzero(labels == -1) < len(labels)):
+            self._judge.losses(p, labels)
+        return positive
+
+    def _class_numbers(self, scores: Float64, y: Any, h: Float64 | None) -> NDArray[np.intp]:
+        """Each label's place among the model's classes."""
+        assert isinstance(self._model, OneVsAll)
+        if scores.ndim != 2 or scores.shape[1] > len(self._model.classes):
+            raise InputError("predictions must be scores: one row per example, one column per class")
+        numbers, new = self._model._classes.numbers(y, len(scores), h)
+        if new:
+            raise InputError(f"class {new[0]!r} is not among the model's classes")
+        return numbers.astype(np.intp)
+
+    def _count(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        """Rows in order, all with a weight; no weights: each counts 1."""
+        if isinstance(self._model, OneVsAll):
+            scores = np.ascontiguousarray(p.T)
+            best = metrics.winners(scores)
+            self._confuse(truth, best, h)
+            each = metrics.of_classes(scores, truth, best, self._model, self._judge)
+        elif self._ranking is not None:
+            if self._judge.options.loss == "logistic":
+                self._score(self._ranking, np.ascontiguousarray(p), truth, h)
+                return
+            self._ranking.add(p, truth, h)
+            each = metrics.of_two_classes(p, truth, self._judge)
+        else:
+            self._labels = (min(self._labels[0], float(truth.min())), max(self._labels[1], float(truth.max())))
+            each = metrics.of_numbers(p, truth, self._judge)
+        self._total(each, len(p), h)
+
+    def _score(self, ranking: Ranking, p: Float64, positive: NDArray[np.bool_], h: Float64 | None) -> None:
+        """Two classes with logistic loss, in the core, from one moment that is kept to the next."""
+        names = ("loss", "zero_one", "brier")
+        sums = np.array([*(self._sums.get(name, 0.0) for name in names), self.weight, self._squared_weight])
+        for done, last in self._stops(len(p)):
+            part = slice(done, last)
+            self._judge._score(p[part], positive[part], None if h is None else h[part], sums, ranking.counts)
+            loss, error, _, self.weight, self._squared_weight = sums.tolist()
+            self.examples += last - done
+            for track in (self._octaves, self._quarters):
+                if track.next == self.examples:
+                    track.record(track.moment(self.examples, self.weight, loss, error), loss)
+        self._sums = dict(zip(names, sums.tolist(), strict=False))
+
+    def _stops(self, rows: int) -> Iterator[tuple[int, int]]:
+        """So many rows in parts that end where a moment is to be kept."""
+        done = 0
+        while done < rows:
+            last = min(rows, done + min(self._octaves.next, self._quarters.next) - self.examples)
+            yield done, last
+            done = last
+
+    def _confuse(self, truth: NDArray[np.intp], best: NDArray[np.intp], h: Float64 | None) -> None:
+        missing = len(self._model.classes) - self._confusion.shape[1]  # type: ignore[union-attr]
+        if missing:
+            self._confusion = np.pad(self._confusion, ((0, 0), (0, missing)))
+        known, hit = truth < self._confusion.shape[1], best == truth
+        predicted = slice(None) if best[0] >= 0 else slice(0)  # without scores nothing is
+        for counts, index, rows in zip(self._confusion, (truth, best, truth), (known, predicted, hit), strict=True):
+            np.add.at(counts, index[rows], 1.0 if h is None else h[rows])  # one after another, as a loop would
+
+    def _total(self, each: dict[str, Float64], rows: int, h: Float64 | None) -> None:
+        """Adds up, with a look at the sums wherever the history or the curve wants one."""
+        sums = {name: _running(self._sums.get(name, 0.0), values, h) for name, values in each.items()}
+        weight = _running(self.weight, None if h is None else h, None, rows)
+        squared_weight = _running(self._squared_weight, None if h is None else h * h, None, rows)
+        errors = sums.get("zero_one")
+        for track in (self._octaves, self._quarters):
+            while (at := track.next - self.examples) <= rows:
+                error = None if errors is None else float(errors[at])
+                loss = float(sums["loss"][at])
+                track.record(track.moment(track.next, float(weight[at]), loss, error), loss)
+        self._sums = {name: float(running[rows]) for name, running in sums.items()}
+        self.examples += rows
+        self.weight, self._squared_weight = float(weight[rows]), float(squared_weight[rows])
+
+    @property
+    def history(self) -> list[Moment]:
+        """The state after 1, 2, 4, 8, ... examples."""
+        return self._octaves.moments
+
+    @property
+    def curve(self) -> list[Moment]:
+        """The same with four moments where `history` has one, for plots: after 1, 2, 3, 4, 5, 6, 7, 8, 10, ..."""
+        return self._quarters.moments
+
+    @property
+    def now(self) -> Moment:
+        """The state after all examples so far."""
+        if not self.examples:
+            return Moment(0, 0.0, math.nan, math.nan, None)
+        return self._octaves.moment(self.examples, self.weight, self._sums["loss"], self._sums.get("zero_one"))
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """All metrics by name: means per unit of weight, RMSE and AUC."""
+        if not self.examples:
+            return {}
+        means = {name: total / self.weight for name, total in self._sums.items()}
+        result = {"loss": means["loss"]}
+        if "zero_one" in means:
+            result["zero_one"] = means["zero_one"]
+        else:
+            result["rmse"] = math.sqrt(means.get("squared", means["loss"]))  # of squared loss they are one
+            result["mae"] = means["absolute"]
+        if "brier" in means:
+            result["log_loss"] = means.get("log_loss", means["loss"])  # of two classes they are one
+            result["brier"] = means["brier"]
+        if self._ranking is not None:
+            result["auc"] = self._ranking.area
+        return result
+
+    @property
+    def per_class(self) -> dict[Label, dict[str, float]]:
+        """By class: how much of the weight it has, its precision and its recall."""
+        if not isinstance(self._model, OneVsAll):
+            return {}
+        return {
+            label: {
+                "share": seen / self.weight if self.weight else math.nan,
+                "precision": both / predicted if predicted else math.nan,
+                "recall": both / seen if seen else math.nan,
+            }
+            for label, (seen, predicted, both) in zip(self._model.classes, self._confusion.T.tolist(), strict=False)
+        }
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the error, or for numbers the RMSE, truly lies, with 90% confidence: see `chernoff_interval`.
+
+        For numbers squared errors are put in units of the labels' range (and cut off there), as the paper does. With
+        weights, n is the number of equally weighted examples that would be worth as much.
+        """
+        if not self.examples:
+            return math.nan, math.nan
+        n = self.weight * self.weight / self._squared_weight
+        if "zero_one" in self._sums:
+            return chernoff_interval(self._sums["zero_one"] / self.weight, n)
+        span = self._labels[1] - self._labels[0]
+        if span == 0:
+            return 0.0, 0.0
+        squared = self._sums.get("squared", self._sums["loss"])
+        low, high = chernoff_interval(min(1.0, squared / self.weight / (span * span)), n)
+        return span * math.sqrt(low), span * math.sqrt(high)
+
+    def state(self) -> dict[str, Any]:
+        """All that has been counted, as JSON can keep it, for `restore`.
+
+        Example:
+            >>> import json, unitless as ul
+            >>> m = ul.Learner(loss="logistic")
+            >>> evaluation = ul.evaluate.Evaluation(m)
+            >>> evaluation.add(m.learn([[1.0], [2.0]], [True, False]), [True, False])
+            >>> text = json.dumps(evaluation.state())
+            >>> same = ul.evaluate.Evaluation.restore(m, json.loads(text))
+            >>> same.metrics == evaluation.metrics
+            True
+        """
+        return {
+            "version": STATE_VERSION,
+            **self._kind(),
+            "examples": self.examples,
+            "weight": self.weight.hex(),
+            "squared_weight": self._squared_weight.hex(),
+            "sums": {name: total.hex() for name, total in self._sums.items()},
+            "labels": [limit.hex() for limit in self._labels],
+            "classes": self._class_labels()[: self._confusion.shape[1]],
+            "confusion": [[count.hex() for count in counts] for counts in self._confusion.tolist()],
+            "ranking": None if self._ranking is None else self._ranking.state(),
+            "history": self._octaves.state(),
+            "curve": self._quarters.state(),
+        }
+
+    @classmethod
+    def restore(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> Evaluation:
+        """The evaluation that had this state, of a model of the same kind; it goes on as if it had never stopped."""
+        evaluation = cls(model)
+        try:
+            evaluation._restore(state)
+        except ModelFileError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise ModelFileError(f"this is no state of an evaluation: {error}") from None
+        return evaluation
+
+    def _restore(self, state: dict[str, Any]) -> None:
+        if state["version"] != STATE_VERSION:
+            raise ModelFileError(
+                f"this is an evaluation of format {state['version']!r}; this version of unitless reads {STATE_VERSION}"
+            )
+        for name, value in self._kind().items():
+            if state[name] != value:
+                raise ModelFileError(
+                    f"the evaluation is of a model with {name} {state[name]!r}; this one has {value!r}"
+                )
+        known = state["classes"]
+        if self._class_labels()[: len(known)] != known:
+            raise ModelFileError("the evaluation is of a model with other classes")
+        self.examples = state["examples"]
+        if type(self.examples) is not int or not 0 <= self.examples < 2**63:
+            raise ValueError("an impossible number of examples")
+        self.weight, self._squared_weight = float.fromhex(state["weight"]), float.fromhex(state["squared_weight"])
+        low, high = map(float.fromhex, state["labels"])
+        self._labels = (low, high)
+        self._confusion = np.array(
+            [list(map(float.fromhex, counts)) for counts in state["confusion"]], dtype=np.float64
+        ).reshape(3, len(known))
+        self._sums = {name: float.fromhex(total) for name, total in state["sums"].items()}
+        if self._ranking is not None:
+            self._ranking = Ranking.restore(state["ranking"])
+        self._octaves = Track.restore(1, self.examples, state["history"])
+        self._quarters = Track.restore(4, self.examples, state["curve"])
+        self._check()
+
+    def _check(self) -> None:
+        """That what was restored can have been counted; sums may be infinite, because predictions may."""
+        if not self.examples:
+            if self._sums or self.weight or self._squared_weight or self._confusion.any():
+                raise ValueError("sums without examples")
+            return
+        if self._sums.keys() != self._names() or not (self.weight > 0 and self._squared_weight > 0):
+            raise ValueError("sums that do not fit the model")
+        loss = self._judge.options.loss
+        if any(total < 0 for name, total in self._sums.items() if (name, loss) != ("loss", "poisson")):
+            raise ValueError("a sum that is negative")
+        if not self._sums.get("zero_one", 0.0) <= self.weight or not np.all(self._confusion >= 0):
+            raise ValueError("counts that are negative or too large")
+        parts = self._ranking.weight if self._ranking is not None else self.weight
+        if isinstance(self._model, OneVsAll):
+            parts = float(self._confusion[0].sum())
+        elif self._ranking is None and not -math.inf < self._labels[0] <= self._labels[1] < math.inf:
+            raise ValueError("a range of labels that is none")
+        if not math.isclose(parts, self.weight, rel_tol=1e-6):
+            raise ValueError("counts that do not add up to the weight")
+
+    def _kind(self) -> dict[str, Any]:
+        """What a model must share with another for its evaluation to be taken up."""
+        kind = "OneVsAll" if isinstance(self._model, OneVsAll) else "Learner"
+        return {"kind": kind, "loss": self._judge.options.loss, "quantile": self._judge.options.quantile}
+
+    def _class_labels(self) -> list[Label]:
+        return self._model.classes if isinstance(self._model, OneVsAll) else []
+
+    def _names(self) -> set[str]:
+        """The sums that this kind of model has."""
+        loss = self._judge.options.loss
+        if isinstance(self._model, OneVsAll):
+            return {"loss", "zero_one"} | ({"log_loss", "brier"} if loss == "logistic" else set())
+        if self._binary:
+            return {"loss", "zero_one"} | ({"brier"} if loss == "logistic" else set())
+        return {"loss", "absolute"} | ({"squared"} if loss != "squared" else set())
+
+
+def _running(start: float, values: Float64 | None, weight: Float64 | None, rows: int = 0) -> Float64:
+    """start, start + the first value, that + the second, ...; no values: so many ones.
+
+    A cumulative sum adds in order, which a sum does not: it must not matter where one array ends and the next begins.
+    """
+    if values is None:
+        if start.is_integer() and start + rows < 2**53:  # exact, so that the order does not matter
+            return np.arange(start, start + rows + 1, dtype=np.float64)
+        values = np.ones(rows)
+    sums = np.empty(len(values) + 1)
+    sums[0] = start
+    sums[1:] = values
+    if weight is not None:
+        sums[1:] *= weight
+    return np.cumsum(sums, out=sums)
+
+
+@dataclass(frozen=True)
+class Progressive:
+    """The outcome of a progressive validation."""
+
+    predictions: Float64
+    evaluation: Evaluation
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """All metrics by name."""
+        return self.evaluation.metrics
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the error truly lies, with 90% confidence."""
+        return self.evaluation.interval
+
+    @property
+    def history(self) -> list[Moment]:
+        """The state after 1, 2, 4, 8, ... examples."""
+        return self.evaluation.history
+
+    @property
+    def curve(self) -> list[Moment]:
+        """The same with four moments where `history` has one, for plots."""
+        return self.evaluation.curve
+
+
+def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *, delay: int = 0) -> Progressive:
+    """Predict every row, then learn it: immediately, or when `delay` further rows have been predicted.
+
+    Labels often come late. With a delay the model predicts a row without having learned the `delay` rows before it;
+    those that are left at the end are learned then.
+    """
+    if not hasattr(delay, "__index__") or isinstance(delay, bool) or delay < 0:
+        raise OptionError(f"delay is {delay!r}; it must be a whole number of rows, 0 or more")
+    evaluation = Evaluation(model)
+    if delay == 0:
+        predictions = model.learn(X, y, weight)
+    else:
+        predictions = _delayed(model, X, inputs.as_array(y, "y"), weight, int(delay))
+    evaluation.add(predictions, y, weight)
+    return Progressive(predictions, evaluation)
+
+
+def _delayed(model: Learner | OneVsAll, X: Any, y: np.ndarray[Any, Any], weight: Any, delay: int) -> Float64:
+    rows = inputs.read(X).rows
+    if len(y) != rows:
+        raise InputError(f"y has {len(y)} values, but X has {rows} rows")
+    h = None if weight is None else inputs.vector(weight, "weight", rows)
+
+    def learn(first: int, last: int) -> None:
+        model.learn(_slice(X, first, last), y[first:last], None if h is None else h[first:last])
+
+    predictions: list[Float64] = []
+    for row in range(rows):
+        if row > delay:
+            learn(row - delay - 1, row - delay)
+        predictions.append(model.predict(_slice(X, row, row + 1)))
+    if rows:
+        learn(max(0, rows - delay - 1), rows)
+    if not isinstance(model, OneVsAll):
+        return np.concatenate(predictions) if predictions else np.zeros(0)
+    scores = np.full((rows, len(model.classes)), -np.inf)  # a class that was not known yet had no chance
+    for row, known in enumerate(predictions):
+        scores[row, : known.shape[1]] = known[0]
+    return scores
+
+
+def _slice(X: Any, first: int, last: int) -> Any:
+    """Rows of whatever holds rows."""
+    if hasattr(X, "iloc"):
+        return X.iloc[first:last]
+    if hasattr(X, "column_names"):  # pyarrow
+        return X.slice(first, last - first)
+    return (X.tocsr() if hasattr(X, "tocsr") else X)[first:last]

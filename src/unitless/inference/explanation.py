@@ -1,0 +1,367 @@
+"""Why a model says what it says: each feature's share of one prediction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from ..data import Batch, ReadOptions, Schema
+from ..data.arrow import pyarrow
+from ..data.labels import number_text
+from ..data.located_rows import Place, Position
+from ..data.reader import named
+from ..data.schema import TEXTS
+from ..data.tables import features as table_features
+from ..errors import InputError, OptionError
+from ..inputs import Float64
+from ..models.by_feature import Reading
+from ..models.classes import Label
+from ..models.learner import Learner
+from ..models.model import Feature
+from ..models.one_vs_all import OneVsAll
+from .predictor import Predictor, places
+
+_WORD = 2**64 - 1
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What one feature adds to the score."""
+
+    feature: Feature
+    value: float  # as the data has it; of a product, that of its factors as the model sees them
+    weight: float  # in the data's units
+    contribution: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """A prediction taken apart: `bias` and all contributions add up to `score`."""
+
+    contributions: list[Contribution]  # the largest first, whatever its sign
+    bias: float
+    score: float
+    limited: float  # the score within the range of the labels, where the model keeps to it
+    prediction: Any  # as `predict` says it: a label, or a number
+    label: Label | None = None  # the class whose score this is
+    unknown: list[str] = field(default_factory=list)  # what the row has and the model has never met
+
+
+def explain(model: Learner | OneVsAll, row: Any, label: Label | None = None) -> Explanation:
+    """Each feature's contribution to the prediction for one row.
+
+    Args:
+        model: any model; one that `train` made reads the row as it read its table.
+        row: a mapping of names to values; for a model of arrays a list of numbers.
+        label: with classes, the one whose score is explained; the predicted one if not given.
+
+    Example:
+        >>> import unitless as ul
+        >>> rows = [{"age": 20 + i % 50, "job": "clerk" if i % 3 else "pilot"} for i in range(300)]
+        >>> result = ul.train([{**row, "rich": row["job"] == "pilot"} for row in rows], target="rich")
+        >>> why = ul.explain(result.model, {"age": 30, "job": "pilot"})
+        >>> why.prediction, why.contributions[0].feature
+        ('true', 'job=pilot')
+        >>> abs(why.bias + sum(part.contribution for part in why.contributions) - why.score) < 1e-9
+        True
+    """
+    data, unknown = read_row(model, row)
+    return explain_batch(model, one_row(data), label, unknown)
+
+
+def one_row(data: inputs.Input) -> Batch:
+    """A row alone."""
+    return Batch(data, 1, None, None, Place("", "row", 1), Position(), 0, [], 0)
+
+
+def explain_batch(
+    model: Learner | OneVsAll, batch: Batch, label: Label | None = None, unknown: list[str] | None = None
+) -> Explanation:
+    """The same for a batch of one row."""
+    scores = model._ask(batch.data, False)
+    head, chosen = _head(model, scores, label)
+    reading = model._reading()
+    taken = _Row(reading, batch.data)
+    explanation = taken.explained(head)
+    prediction: Any = float(scores[0])
+    if model._training is not None:
+        prediction = Predictor(model).predict(batch).values[0]
+    elif isinstance(model, OneVsAll):
+        prediction = model.classes[int(scores.argmax())]
+    return replace(explanation, prediction=prediction, label=chosen, unknown=[*(unknown or ()), *taken.unknown])
+
+
+def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
+    """Whose score it is."""
+    if not isinstance(model, OneVsAll):
+        if label is not None:
+            raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
+        return 0, None
+    if not model.classes:
+        raise InputError("no class has been met yet")
+    head = int(scores.argmax()) if label is None else class_number(model, label)
+    return head, model.classes[head]
+
+
+def class_number(model: OneVsAll, label: Any) -> int:
+    """The place of a class, which may be named by its text."""
+    for number, known in enumerate(model.classes):
+        if known == label or (isinstance(label, str) and (str(known) == label or _text(known) == label)):
+            return number
+    shown = ", ".join(map(str, model.classes[:8])) + (", ..." if len(model.classes) > 8 else "")
+    raise OptionError(f"there is no class {label!r}; there are {shown}")
+
+
+def _text(label: Label) -> str:
+    return label if isinstance(label, str) else number_text(label)
+
+
+# ---------------------------------------------------------------------------------------------------------- from a row
+
+
+def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[str]]:
+    """A row as the model takes it, and the names of what it does not take."""
+    schema = Schema.read(model._training.get("schema")) if model._training else Schema("named")
+    by_number = schema.family == "columns" or model._snapshot()["columns"] is not None
+    if not isinstance(row, Mapping):
+        if not by_number or isinstance(row, str | bytes):
+            raise InputError(f"the row is {type(row).__name__}; give an object of names and values")
+        return inputs.read(np.asarray(inputs.as_array(row, "the row"))[None, :]), []
+    if by_number:
+        raise InputError("this model knows its features as columns; give the row as a list of numbers")
+    if schema.family == "table":
+        frame = table_features(_table(model, schema, row), schema, Place("", "row", 1), True).frame
+        others = {*schema.kinds, schema.target, schema.weight}
+        return frame, [str(name) for name in row if name not in others]
+    if model._training is None:  # of a model that was fed by hand a boolean is the number that `learn_one` takes it for
+        row = {name: float(value) if isinstance(value, bool | np.bool_) else value for name, value in row.items()}
+    numbers, _ = named(row, schema, ReadOptions(), Place("", "row", 1), 0)
+    return inputs.NamedRows([numbers]), []
+
+
+def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) -> Batch:
+    """A row of data, counted from 1, as a batch of its own; reading options as for `train`."""
+    predictor = Predictor(model)
+    before = 0
+    for batch in predictor.read(source, **{**reading, "on_error": "skip"}):
+        at = places(batch)
+        total = batch.rows + len(batch.bad_numbers)
+        if number <= before + total:
+            hit = at == number - 1 - before
+            if not hit.any():
+                raise InputError(f"row {number} cannot be read: {batch.bad[0] if batch.bad else 'it is bad'}")
+            return batch.select(hit)
+        before += total
+    raise InputError(f"there is no row {number}; the data has {before:,}")
+
+
+def _table(model: Learner | OneVsAll, schema: Schema, row: Mapping[str, Any]) -> Any:
+    """A table of this row."""
+    pa = pyarrow()
+    columns: dict[str, Any] = {}
+    for name, kind in schema.columns:
+        value = row.get(name)
+        if isinstance(value, dict | list):
+            raise InputError(f"{name!r} holds a list or an object; it must be a number or text")
+        if kind in ("number", "flag"):
+            if isinstance(value, bool | str):
+                raise InputError(f"{name!r} is {value!r}; the model knows it as a number")
+            columns[name] = pa.array([None if value is None else float(value)], pa.float64())
+        elif kind in TEXTS:
+            columns[name] = pa.array([None if value is None else _word(value)], pa.string())
+        else:
+            columns[name] = _moment(name, value, kind)
+    return pa.table(columns)
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else number_text(float(value))
+
+
+def _moment(name: str, value: Any, kind: str) -> Any:
+    pa = pyarrow()
+    text = pa.array([None if value is None else str(value)], pa.string())
+    try:
+        return text.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
+    except pa.ArrowInvalid:
+        written = "23:59" if kind == "time" else "2024-12-31 or 2024-12-31 23:59"
+        raise InputError(f"{name!r} is {value!r}, which is no date or time; write it as {written}") from None
+
+
+def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
+    """The features of the one row that there is."""
+    if isinstance(data, inputs.Dense):
+        return [(j, float(x)) for j, x in enumerate(data.array[0])]
+    if isinstance(data, inputs.Compressed):
+        return [(int(j), float(x)) for j, x in zip(data.indices, data.values, strict=True)]
+    if isinstance(data, inputs.NamedRows):
+        return [(str(name), float(x)) for name, x in data.mappings[0].items()]
+    if isinstance(data, inputs.TextRows):
+        names = data.read.names
+        return [(names[i], float(x)) for i, x in zip(data.read.ids, data.read.values, strict=True)]
+    found: list[tuple[Feature, float]] = []
+    for name, column in zip(data.names, data.columns, strict=True):
+        if isinstance(column, inputs.TextColumn):
+            codes, ends, text = column
+            code = int(codes[0])
+            if code >= 0:
+                found.append((f"{name}={text[ends[code] : ends[code + 1]].tobytes().decode()}", 1.0))
+        else:
+            x = float((column.numbers if isinstance(column, inputs.FlagColumn) else column)[0])
+            if not math.isnan(x):
+                found.append((name, x))
+    return found
+
+
+# ----------------------------------------------------------------------------------------------------- the model's view
+
+
+class _Row:
+    """A row as the core sees it: x centred, multiplied with others, put into slots."""
+
+    def __init__(self, reading: Reading, data: inputs.Input) -> None:
+        self._reading, self._options = reading, reading.options
+        state = reading.state
+        self._row_of = {slot: k for k, slot in enumerate(state["slots"].tolist())}
+        self._numbers = {name: k for k, name in enumerate(state["names"] or (), 1)}
+        kinds = zip(state["centre_features"].tolist(), state["centre_kinds"].tolist(), strict=True)
+        means = state["centre_means"].reshape(-1, 2).tolist()
+        self._centre = {feature: mean for (feature, kind), mean in zip(kinds, means, strict=True) if kind}
+        self.unknown: list[str] = []
+        self._parts: list[tuple[Feature, int, float, float]] = []  # what, its slot, as it is, as the model sees it
+        seen: dict[int, float] = {}
+        given: dict[int, list[Feature]] = {}
+        for name, x in entries(data):
+            number = self._number(name)
+            if number is None:
+                self.unknown.append(str(name))
+                continue
+            z = self._centred(number, x)
+            self._parts.append((name, reading.slot(number), x, z))
+            seen[number] = seen.get(number, 0.0) + z
+            given.setdefault(number, []).append(name)
+        if self._options.interactions is not None:
+            self._multiply({number: x for number, x in seen.items() if x != 0}, given)
+
+    def _number(self, name: Feature) -> int | None:
+        bits, columns = self._options.bits, self._reading.state["columns"]
+        if bits is not None:
+            return 1 + ((name if isinstance(name, int) else _hash(name)) & ((1 << bits) - 1))
+        if isinstance(name, int):
+            return 1 + name if columns is not None and name < columns else None
+        return self._numbers.get(name)
+
+    def _centred(self, number: int, x: float) -> float:
+        if number not in self._centre:
+            return x
+        mean, mass = self._centre[number]
+        return (x - mean) - (x - mean) * (1.0 / (mass + 1.0))
+
+    def _multiply(self, seen: dict[int, float], given: dict[int, list[Feature]]) -> None:
+        """Products of what is not zero."""
+        reading = self._reading
+        if self._options.bits is None:
+            named = dict(zip(reading.state["slots"].tolist(), reading.features, strict=True))
+            for slot, (left, right) in reading.products.items():
+                if left in seen and right in seen and slot in named:
+                    x = seen[left] * seen[right]
+                    self._parts.append((named[slot], slot, x, x))
+            return
+        mask = 2**self._options.bits - 1
+        numbers = sorted(seen)
+        for j, right in enumerate(numbers):
+            for left in numbers[: j + 1]:
+                if not self._wanted(given[left], given[right]):
+                    continue
+                both = self._options.interactions == "ordered" and left != right
+                for a, b in ((left, right), (right, left)) if both else ((left, right),):
+                    x = seen[a] * seen[b]
+                    self._parts.append((f"{given[a][0]}*{given[b][0]}", 1 + (_hash_pair(a, b) & mask), x, x))
+
+    def _wanted(self, left: list[Feature], right: list[Feature]) -> bool:
+        pairs = self._options.interactions
+        if not isinstance(pairs, tuple):
+            return True
+        return any(
+            (_matches(a, left) and _matches(b, right)) or (_matches(a, right) and _matches(b, left)) for a, b in pairs
+        )
+
+    def explained(self, head: int) -> Explanation:
+        """The score of a head, taken apart."""
+        reading, options, state = self._reading, self._options, self._reading.state
+        v = reading.v[:, reading.leader(head)]
+        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
+            w = v / reading.scale if options.rule in ("ng", "nag", "snag") else v
+        ahead = options.order == "paper"  # Vowpal Wabbit's order predicts with the scales as they are
+        spread = math.sqrt(state["t"] + ahead) if options.rule == "snag" else 1.0
+        total: dict[int, float] = {}
+        for _, slot, _, x in self._parts:
+            total[slot] = total.get(slot, 0.0) + x
+        parts = []
+        for name, slot, value, x in self._parts:
+            at = self._row_of.get(slot)
+            if at is None:  # it has only been zero so far
+                parts.append(Contribution(name, value, 0.0, 0.0))
+                continue
+            z = self._seen(float(state["scale"][at]), total[slot])
+            share = x / total[slot] if total[slot] != 0 else 0.0  # two names may share a slot
+            parts.append(Contribution(name, value, float(w[at]), float(spread * v[at] * z * share)))
+        bias = 0.0
+        if options.bias and 0 in self._row_of:
+            at = self._row_of[0]
+            bias = spread * float(v[at]) * self._seen(float(state["scale"][at]), 1.0)
+        score = bias + math.fsum(part.contribution for part in parts)
+        offset = float(state["target"][1]) if options.target and state["target"][0] else 0.0
+        limited = score
+        if (options.clip or options.target) and state["label_min"] <= state["label_max"]:
+            limited = min(max(score, state["label_min"]), state["label_max"])
+        parts.sort(key=lambda part: (-abs(part.contribution), str(part.feature)))
+        return Explanation(parts, bias + offset, score + offset, limited + offset, None)
+
+    def _seen(self, scale: float, x: float) -> float:
+        """z, as the rule sees x: beyond the largest value so far nag holds it, ng shrinks it."""
+        rule = self._options.rule
+        if rule in ("gd", "ag"):
+            return x
+        if self._options.order == "vw":
+            return x / scale
+        if rule == "snag":
+            q = x / scale
+            return q / math.sqrt(1.0 + q * q)
+        if abs(x) > scale:
+            return math.copysign(1.0, x) if rule == "nag" else math.copysign(scale / abs(x), x)
+        return x / scale
+
+
+def _matches(side: Any, names: list[Feature]) -> bool:
+    members = side if isinstance(side, tuple) else (side,)
+    return any(
+        name == member
+        or (isinstance(member, str) and isinstance(name, str) and member.endswith("*") and name.startswith(member[:-1]))
+        for member in members
+        for name in names
+    )
+
+
+def _hash(name: str) -> int:
+    """As the core hashes names: 64-bit FNV-1a, mixed."""
+    h = 0xCBF29CE484222325
+    for byte in name.encode():
+        h = ((h ^ byte) * 0x100000001B3) & _WORD
+    h = ((h ^ (h >> 33)) * 0xFF51AFD7ED558CCD) & _WORD
+    h = ((h ^ (h >> 33)) * 0xC4CEB9FE1A85EC53) & _WORD
+    return h ^ (h >> 33)
+
+
+def _hash_pair(left: int, right: int) -> int:
+    """As the core hashes products."""
+    h = ((left << 32 | right) * 0x9E3779B97F4A7C15) & _WORD
+    h = ((h ^ (h >> 32)) * 0xD6E8FEB86659FD93) & _WORD
+    return (h ^ (h >> 29)) & 0xFFFFFFFF

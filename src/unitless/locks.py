@@ -1,0 +1,34 @@
+"""Locks that a forked child finds free: whoever forks takes them all first, before those of the core."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any
+
+_known: weakref.WeakSet[Any] = weakref.WeakSet()
+_held: list[Any] = []
+
+
+def forkable_lock() -> Any:
+    """A lock that one thread may take several times."""
+    lock = threading.RLock()
+    _known.add(lock)
+    return lock
+
+
+def _before() -> None:
+    while missing := [lock for lock in list(_known) if not any(lock is held for held in _held)]:
+        for lock in missing:  # while one is waited for, others may be made
+            lock.acquire()
+            _held.append(lock)
+
+
+def _after() -> None:
+    while _held:
+        _held.pop().release()
+
+
+if hasattr(os, "register_at_fork"):  # Windows has no fork
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_after)

@@ -1,0 +1,130 @@
+"""Reading a model: weights in the data's units, scales, importance, by feature."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from .. import _core
+from ..inputs import Float64
+from ..options import Options
+from .model import BIAS, Feature
+
+ByFeature = dict[Feature, float]
+
+
+def name_slots(state: _core.Snapshot) -> list[int]:
+    """Where the names live, in their order: in the slots that are no product's."""
+    if state["names"] is None:
+        return []
+    products = set(state["products"][2::3].tolist())
+    return [slot for slot in range(1, 1 + len(state["names"]) + len(products)) if slot not in products]
+
+
+class Reading:
+    """A model's state with its lanes told apart."""
+
+    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
+        self.options, self.candidates, self.state = options, rates, state
+        self.v = state["v"].reshape(-1, len(state["lane_heads"]))
+        self.scores = state["scores"].reshape(-1, 6)
+        products = state["products"].reshape(-1, 3).tolist()
+        names = state["names"]
+        self.slot_of = dict(enumerate(name_slots(state), 1))
+        feature_of = {slot: number for number, slot in self.slot_of.items()}
+
+        def name(number: int) -> Feature:
+            return names[number - 1] if names is not None else number - 1
+
+        said = Counter(f"{name(left)}*{name(right)}" for left, right, _ in products)
+        said.update(names or ())
+        self.products = {slot: (left, right) for left, right, slot in products}
+        self.features: list[Feature] = []
+        for slot in state["slots"].tolist():
+            if slot == 0:
+                self.features.append(BIAS)
+            elif slot in self.products:
+                left, right = (name(feature) for feature in self.products[slot])
+                product = f"{left}*{right}"
+                self.features.append(product if said[product] == 1 else f"({left})*({right})")
+            else:
+                self.features.append(name(feature_of.get(slot, slot)))
+
+    def lanes(self, head: int) -> list[int]:
+        """The lanes of a head: one for each of its rates."""
+        return [lane for lane, its in enumerate(self.state["lane_heads"].tolist()) if its == head]
+
+    def leader(self, head: int) -> int:
+        """The lane that speaks for a head."""
+        lanes = self.lanes(head)
+        return lanes[int(np.argmin(self.scores[lanes, 1]))] if len(lanes) > 1 else lanes[0]
+
+    def rate(self, lane: int) -> float:
+        """The learning rate of a lane."""
+        return float(self.candidates[int(self.state["lane_rates"][lane])])
+
+    def rates(self, head: int) -> dict[float, float]:
+        """The rates of a head and their mean losses."""
+        if not len(self.scores):
+            return {self.candidates[0]: math.nan}
+        total = max(self.state["t"], sys.float_info.min)
+        return {self.rate(lane): float(self.scores[lane, 0]) / total for lane in self.lanes(head)}
+
+    @property
+    def scale(self) -> Float64:
+        """s by slot."""
+        scale = self.state["scale"]
+        return scale / np.sqrt(self.state["t"]) if self.options.rule == "snag" else scale
+
+    def scales(self) -> ByFeature:
+        """s by feature."""
+        return dict(zip(self.features, self.scale.tolist(), strict=True))
+
+    def importance(self, lane: int) -> ByFeature:
+        """|w|·s by feature."""
+        v = np.abs(self.v[:, lane])
+        values = v if self.options.rule in ("ng", "nag", "snag") else v * self.state["scale"]
+        return dict(zip(self.features, values.tolist(), strict=True))
+
+    def weights(self, lane: int) -> ByFeature:
+        """w by feature, in the data's units, what centring and the target take away given back."""
+        v = self.v[:, lane]
+        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
+            w = v / self.scale if self.options.rule in ("ng", "nag", "snag") else v
+        weights = dict(zip(self.state["slots"].tolist(), w.tolist(), strict=True))
+        means = self._means()
+        if means:
+            plain = dict(weights)
+            for slot, value in plain.items():
+                if slot in self.products:  # (x - m)(y - n) = xy - nx - my + mn
+                    (left, m), (right, n) = ((self.slot(f), means.get(f, 0.0)) for f in self.products[slot])
+                    weights[left] = weights.get(left, 0.0) - value * n
+                    weights[right] = weights.get(right, 0.0) - value * m
+                    weights[0] = weights.get(0, 0.0) + value * m * n
+            for feature, mean in means.items():
+                weights[0] = weights.get(0, 0.0) - plain.get(self.slot(feature), 0.0) * mean
+        if self.options.target and self.state["target"][0]:
+            weights[0] = weights.get(0, 0.0) + float(self.state["target"][1])
+        named = dict(zip(self.state["slots"].tolist(), self.features, strict=True))
+        return {named.get(slot, BIAS): value for slot, value in weights.items()}
+
+    def slot(self, feature: int) -> int:
+        """Where a feature lives, by its number."""
+        return self.slot_of.get(feature, feature)
+
+    def means(self) -> ByFeature:
+        """What is taken away from each feature that is centred: its mean."""
+        names = self.state["names"]
+        return {names[number - 1] if names else number - 1: mean for number, mean in self._means().items()}
+
+    def _means(self) -> dict[int, float]:
+        kinds, means = self.state["centre_kinds"], self.state["centre_means"].reshape(-1, 2)
+        return {
+            int(feature): float(mean)
+            for feature, kind, (mean, _) in zip(self.state["centre_features"], kinds, means, strict=True)
+            if kind
+        }

@@ -1,0 +1,166 @@
+"""Class labels of any kind, as numbers: 0, 1, 2, ... in the order in which they were named or first met."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs
+from ..errors import DivergedError, InputError, OptionError
+from ..inputs import Float64
+
+Label: TypeAlias = str | int | float | bool
+
+
+class Classes:
+    """The known labels. `open`: new ones may join."""
+
+    def __init__(self, labels: Iterable[Any] | int | None, *, open: bool) -> None:
+        self.open = open
+        self.labels: list[Label] = []
+        self._number: dict[Label, int] = {}
+        if isinstance(labels, int) and not isinstance(labels, bool):
+            labels = range(1, labels + 1)
+        if isinstance(labels, str | bytes) or not (labels is None or isinstance(labels, Iterable)):
+            raise OptionError(
+                f"classes is {labels!r}; it must be a list of labels, a number n for 1 to n, or None to meet them later"
+            )
+        for label in () if labels is None else labels:
+            plain = _plain(label)
+            if plain is None or plain in self._number:
+                raise OptionError(f"classes has {label!r} {'twice' if plain is not None else 'for a label'}")
+            self._add(plain)
+
+    def _add(self, label: Label) -> None:
+        self._number[label] = len(self.labels)
+        self.labels.append(label)
+
+    def numbers(self, y: Any, rows: int, weight: Any = None) -> tuple[Float64, list[Label]]:
+        """One number per row, and the labels that are new, for `joining`. Rows without weight bring no new ones."""
+        array = inputs.unmasked(_array(y), "y")
+        if array.ndim != 1:
+            raise InputError(f"y has {array.ndim} dimensions; it must be a list of classes, one per row")
+        if len(array) != rows:
+            raise InputError(f"y has {len(array)} values, but X has {rows} rows")
+        counted = None
+        if weight is not None and self.open:
+            counted = inputs.vector(weight, "weight", rows) != 0
+            array = array[counted]
+        distinct, places = distinct_labels(array)
+        rows_of = np.arange(rows) if counted is None else np.flatnonzero(counted)
+        numbers, new = self.number_all([(label, int(rows_of[first])) for label, first in distinct])
+        result = np.zeros(rows)
+        result[slice(None) if counted is None else counted] = numbers[places]
+        return result, new
+
+    def number_all(self, distinct: list[tuple[Any, int]]) -> tuple[Float64, list[Label]]:
+        """The numbers of different labels, each given with the row where it stands first; and those that are new."""
+        new: dict[Label, int] = {}
+        numbers = np.zeros(len(distinct))
+        for i, (label, row) in sorted(enumerate(distinct), key=lambda item: item[1][1]):
+            numbers[i] = self._find(label, row, new)
+        return numbers, list(new)
+
+    def known(self, label: Label) -> int:
+        """The number of a label, or -1."""
+        return self._number.get(label, -1)
+
+    def number(self, y: Any, weight: Any = 1.0) -> tuple[float, list[Label]]:
+        """The same for one label."""
+        if self.open and isinstance(weight, int | float) and weight == 0:
+            return 0.0, []
+        known = self._number.get(y) if type(y) in (str, int, bool) else None  # as it nearly always is
+        if known is not None:
+            return float(known), []
+        new: dict[Label, int] = {}
+        return float(self._find(y, 0, new)), list(new)
+
+    def _find(self, label: Any, row: int, new: dict[Label, int]) -> int:
+        plain = _plain(label)
+        if plain is None:
+            raise InputError(f"the class at row {row} is {label!r}; classes are text, numbers or booleans")
+        known = self._number.get(plain)
+        if known is not None:
+            return known
+        if not self.open:
+            shown = ", ".join(map(repr, self.labels[:10])) + (", ..." if len(self.labels) > 10 else "")
+            raise InputError(
+                f"the class at row {row} is {label!r}, which is none of {shown}; "
+                "OneVsAll with classes=None lets classes join when they are first met"
+            )
+        return new.setdefault(plain, len(self.labels) + len(new))
+
+    @contextlib.contextmanager
+    def joining(self, new: list[Label]) -> Iterator[None]:
+        """New labels become known, unless the data turns out to be bad."""
+        try:
+            yield
+        except DivergedError:  # the rows before are learned
+            self.accept(new)
+            raise
+        self.accept(new)
+
+    def accept(self, new: list[Label]) -> None:
+        """New labels become known."""
+        for label in new:
+            self._add(label)
+
+
+def _array(y: Any) -> np.ndarray[Any, Any]:
+    """Labels of different kinds stay what they are."""
+    if isinstance(y, list | tuple) and len(set(map(type, y))) > 1 and not any(isinstance(v, list | tuple) for v in y):
+        array = np.empty(len(y), dtype=object)
+        array[:] = y
+        return array
+    return inputs.as_array(y, "y")
+
+
+def _plain(label: Any) -> Label | None:
+    """As Python's own type, or None if it cannot be a label."""
+    if isinstance(label, np.generic):
+        label = label.item()
+    if isinstance(label, float) and not math.isfinite(label):
+        return None
+    return label if isinstance(label, str | int | float) else None
+
+
+def distinct_labels(array: Any) -> tuple[list[tuple[Any, int]], NDArray[np.int64]]:
+    """Each distinct label with the row where it stands first, and each row's place among them."""
+    if array.dtype.kind in "iu" and len(array):
+        low, high = int(array.min()), int(array.max())
+        if high - low < 65_536 and high < 2**62:  # a table is faster than sorting
+            places = (array.astype(np.int64) - low).astype(np.int64)
+            first = _first_rows(places, high - low + 1)
+            used = np.flatnonzero(first >= 0)
+            position = np.zeros(high - low + 1, dtype=np.int64)
+            position[used] = np.arange(len(used))
+            return [(int(u) + low, int(first[u])) for u in used], position[places]
+    labels = array.tolist()
+    try:
+        met = list(dict.fromkeys(labels))
+    except TypeError:
+        row = next(row for row, label in enumerate(labels) if not _hashable(label))
+        raise InputError(f"the class at row {row} is {labels[row]!r}; classes are text, numbers or booleans") from None
+    number = dict(zip(met, range(len(met)), strict=True))
+    places = np.fromiter(map(number.__getitem__, labels), dtype=np.int64, count=len(labels))
+    return list(zip(met, _first_rows(places, len(met)).tolist(), strict=True)), places
+
+
+def _hashable(label: Any) -> bool:
+    try:
+        hash(label)
+    except TypeError:
+        return False
+    return True
+
+
+def _first_rows(places: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Where each of the numbers below count stands first; -1 if nowhere."""
+    first = np.full(count, -1, dtype=np.int64)
+    first[places[::-1]] = np.arange(len(places) - 1, -1, -1)  # of several the last one stays
+    return first

@@ -1,0 +1,331 @@
+"""Model files: safetensors, versioned, written whole or not at all, trusted in nothing.
+
+A file holds arrays with one entry per feature that was ever other than zero,
+
+    slot    uint32   where the feature lives: 0 the bias, 1 + column, 1 + position among the names, or hashed
+    scale   float64  s ("snag": √Σx²)
+    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision)
+    H       float64  G/s², likewise
+
+and, mostly short or empty,
+
+    lane_heads, lane_rates  uint32   what the lanes of v and H are: heads (classes) and the places of their rates
+    scores           float64  six sums of losses for each lane: loss, recent, gap, square, total_gap, total_square
+    followed         float64  for each head, the loss of the predictions made
+    errors           float64  for each rate of a sweep, the weight of wrong classes
+    target           float64  whether a label was seen, the first one, and sums of weights, labels and their squares
+    products         uint32   left, right (features, from 1) and slot of each product
+    centre_features  uint32   features (from 1) whose offset is settled
+    centre_kinds     uint32   1: centred
+    centre_means     float64  mean and weight of each
+
+and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
+totals, the features' names or number, the classes, how it was trained if `train` did that (the table's columns, the
+task, how far it came), and a digest of all the rest.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from typing import Any, NoReturn, TypeAlias
+
+import numpy as np
+import safetensors
+import safetensors.numpy
+from numpy.typing import NDArray
+
+from .. import _core, whole_file
+from ..errors import Error, ModelFileError
+from .classes import Classes
+from .learner import Learner
+from .model import Model, chosen_kernel
+from .one_vs_all import OneVsAll
+from .sweep import Sweep
+
+VERSION = 2
+_KEY = "unitless"
+_ARRAYS = {
+    "slots": np.uint32,
+    "scale": np.float64,
+    "v": np.float64,
+    "H": np.float64,
+    "lane_heads": np.uint32,
+    "lane_rates": np.uint32,
+    "scores": np.float64,
+    "followed": np.float64,
+    "errors": np.float64,
+    "target": np.float64,
+    "products": np.uint32,
+    "centre_features": np.uint32,
+    "centre_kinds": np.uint32,
+    "centre_means": np.float64,
+}
+_TOTALS = ("t", "T", "N", "label_min", "label_max")
+_PLAIN = ("columns", "names", "examples", "negative")
+_LONGEST = 256  # characters of the names of products for each byte of a file
+_Arrays: TypeAlias = dict[str, NDArray[Any]]
+
+
+def save(model: Model, path: str | os.PathLike[str]) -> None:
+    """Write the model, whole or not at all."""
+    try:
+        whole_file.write(path, to_bytes(model))
+    except (OSError, TypeError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ModelFileError(f"cannot write the model to {path!r}: {reason}") from error
+
+
+def check_writable(path: str) -> None:
+    """Before long work: could a model be written there at its end?"""
+    folder = os.path.dirname(os.path.realpath(path))
+    reason = None
+    if os.path.isdir(path) or path.endswith(os.sep):
+        reason = "it is a directory"
+    elif os.path.exists(path) and not os.path.isfile(path):
+        reason = "it is no file but a device or a pipe"
+    elif not os.path.isdir(folder):
+        reason = f"there is no directory {folder!r}"
+    elif not os.access(folder, os.W_OK | os.X_OK):
+        reason = "the directory cannot be written to"
+    if reason:
+        raise ModelFileError(f"cannot write the model to {path!r}: {reason}")
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """The model that was saved there.
+
+    Example:
+        >>> import unitless as ul, tempfile, os
+        >>> m = ul.Learner()
+        >>> _ = m.learn([[1.0], [2.0]], [1.0, 2.0])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     m.save(os.path.join(folder, "model.unitless"))
+        ...     same = ul.load(os.path.join(folder, "model.unitless"))
+        >>> same.weights == m.weights
+        True
+    """
+    try:
+        with open(os.fspath(path), "rb") as file:
+            data = file.read()
+    except (OSError, TypeError, ValueError) as error:
+        raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        return from_bytes(data)
+    except ModelFileError as error:
+        raise ModelFileError(f"{os.fspath(path)}: {error}") from None
+
+
+def to_bytes(model: Model) -> bytes:
+    """The file's content. The same model gives the same bytes."""
+    state, labels = model._state_and_labels()
+    arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
+    for name in ("v", "H"):
+        arrays[name] = arrays[name].astype(model.options.precision)
+    header: dict[str, Any] = {
+        "version": VERSION,
+        "kind": type(model).__name__ if type(model) in (OneVsAll, Sweep) else "Learner",
+        "options": model.options.asdict(),
+        "labels": labels,
+        "open": isinstance(model, OneVsAll) and model._classes.open,
+        "rates": [float.hex(rate) for rate in model._rates] if isinstance(model, Sweep) else None,
+        **{key: state[key] for key in _PLAIN},  # type: ignore[literal-required]
+        # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
+        **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
+    }
+    if model._training is not None:
+        header["training"] = model._training
+    header["digest"] = _digest(header, arrays)
+    return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
+
+
+def from_bytes(data: bytes) -> Any:
+    """The model in a file's content, or a ModelFileError."""
+    chosen_kernel()  # a wrong setting of this machine is not the file's fault
+    header, arrays = _parse(data)
+    try:
+        if header.get("version") != VERSION:
+            raise ModelFileError(
+                f"this is a model of format {header.get('version')!r}; this version of unitless reads {VERSION}"
+            )
+        digest = header.pop("digest", None)
+        if digest != _digest(header, arrays):
+            raise ModelFileError("the file is damaged: its content does not match its digest")
+        _check_sizes(header, arrays, len(data))
+        model = _fresh(header)
+        totals = {key: float.fromhex(header[key]) for key in _TOTALS}
+        _check(header, totals, arrays, model)
+        floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
+        if (training := header.get("training")) is not None:
+            from . import training_record  # noqa: PLC0415  (it needs all that reads data)
+
+            training_record.check(training, model)
+        model._training = training
+        model._restore(_core_snapshot(**{**arrays, **floats}, **{key: header[key] for key in _PLAIN}, **totals))
+    except ModelFileError:
+        raise
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+        ArithmeticError,
+        MemoryError,
+        RuntimeError,
+        Error,
+    ) as error:
+        raise ModelFileError(f"the file is no valid model: {error}") from None
+    return model
+
+
+def _fresh(header: dict[str, Any]) -> Model:
+    """A model of the file's kind and options that has seen nothing."""
+    options, labels = header["options"], header["labels"]
+    listed = type(labels) is list or (labels is None and header["kind"] != "OneVsAll")
+    if type(header["open"]) is not bool or not listed:
+        raise ModelFileError("the file is no valid model: classes that are not a list")
+    if header["kind"] == "Learner":
+        return Learner(**options)
+    if header["kind"] == "OneVsAll":
+        model = OneVsAll(None if header["open"] else labels, **options)
+        if header["open"]:
+            model._classes.accept(Classes(labels, open=True).labels)
+        return model
+    if header["kind"] == "Sweep":
+        del (options := dict(options))["learning_rate"]
+        return Sweep(map(float.fromhex, header["rates"]), classes=labels, **options)
+    raise ModelFileError(f"the file is no valid model: it is of an unknown kind, {header['kind']!r}")
+
+
+def _core_snapshot(**fields: Any) -> _core.Snapshot:
+    return fields  # type: ignore[return-value]
+
+
+def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
+    try:
+        length = int.from_bytes(data[:8], "little")
+        text = json.loads(data[8 : 8 + length])["__metadata__"][_KEY]
+        header = json.loads(text, parse_constant=_refused, parse_float=_finite)
+        arrays = safetensors.numpy.load(data)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
+        raise ModelFileError("the file is no unitless model, or a damaged one") from None
+    if not isinstance(header, dict) or set(arrays) != set(_ARRAYS):
+        raise ModelFileError("the file is no unitless model, or a damaged one")
+    return header, arrays
+
+
+def _refused(constant: str) -> NoReturn:
+    """Python's JSON has Infinity and NaN; models do not."""
+    raise ValueError(f"{constant} is not a number of JSON")
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        _refused(text)
+    return value
+
+
+def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
+    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
+    for name in _ARRAYS:
+        array = np.ascontiguousarray(arrays[name])
+        digest.update(f"{name} {array.dtype} {array.shape}".encode())
+        digest.update(array.data if array.size else b"")
+    return digest.hexdigest()
+
+
+def _require(condition: object, problem: str) -> None:
+    if not condition:
+        raise ModelFileError(f"the file is no valid model: {problem}")
+
+
+def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
+    """That what the header promises is there, before any memory is taken for it."""
+    labels, rates, names, columns = header["labels"], header["rates"], header["names"], header["columns"]
+    _require(all(array.ndim == 1 for array in arrays.values()), "arrays of the wrong type")
+    lanes = len(arrays["lane_heads"])
+    if header["kind"] == "Sweep":
+        _require(type(rates) is list and lanes == len(rates) * len(labels or [None]), "other lanes than its rates have")
+    _require(labels is None or (type(labels) is list and len(labels) <= lanes), "more classes than lanes")
+    _require(
+        names is None or (type(names) is list and all(type(name) is str for name in names)),
+        "feature names that are not text",
+    )
+    _require(columns is None or (type(columns) is int and 0 <= columns < 2**32 - 2), "an impossible number of columns")
+    _require(columns is None or names is None, "both columns and names")
+    features, products = (columns if columns is not None else len(names or ())), arrays["products"]
+    _require(len(products) % 3 == 0 and len(arrays["slots"]) == len(arrays["scale"]), "arrays of different lengths")
+    left, right, slot = (products[k::3].astype(np.int64) for k in range(3))
+    if len(slot):
+        _require(min(left.min(), right.min()) >= 1, "a product of features that it does not have")
+        _require(max(left.max(), right.max()) <= features, "a product of features that it does not have")
+        _require(len(np.unique(slot)) == len(slot), "two products in one place")
+        # The slots of columns come first; those of names and products are given out as they are met.
+        first = 1 + features if columns is not None else 1
+        _require(first <= slot.min() and slot.max() <= features + len(slot), "a product in an impossible place")
+    if names is not None:  # few names and many products of them can be written much shorter than they are said
+        length = np.array([len(name) for name in names], dtype=np.int64)
+        said = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
+        _require(said <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
+    centred = arrays["centre_features"]
+    if len(centred):
+        _require(int(centred.min()) > 0 and int(centred.max()) <= features, "a mean is outside the features")
+        # All columns of an array are settled when the first row is learned.
+        _require(columns is None or len(centred) == columns, "means of some columns only")
+
+
+def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
+    """A digest protects against accidents, not against a file made to mislead: every number is looked at."""
+    options, require = model.options, _require
+    require(set(header["options"]) == set(options.asdict()), "options that are not all of a learner's")
+    for name, kind in _ARRAYS.items():
+        stored = np.dtype(options.precision) if name in ("v", "H") else np.dtype(kind)
+        require(arrays[name].dtype == stored and arrays[name].ndim == 1, "arrays of the wrong type")
+    slot, scale, v, H = (arrays[name] for name in ("slots", "scale", "v", "H"))
+    lanes = len(arrays["lane_heads"])
+    require(len(scale) == len(slot), "arrays of different lengths")
+    require(len(v) == len(H) == lanes * len(slot), "arrays of different lengths")
+    require(len(slot) < 2 or (np.diff(slot.astype(np.int64)) > 0).all(), "slots out of order")
+    require((np.isfinite(scale) & (scale > 0)).all(), "a scale that is not positive")
+    require(np.isfinite(v).all() and (np.isfinite(H) & (H >= 0)).all(), "a weight that is not finite")
+    scores = arrays["scores"]
+    require(not (np.isnan(scores) | (scores == -math.inf)).any(), "scores that are not numbers")
+    for name in ("followed", "errors"):
+        require((np.isfinite(arrays[name]) & (arrays[name] >= 0)).all(), "scores that are not numbers")
+    require(len(arrays["target"]) == 5 and np.isfinite(arrays["target"]).all(), "a target that is not finite")
+    means = arrays["centre_means"]
+    require(np.isfinite(means).all() and (means[1::2] >= 0).all(), "a mean that is not finite")
+    require(options.centre or not len(arrays["centre_features"]), "means of columns that are not centred")
+    require((arrays["centre_kinds"] <= 1).all(), "means of an unknown kind")
+    require(arrays["target"][0] in (0, 1) and arrays["target"][2] >= 0 <= arrays["target"][4], "an impossible target")
+    heads = int(arrays["lane_heads"].max(initial=0)) + 1
+    require(header["labels"] is None or heads == len(header["labels"]) + header["open"], "other classes than it has")
+    require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
+    low, high = totals["label_min"], totals["label_max"]
+    require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "a label range that is none")
+    require(type(header["examples"]) is int and 0 <= header["examples"] < 2**63, "an impossible number of examples")
+    require(type(header["negative"]) is int and header["negative"] in (0, 1, 2), "an unknown coding of labels")
+    columns, names = header["columns"], header["names"]
+    require(options.bits is None or (columns is None and names is None), "names in a hashed model")
+    slots = 1 + (2**options.bits if options.bits else columns if columns is not None else len(names or ()))
+    slots += len(arrays["products"]) // 3
+    require(not len(slot) or int(slot[-1]) < slots, "a slot outside its features")
+    _check_lanes(arrays, model)
+    if len(slot) and slot[0] == 0:
+        require(options.bias, "a bias in a model without one")
+        # The bias is 1 in every example, so its scale is known. Vowpal Wabbit's models bring their own.
+        known = math.sqrt(totals["t"]) if options.rule == "snag" else 1.0
+        require(options.order == "vw" or math.isclose(float(scale[0]), known, rel_tol=1e-3), "an impossible bias")
+
+
+def _check_lanes(arrays: _Arrays, model: Model) -> None:
+    """The core checks the lanes of models that have several. A plain learner has one, and keeps no scores of it."""
+    if isinstance(model, Learner) and model.options.learning_rate != "auto":
+        fresh = model._snapshot()
+        for name in ("lane_heads", "lane_rates"):
+            _require(arrays[name].tolist() == fresh[name].tolist(), "lanes that a plain learner does not have")
+        for name in ("scores", "followed", "errors"):
+            _require(len(arrays[name]) == len(fresh[name]), "scores that a plain learner does not keep")  # type: ignore[literal-required]

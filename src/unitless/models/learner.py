@@ -1,0 +1,157 @@
+"""The learner: one model, one pass, any input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from ..inputs import Float64
+from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule
+from .by_feature import ByFeature, Reading
+from .model import Model
+
+
+class Learner(Model):
+    """A linear model that learns online, one example at a time, whatever the units of its features.
+
+    With its defaults this is Algorithm 2 (NAG) of *Normalized Online Learning* (Ross, Mineiro, Langford 2013) with
+    importance-aware steps; `importance_aware=False` gives the paper's algorithms to the letter.
+
+    Args:
+        rule: how weights are updated. "nag" (normalized adaptive gradient), "snag" (the same, scales from second
+            moments: sturdier against outliers), "ng" (normalized gradient); and the baselines that do depend on
+            units, "ag" (adaptive gradient, AdaGrad) and "gd" (gradient descent).
+        loss: "squared", "quantile" (predicts the quantile given by `quantile`), "poisson" (counts; the score is the
+            logarithm of the rate), "logistic" and "hinge" (two classes; labels {-1, +1}, {0, 1} or booleans).
+        learning_rate: the step size η. For "nag", "snag", "ng" good values are near 1 whatever the data's units.
+            "auto" runs 16 rates at once and predicts with the one whose progressive loss is smallest so far; rates
+            that have lost beyond doubt are dropped on the way.
+        importance_aware: never step past the label, however large the rate or an example's weight.
+        bias: add a constant feature.
+        quantile: which quantile "quantile" loss estimates.
+        schedule: for "gd" and "ng": "sqrt" (η/√t, the default) or "constant".
+        order: "paper" adapts scales, then predicts; "vw" predicts first, as Vowpal Wabbit does.
+        clip: "labels" limits predictions to the range of the labels seen before; "vw" to Vowpal Wabbit's range, which
+            includes the label being predicted (for comparison only: its progressive loss is too good).
+        target: "auto" learns the label's unit and offset too (squared and quantile loss): y → a·y + b maps predictions
+            the same way. Predictions stay within the range of the labels seen before.
+        centre: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
+            does not matter either. Booleans, sparse matrices and mappings are taken as they are.
+        interactions: products of features, made on the fly. 2: all pairs, squares included; "ordered": i·j and j·i as
+            two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
+            that ends in * means all features that begin so; columns of arrays are named by their number.
+        bits: None keeps every feature name exactly; a number b hashes names into 2**b slots, bounding memory.
+        precision: of the stored state. "float32" takes 16 bytes per feature instead of 32; its rounding is random
+            but reproducible, so that long streams go on learning.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(2000, 3)) * [1e-6, 1, 1e6]  # three units
+        >>> y = X @ [2e6, 1.0, -3e-6] + 1
+        >>> m = ul.Learner()
+        >>> p = m.learn(X, y)  # predictions made before each update
+        >>> bool(np.mean((p[1000:] - y[1000:]) ** 2) < 0.01 * np.var(y))
+        True
+        >>> {name: float(f"{w:.2g}") for name, w in m.weights.items()}
+        {'(bias)': 1.0, 0: 2000000.0, 1: 1.0, 2: -3e-06}
+    """
+
+    def __init__(
+        self,
+        rule: Rule = "nag",
+        loss: Loss = "squared",
+        learning_rate: float | Auto = 0.5,
+        *,
+        importance_aware: bool = True,
+        bias: bool = True,
+        quantile: float = 0.5,
+        schedule: Schedule | None = None,
+        order: Order = "paper",
+        clip: Clip | None = None,
+        target: Auto | None = None,
+        centre: bool = False,
+        interactions: Any = None,
+        bits: int | None = None,
+        precision: Precision = "float64",
+    ) -> None:
+        options = Options(
+            rule=rule,
+            loss=loss,
+            learning_rate=learning_rate,
+            importance_aware=importance_aware,
+            bias=bias,
+            quantile=quantile,
+            schedule=schedule,
+            order=order,
+            clip=clip,
+            target=target,
+            centre=centre,
+            interactions=interactions,
+            bits=bits,
+            precision=precision,
+        )
+        super().__init__(options)
+
+    def learn(self, X: Any, y: Any, weight: Any = None) -> Float64:
+        """Learn from rows in order. Gives the predictions made before each row was learned.
+
+        Args:
+            X: a 2-D array (any numeric type and strides), a SciPy sparse matrix, a pandas, polars or pyarrow frame
+                (features by column name), or a list of mappings of names to numbers.
+            y: one label per row.
+            weight: one importance weight per row; an example of weight 2 counts as two.
+
+        One call, many calls, row by row, dense, sparse or by name: the same model, to the last bit.
+        """
+        data = self._data(X)
+        return self._feed(data, inputs.vector(y, "y", data.rows), weight)
+
+    def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
+        """The predictions for rows; changes nothing.
+
+        Each is what `learn` would have predicted for that row. Beyond the largest value that a feature has shown,
+        "nag" holds it at that value (Algorithm 2's squash); with `extrapolate=True` the model is plainly linear.
+        """
+        return self._ask(self._data(X), extrapolate)
+
+    def losses(self, predictions: Any, y: Any) -> Float64:
+        """The loss of each prediction: with the predictions of `learn`, the progressive loss."""
+        scores = inputs.vector(predictions, "predictions", len(predictions))
+        return self._loss(0, scores, inputs.vector(y, "y", len(scores), "predictions"), np.zeros(0))
+
+    @property
+    def rates(self) -> dict[float, float]:
+        """The rates that are running, and the mean progressive loss of each ("auto"; otherwise there is one)."""
+        return self._reading().rates(0)
+
+    @property
+    def learning_rate(self) -> float:
+        """The rate in use: with "auto", that of the rate that leads now."""
+        reading = self._reading()
+        return reading.rate(reading.leader(0))
+
+    @property
+    def weights(self) -> ByFeature:
+        """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`."""
+        reading = self._reading()
+        return reading.weights(reading.leader(0))
+
+    @property
+    def scales(self) -> ByFeature:
+        """s by feature: the largest |x| ("snag": the root mean square of x)."""
+        return self._reading().scales()
+
+    @property
+    def importance(self) -> ByFeature:
+        """|w|·s by feature: how far the feature moves the prediction. It has no unit of the feature's."""
+        reading = self._reading()
+        return reading.importance(reading.leader(0))
+
+    def _reading(self) -> Reading:
+        return Reading(self._options, self._candidates, self._snapshot())
+
+    def __repr__(self) -> str:
+        return f"<Learner({self._changed_options()}): {self.examples:,} examples>"

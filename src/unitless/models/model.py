@@ -1,0 +1,163 @@
+"""What every model here shares: options, ways of feeding it, reading it, keeping it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from .. import _core, inputs
+from ..errors import InputError, OptionError
+from ..inputs import Float64
+from ..options import Options
+from ..rates import AUTO_RATES, AUTO_START
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from .classes import Label
+
+BIAS = "(bias)"
+
+Feature: TypeAlias = str | int
+
+
+def kernels() -> list[str]:
+    """The instruction sets that this machine can run, slowest first. All give the same bits.
+
+    The environment variable UNITLESS_KERNEL chooses one; otherwise it is the last.
+    """
+    return _core.kernels()
+
+
+def chosen_kernel() -> str:
+    """The instruction set for new learners."""
+    name = os.environ.get("UNITLESS_KERNEL") or kernels()[-1]
+    if name not in kernels():
+        raise OptionError(f"UNITLESS_KERNEL is {name!r}; this machine runs {', '.join(kernels())}")
+    return name
+
+
+class Model(_core.Learner):
+    """The core's learner with its options, and input of any kind."""
+
+    def __init__(
+        self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
+    ) -> None:
+        self._options = options
+        self._training: dict[str, Any] | None = None  # how it was trained, where `train` made it
+        auto = options.learning_rate == "auto"
+        self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
+        first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
+        super().__init__(
+            **options.core(),
+            rates=list(self._candidates),
+            first_rate=first,
+            last_rate=last,
+            selecting="sweep" if rates else "follow" if auto else "none",
+            classes=classes,
+            open=open,
+            kernel=chosen_kernel(),
+        )
+
+    @property
+    def options(self) -> Options:
+        """What this model was made with."""
+        return self._options
+
+    def _data(self, X: Any) -> inputs.Input:
+        """X as the core reads it. A model that `train` made knows what a frame's columns are."""
+        if self._training is not None and not isinstance(X, np.ndarray):
+            from ..data import in_memory as memory  # noqa: PLC0415  (only frames need them)
+            from ..data import reader  # noqa: PLC0415
+
+            if memory.is_frame(X):
+                return reader.frame_features(X, self._training)
+        return inputs.read(X)
+
+    def _feed(self, data: inputs.Input, labels: Float64, weight: Any, new_classes: int = 0) -> Float64:
+        """Learn; the predictions made before, as the core gives them."""
+        weights = None if weight is None else inputs.vector(weight, "weight", data.rows)
+        if isinstance(data, inputs.Dense):
+            return self._learn_dense(data.array, labels, weights, new_classes)
+        if isinstance(data, inputs.Compressed):
+            matrix = (data.values, data.indices, data.row_starts, data.columns)
+            return self._learn_compressed(*matrix, labels, weights, new_classes)
+        if isinstance(data, inputs.Frame):
+            return self._learn_table(data.names, data.columns, data.missing, data.whole, labels, weights, new_classes)
+        if isinstance(data, inputs.TextRows):
+            return self._learn_rows(data.read, labels, weights, new_classes)
+        return self._learn_named(list(data.mappings), labels, weights, new_classes)
+
+    def _ask(self, data: inputs.Input, extrapolate: bool) -> Float64:
+        """Predict; as the core gives it."""
+        if isinstance(data, inputs.Dense):
+            return self._predict_dense(data.array, extrapolate)
+        if isinstance(data, inputs.Compressed):
+            return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, extrapolate)
+        if isinstance(data, inputs.Frame):
+            return self._predict_table(data.names, data.columns, data.missing, data.rows, extrapolate)
+        if isinstance(data, inputs.TextRows):
+            return self._predict_rows(data.read, extrapolate)
+        rows = []
+        for number, row in enumerate(data.mappings):
+            try:
+                rows.append(self._predict_one_wide(row, extrapolate))
+            except InputError as error:
+                raise InputError(f"row {number}: {error}") from None
+        return np.concatenate(rows) if rows else np.zeros(0)
+
+    def _locked(self) -> contextlib.AbstractContextManager[Any]:
+        """While this is held no class joins: what the core knows and the labels outside fit together."""
+        lock: contextlib.AbstractContextManager[Any] | None = getattr(self, "_lock", None)
+        return contextlib.nullcontext() if lock is None else lock
+
+    def _state_and_labels(self) -> tuple[_core.Snapshot, list[Label] | None]:
+        """All that the core knows, and the classes' labels of the same moment."""
+        with self._locked():
+            return self._snapshot(), getattr(self, "classes", None)
+
+    def link(self, score: Any) -> Float64:
+        """What a score stands for: a probability for logistic loss, a rate for poisson, itself otherwise."""
+        scores: Float64 = np.asarray(score, dtype=np.float64)
+        if self._options.loss == "logistic":
+            odds = np.exp(np.minimum(scores, 0.0))  # both ways of writing it, each where it does not overflow
+            return np.asarray(odds / (1.0 + np.exp(-np.abs(scores))))
+        return np.asarray(np.exp(scores)) if self._options.loss == "poisson" else scores
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to a file, all of it or nothing. A loaded model goes on as if it had never stopped."""
+        from . import file as model_file  # noqa: PLC0415  (it needs this class)
+
+        model_file.save(self, path)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        from . import file as model_file  # noqa: PLC0415
+
+        return model_file.from_bytes, (model_file.to_bytes(self),)
+
+    def __copy__(self) -> Self:
+        function, arguments = self.__reduce__()
+        copy: Self = function(*arguments)
+        return copy
+
+    def __deepcopy__(self, memo: Mapping[int, Any]) -> Self:
+        return self.__copy__()
+
+    def copy(self) -> Self:
+        """An independent model in the same state."""
+        return self.__copy__()
+
+    def __sizeof__(self) -> int:
+        return self.nbytes
+
+    def _changed_options(self, *hidden: str) -> str:
+        default = Options()
+        return ", ".join(
+            f"{name}={value!r}"
+            for name, value in self._options.asdict().items()
+            if value != getattr(default, name) and name not in hidden
+        )

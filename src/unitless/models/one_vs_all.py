@@ -1,0 +1,218 @@
+"""Many classes: one learner for each, over one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, OptionError
+from ..inputs import Float64
+from ..locks import forkable_lock
+from ..options import Auto, Clip, Loss, Options, Rule, check_names
+from .by_feature import ByFeature, Reading
+from .classes import Classes, Label
+from .model import Model
+
+
+class OneVsAll(Model):
+    """One model per class, each learning to tell its class from all others; the largest score wins.
+
+    The models share the features' scales, N and t, and are learned together in one pass: eight classes cost little
+    more than one.
+
+    Args:
+        classes: the labels, of any kind: text, numbers, booleans; or a number n for the labels 1 … n, as Vowpal
+            Wabbit's `--oaa n`. A label that is none of them is an error. With None, classes join when they are first
+            met: a class joins in exactly the state that it would have had if it had been named from the beginning,
+            because up to then all its labels were negative, and one more model that never sees its class is kept for
+            this.
+        rule: see `Learner`.
+        loss: the loss of each class's model, its labels being +1 for the class and -1 for others ("poisson": 0).
+        learning_rate: "auto" runs several rates for each class and follows the one whose loss is smallest so far, as
+            `Learner` does; each class finds its own.
+        clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
+        options: all further options of `Learner`.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(3000, 2)) * [0.001, 1000]
+        >>> y = np.where(X[:, 0] > 0, "right", np.where(X[:, 1] > 0, "upper left", "lower left"))
+        >>> m = ul.OneVsAll()
+        >>> scores = m.learn(X, y)  # made before each row was learned
+        >>> m.classes
+        ['right', 'upper left', 'lower left']
+        >>> bool(np.mean(np.array(m.classes)[scores.argmax(axis=1)] == y) > 0.9)
+        True
+        >>> m.classify([[0.002, 0.0], [-0.002, 5000.0]]).tolist()
+        ['right', 'upper left']
+    """
+
+    def __init__(
+        self,
+        classes: Iterable[Any] | int | None = None,
+        rule: Rule = "nag",
+        loss: Loss = "logistic",
+        learning_rate: float | Auto = "auto",
+        *,
+        clip: Clip | None = "labels",
+        **options: Any,
+    ) -> None:
+        check_names(options)
+        clip = class_clip(loss, clip, options)
+        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, **options)
+        settled.check_lanes()
+        self._lock = forkable_lock()  # what the core and this class know of the classes changes together
+        self._classes = Classes(classes, open=classes is None)
+        if not self._classes.open and len(self._classes.labels) < 2:
+            raise OptionError("classes must be at least two, or None to meet them on the way")
+        super().__init__(settled, classes=len(self._classes.labels), open=self._classes.open)
+
+    @property
+    def classes(self) -> list[Label]:
+        """The labels, in the order of the scores' columns."""
+        return list(self._classes.labels)
+
+    @property
+    def open(self) -> bool:
+        """Do classes join when they are first met?"""
+        return self._classes.open
+
+    def learn(self, X: Any, y: Any, weight: Any = None) -> Float64:
+        """Learn from rows in order. Gives the scores made before each row was learned: one row each, one column per
+        class of `classes`.
+        """
+        data = self._data(X)
+        with self._lock:
+            numbers, new = self._classes.numbers(y, data.rows, weight)
+            with self._classes.joining(new):
+                scores = self._feed(data, numbers, weight, len(new))
+            return by_row(scores, data.rows, len(self._classes.labels))
+
+    def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> Float64:  # type: ignore[override]
+        """Learn from one mapping of names to numbers; gives the scores made before."""
+        if not self._classes.open:  # then only the core changes, which has a lock of its own
+            return self._learn_one_wide(x, self._classes.number(y)[0], weight)
+        with self._lock:
+            number, new = self._classes.number(y, weight)
+            if not new:
+                return self._learn_one_wide(x, number, weight)
+            with self._classes.joining(new):
+                return self._learn_one_wide(x, number, weight, len(new))
+
+    def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
+        """The scores for rows, one column per class; changes nothing."""
+        data = self._data(X)
+        with self._lock:
+            return by_row(self._ask(data, extrapolate), data.rows, len(self._classes.labels))
+
+    def predict_one(self, x: Any, *, extrapolate: bool = False) -> Float64:  # type: ignore[override]
+        """The scores for one mapping of names to numbers; changes nothing."""
+        if not self._classes.open:
+            return self._predict_one_wide(x, extrapolate)
+        with self._lock:
+            return self._predict_one_wide(x, extrapolate)
+
+    def classify(self, X: Any) -> np.ndarray[Any, Any]:
+        """The class with the largest score, for each row."""
+        if not self._classes.labels:
+            raise InputError("no class has been met yet")
+        with self._lock:
+            scores, labels = self.predict(X), label_array(self._classes.labels)
+        return np.asarray(labels[scores.argmax(axis=1)])
+
+    def classify_one(self, x: Any) -> Label:
+        """The class with the largest score for one mapping of names to numbers."""
+        if not self._classes.labels:
+            raise InputError("no class has been met yet")
+        with self._lock:
+            return self._classes.labels[int(self.predict_one(x).argmax())]
+
+    def shares(self, scores: Any) -> Float64:
+        """The classes' probabilities that scores stand for: `link(scores)`, scaled so that each row adds up to 1.
+
+        Only with logistic loss; other losses' scores are no probabilities.
+
+        Example:
+            >>> import unitless as ul
+            >>> m = ul.OneVsAll(["a", "b", "c"])
+            >>> m.shares([[0.0, 0.0, 0.0], [3.0, 0.0, -3.0]]).round(2).tolist()
+            [[0.33, 0.33, 0.33], [0.64, 0.33, 0.03]]
+        """
+        if self._options.loss != "logistic":
+            raise OptionError(f"shares are for logistic loss; this model's is {self._options.loss!r}")
+        try:
+            array = np.asarray(scores, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError("scores are not all numbers") from None
+        if array.ndim == 0:
+            raise InputError("scores must be what `learn` and `predict` give, one for each class")
+        odds = self.link(np.maximum(np.minimum(array, 700.0), -700.0))  # a class that was not known has minus infinity
+        total = np.zeros(odds.shape[:-1])
+        for column in range(odds.shape[-1]):  # in this order whatever the array's shape, so that bits do not differ
+            total += odds[..., column]
+        return np.asarray(odds / total[..., None])
+
+    @property
+    def rates(self) -> dict[Label, dict[float, float]]:
+        """By class: the rates that are running, and the mean progressive loss of each ("auto")."""
+        reading, labels = self._reading_and_labels()
+        return {label: reading.rates(c) for c, label in enumerate(labels)}
+
+    @property
+    def learning_rate(self) -> dict[Label, float]:
+        """By class: the rate in use; with "auto", that of the rate that leads now."""
+        reading, labels = self._reading_and_labels()
+        return {label: reading.rate(reading.leader(c)) for c, label in enumerate(labels)}
+
+    @property
+    def weights(self) -> dict[Label, ByFeature]:
+        """w by class and feature, in the data's units."""
+        reading, labels = self._reading_and_labels()
+        return {label: reading.weights(reading.leader(c)) for c, label in enumerate(labels)}
+
+    @property
+    def importance(self) -> dict[Label, ByFeature]:
+        """|w|·s by class and feature, which has no unit."""
+        reading, labels = self._reading_and_labels()
+        return {label: reading.importance(reading.leader(c)) for c, label in enumerate(labels)}
+
+    @property
+    def scales(self) -> ByFeature:
+        """s by feature, which all classes share."""
+        return self._reading().scales()
+
+    def _reading(self) -> Reading:
+        return self._reading_and_labels()[0]
+
+    def _reading_and_labels(self) -> tuple[Reading, list[Label]]:
+        state, labels = self._state_and_labels()
+        return Reading(self._options, self._candidates, state), labels or []
+
+    def __repr__(self) -> str:
+        return f"<OneVsAll({self._changed_options()}): {len(self.classes)} classes, {self.examples:,} examples>"
+
+
+def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip | None:
+    """Scores of losses that predict numbers can be limited to the range of their labels; others need not."""
+    if options.get("target"):
+        raise OptionError("target='auto' is for numbers; one-vs-all predicts classes")
+    if clip not in (None, "labels"):
+        raise OptionError(f"clip is {clip!r}; with classes it must be 'labels' or None")
+    return clip if loss in ("squared", "quantile") else None
+
+
+def by_row(flat: Float64, rows: int, width: int) -> Float64:
+    """The core's results as one row each, with as many columns as it gave; `width` is for no rows at all."""
+    return flat.reshape(rows, -1) if rows else flat.reshape(0, width)
+
+
+def label_array(labels: list[Label]) -> np.ndarray[Any, Any]:
+    """Labels as an array of their own type, or of objects if they differ."""
+    if len({type(label) for label in labels}) == 1:
+        return np.array(labels)
+    array = np.empty(len(labels), dtype=object)
+    array[:] = labels
+    return array

@@ -1,0 +1,178 @@
+"""Every learning rate in one pass."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .. import _core, inputs
+from ..errors import InputError, OptionError
+from ..inputs import Float64
+from ..options import Loss, Options, Rule, check_names
+from ..options import rate as checked_rate
+from ..rates import rate_grid
+from .classes import Classes, Label
+from .learner import Learner
+from .model import Model
+from .one_vs_all import OneVsAll, by_row, class_clip, label_array
+
+
+class Sweep(Model):
+    """One model for each learning rate, all learned in one pass.
+
+    Args:
+        rates: the learning rates; by default the paper's grid, `rate_grid()`.
+        rule: see `Learner`.
+        loss: by default "squared", and "logistic" with classes.
+        classes: for one-vs-all models: their labels, see `OneVsAll`. There is then a model for each rate and class.
+        options: all further options of `Learner`.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(2000, 3)) * [1e-6, 1, 1e6]
+        >>> y = X @ [2e6, 1.0, -3e-6] + rng.normal(size=2000)
+        >>> sweep = ul.Sweep([0.01, 0.1, 1.0, 10.0])
+        >>> sweep.learn(X, y).shape  # a prediction for each row and rate, made before the row was learned
+        (2000, 4)
+        >>> sweep.losses.round(1).tolist()  # the progressive loss of each rate
+        [13.8, 8.5, 1.3, 1.3]
+        >>> sweep.best.learning_rate  # an ordinary learner, as if it had been alone
+        1.0
+    """
+
+    def __init__(
+        self,
+        rates: Iterable[float] | None = None,
+        rule: Rule = "nag",
+        loss: Loss | None = None,
+        *,
+        classes: Iterable[Any] | int | None = None,
+        **options: Any,
+    ) -> None:
+        if "learning_rate" in options:
+            raise OptionError("a sweep has many learning rates: give them as `rates`")
+        if isinstance(rates, str | bytes) or not (rates is None or isinstance(rates, Iterable)):
+            raise OptionError(f"rates is {rates!r}; it must be a list of learning rates")
+        self._rates = [checked_rate(rate, "a rate") for rate in (rate_grid() if rates is None else rates)]
+        if not self._rates:
+            raise OptionError("rates is empty; a sweep needs at least one learning rate")
+        check_names(options)
+        chosen: Loss = loss or ("squared" if classes is None else "logistic")
+        if classes is not None:
+            options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
+        settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
+        settled.check_lanes()
+        self._classes = None if classes is None else Classes(classes, open=False)
+        if self._classes is not None and len(self._classes.labels) < 2:
+            raise OptionError("classes must be at least two")
+        super().__init__(settled, self._rates, classes=len(self._classes.labels) if self._classes else 0)
+
+    @property
+    def rates(self) -> Float64:
+        """The learning rates."""
+        return np.array(self._rates)
+
+    @property
+    def classes(self) -> list[Label] | None:
+        """The labels, if there are classes."""
+        return None if self._classes is None else list(self._classes.labels)
+
+    def learn(self, X: Any, y: Any, weight: Any = None) -> np.ndarray[Any, Any]:
+        """Learn from rows in order. Gives the predictions made before each row was learned, one column per rate; with
+        classes, the predicted class.
+        """
+        data = inputs.read(X)
+        if self._classes is None:
+            labels = inputs.vector(y, "y", data.rows)
+            return by_row(self._feed(data, labels, weight), data.rows, len(self._rates))
+        numbers, _ = self._classes.numbers(y, data.rows)
+        winners = by_row(self._feed(data, numbers, weight), data.rows, len(self._rates))
+        return label_array(self._classes.labels)[winners.astype(np.intp)]
+
+    def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> np.ndarray[Any, Any]:  # type: ignore[override]
+        """Learn from one mapping of names to numbers; gives the predictions made before, one per rate."""
+        if self._classes is None:
+            return self._learn_one_wide(x, y, weight)
+        winners = self._learn_one_wide(x, self._classes.number(y)[0], weight)
+        return label_array(self._classes.labels)[winners.astype(np.intp)]
+
+    def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
+        """The predictions of the best rate so far; with classes, its scores. Changes nothing."""
+        data = inputs.read(X)
+        result = self._ask(data, extrapolate)
+        return result if self._classes is None else by_row(result, data.rows, len(self._classes.labels))
+
+    def predict_one(self, x: Any, *, extrapolate: bool = False) -> Any:
+        """The prediction of the best rate for one mapping; with classes, its scores. Changes nothing."""
+        result = self._predict_one_wide(x, extrapolate)
+        return float(result[0]) if self._classes is None else result
+
+    def classify(self, X: Any) -> np.ndarray[Any, Any]:
+        """With classes: the class with the largest score of the best rate so far, for each row."""
+        if self._classes is None:
+            raise InputError("this sweep has no classes")
+        return np.asarray(label_array(self._classes.labels)[self.predict(X).argmax(axis=1)])
+
+    @property
+    def losses(self) -> Float64:
+        """The progressive loss of each rate: its mean per unit of weight; with classes, of the sum over all."""
+        state = self._snapshot()
+        return np.asarray(self._totals(state) / max(state["t"], sys.float_info.min))
+
+    def _totals(self, state: _core.Snapshot) -> Float64:
+        """The sum of each rate's losses, over all rows and classes."""
+        return np.asarray(state["scores"].reshape(-1, len(self._rates), 6)[:, :, 0].sum(axis=0))
+
+    def _leader(self) -> int:
+        """The place of the best rate. Sums are compared, as `predict` does: means that are equal can differ in them."""
+        return int(np.argmin(self._totals(self._snapshot())))
+
+    @property
+    def errors(self) -> Float64:
+        """The progressive 0-1 loss of each rate: how often the predicted class was wrong."""
+        if self._classes is None and self._options.loss not in ("logistic", "hinge"):
+            raise InputError(f"{self._options.loss} loss predicts no classes: there are no errors to count")
+        state = self._snapshot()
+        return np.asarray(state["errors"] / max(state["t"], sys.float_info.min))
+
+    @property
+    def best_rate(self) -> float:
+        """The rate with the smallest progressive loss so far."""
+        return self._rates[self._leader()]
+
+    @property
+    def best(self) -> Learner | OneVsAll:
+        """The model of the best rate, as if it had been alone; it can be used and learns on like any other."""
+        return self.model(self._leader())
+
+    def model(self, index: int) -> Learner | OneVsAll:
+        """The model of one rate, by its place in `rates`."""
+        if not 0 <= index < len(self._rates):
+            raise InputError(f"there is no rate number {index}; the {len(self._rates)} rates are numbered from 0")
+        options = {**self._options.asdict(), "learning_rate": self._rates[index]}
+        state = self._snapshot()
+        single = Learner(**options) if self._classes is None else OneVsAll(self._classes.labels, **options)
+        rates, heads = len(self._rates), len(state["lane_heads"]) // len(self._rates)
+
+        def part(values: Float64) -> Float64:
+            return np.ascontiguousarray(values.reshape(len(state["slots"]), rates * heads)[:, index::rates].ravel())
+
+        alone: _core.Snapshot = {
+            **state,
+            "v": part(state["v"]),
+            "H": part(state["H"]),
+            "lane_heads": np.arange(heads, dtype=np.uint32),
+            "lane_rates": np.zeros(heads, np.uint32),
+            "scores": state["scores"].reshape(-1, rates, 6)[:, index].ravel(),
+            "errors": np.zeros(0),
+        }
+        single._restore(alone)
+        return single
+
+    def __repr__(self) -> str:
+        options = self._changed_options("learning_rate")
+        return f"<Sweep({options}): {len(self._rates)} rates, {self.examples:,} examples>"

@@ -1,0 +1,1 @@
+"""The paper: its algorithms as an oracle, its theory, its experiments, other learners, example data."""

@@ -1,0 +1,250 @@
+"""Which rule learns this data best? Several learners side by side, in one reading.
+
+comparison = ul.compare("prices.csv", target="price")
+comparison.best, comparison.verdicts
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from ..errors import OptionError
+from ..evaluation.evaluation import Moment
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from ..options import Auto, Rule
+from .result import TrainResult
+from .run import ModelRequest, Plan, Run
+from .shared_run import Contender, SharedRun, reading_and_learning
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+RULES: tuple[Rule, ...] = ("nag", "snag", "ng", "ag", "gd")
+
+
+def compare(
+    source: Any,
+    target: Any = None,
+    rules: Iterable[str] = RULES,
+    learning_rate: float | Auto = "auto",
+    *,
+    weight: Any = None,
+    task: str | None = None,
+    positive: str | None = None,
+    passes: int = 1,
+    holdout: float = 0.0,
+    seed: int = 0,
+    opened: Callable[[SharedRun[Run]], None] | None = None,
+    progress: Callable[[SharedRun[Run]], None] | None = None,
+    **options: Any,
+) -> Comparison:
+    """Learn the same data with several rules in one reading, each as `train` would.
+
+    A learner that diverges, as those can that notice units, is left out from there; the others go on.
+
+    Args:
+        source: any data; see `train`.
+        target: the column to predict, or the labels themselves.
+        rules: which to compare.
+        learning_rate: "auto", or a number for all.
+        weight: as for `train`; so are task, positive, passes, holdout and seed.
+        opened: called before the first row is read.
+        progress: called after every batch.
+        options: all options of `train` that say how data is read, and all further options of `Learner`.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(4000, 3)) * [1e-3, 1, 1e3]
+        >>> y = X @ [1000, 1, -0.001] > 0
+        >>> comparison = ul.compare(X, y, rules=["nag", "gd"])
+        >>> comparison.best
+        'nag'
+        >>> comparison.verdicts
+        {'nag': 'best', 'gd': 'clearly worse'}
+        >>> comparison["nag"].metrics == ul.train(X, y).metrics
+        True
+    """
+    for name in ("rule", "model", "resume", "checkpoint"):
+        if name in options:
+            hint = "give them as rules" if name == "rule" else "train has it"
+            raise OptionError(f"compare runs several learners and has no option {name!r}; {hint}")
+    reading, learning = reading_and_learning(options)
+    plan = Plan(passes, holdout, seed, None, None)
+
+    def run(data: Any, rule: Rule) -> Run:
+        request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": learning_rate})
+        return Run(data, target, weight, reading, request, plan, None)
+
+    runs = SharedRun(rules, source, run)
+    if opened is not None:
+        opened(runs)
+    runs.go(progress)
+    return Comparison(runs)
+
+
+class Compared:
+    """One learner's outcome."""
+
+    def __init__(self, contender: Contender[Run]) -> None:
+        self.rule = contender.rule
+        self.result: TrainResult = contender.run._result()
+        self.seconds = contender.seconds
+        self.diverged = contender.diverged
+        """Where the numbers ran away, if they did. The metrics are then of the batches before."""
+
+    @property
+    def model(self) -> Learner | OneVsAll:
+        """The learner itself, which can be used and saved."""
+        return self.result.model
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Progressive metrics by name, as `train` gives them."""
+        return self.result.metrics
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the error (for numbers the RMSE) truly lies, with 90% confidence."""
+        return self.result.interval
+
+    @property
+    def holdout(self) -> dict[str, float] | None:
+        """Metrics of the rows that were held out."""
+        return self.result.holdout
+
+    @property
+    def learning_rate(self) -> Any:
+        """The rate in use at the end; by class if there are classes."""
+        return self.result.learning_rate
+
+    @property
+    def recent(self) -> tuple[int, float]:
+        """The loss since the last moment of the history, and which that was; all of it if there is but one."""
+        evaluation = self.result.evaluation
+        history = evaluation.history
+        if len(history) < 2:
+            return 0, evaluation.now.loss
+        if evaluation.examples > history[-1].examples:
+            return history[-1].examples, evaluation.now.since_last
+        return history[-2].examples, history[-1].since_last
+
+    @property
+    def curve(self) -> list[Moment]:
+        """The loss over time, for plots; at the end infinite if the learner diverged."""
+        curve = [*self.result.evaluation.curve, self.result.evaluation.now]
+        if self.diverged is not None:
+            curve[-1] = Moment(max(1, curve[-1].examples), curve[-1].weight, math.inf, math.inf, None)
+        return curve
+
+
+class Comparison:
+    """The outcome of `compare`: `comparison["nag"]` is one learner's, `comparison.best` the name of the best."""
+
+    def __init__(self, runs: SharedRun[Run]) -> None:
+        self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in runs.contenders}
+        self.source = runs.source.name
+        self.interrupted = runs.interrupted
+        self.seconds = runs.progress.seconds
+        lasting = (runs.going or runs.contenders)[0]
+        self.whole: TrainResult = self.learners[lasting.rule].result
+        """What all learners share: the task, the rows and how many of them were learned, held out or skipped."""
+
+    def __getitem__(self, rule: str) -> Compared:
+        return self.learners[rule]
+
+    @property
+    def task(self) -> str:
+        """The task, in words."""
+        return self.whole.task
+
+    @property
+    def judged_by(self) -> str:
+        """What the best is best in: zero_one (the error) of classes; of numbers rmse, or a loss that is no square."""
+        if self.whole.target.task != "regression":
+            return "zero_one"
+        return "rmse" if self.whole.model.options.loss == "squared" else "loss"
+
+    @property
+    def ranked(self) -> list[str]:
+        """The rules, best first; those that diverged at the end."""
+
+        def key(rule: str) -> tuple[bool, float, float]:
+            one = self.learners[rule]
+            if one.diverged is not None:
+                return True, 0.0, 0.0
+            return False, one.metrics[self.judged_by], one.metrics["loss"]
+
+        return sorted(self.learners, key=key)
+
+    @property
+    def best(self) -> str | None:
+        """The rule whose learner did best; None if all diverged."""
+        first = self.ranked[0]
+        return None if self.learners[first].diverged is not None else first
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """By rule, best first: "best", "may be as good" (its interval overlaps that of the best), "clearly worse" (it
+        does not), "worse" (there is no interval for this loss), "diverged".
+        """
+        best = self.best
+
+        def verdict(rule: str) -> str:
+            one = self.learners[rule]
+            if best is None or one.diverged is not None:
+                return "diverged"
+            if rule == best:
+                return "best"
+            if self.judged_by == "loss":
+                return "worse"
+            return "clearly worse" if self.learners[best].interval[1] < one.interval[0] else "may be as good"
+
+        return {rule: verdict(rule) for rule in self.ranked}
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Progressive loss of all learners over time; beside it the error, or of numbers the loss of late. Saved if a
+        path is given.
+        """
+        from .. import plots  # noqa: PLC0415  (needs matplotlib)
+
+        curves = {rule: one.curve for rule, one in self.learners.items()}
+        loss, title = f"{self.whole.model.options.loss} loss", os.path.basename(self.source)
+        figure = plots.progress(curves, loss, title, recent=self.whole.target.task == "regression")
+        if path is not None:
+            plots.save(figure, path)
+        return figure
+
+    def asdict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        whole = self.whole.asdict()
+        shared = ("source", "task", "classes", "loss_function", "rows", "learned", "skipped", "bad", "unlabelled")
+        verdicts = self.verdicts
+        own = ("metrics", "interval", "holdout", "learning_rate", "history")
+        learners = []
+        for rule in self.ranked:
+            one = self.learners[rule]
+            plain = one.result.asdict()
+            found = {name: None if one.diverged and name != "history" else plain[name] for name in own}
+            verdict = {"rule": rule, "verdict": verdicts[rule], "diverged": one.diverged, "seconds": one.seconds}
+            learners.append({**verdict, **found})
+        return {
+            **{name: whole[name] for name in (*shared, "held_out", "passes", "missing", "features")},
+            "best": self.best,
+            "judged_by": self.judged_by,
+            "clearly_better_than": [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"],
+            "learners": learners,
+            "seconds": self.seconds,
+            "interrupted": self.interrupted,
+        }
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{rule} diverged" if one.diverged else f"{rule} {one.metrics[self.judged_by]:.4g}"
+            for rule, one in ((rule, self.learners[rule]) for rule in self.ranked)
+        )
+        return f"<Comparison: {self.task}; {self.judged_by} {shown}>"

@@ -1,0 +1,81 @@
+"""What is known of the data of a merged model: what its parts agree on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..data import Schema, Target
+from ..data.progress import Progress
+from ..errors import MergeError
+
+
+def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None = None) -> dict[str, Any] | None:
+    """How a merged model was trained: as its parts, if they agree on columns and labels; or a MergeError.
+
+    Models come with their names. Of models that `train` did not make there is nothing to say.
+    """
+    everyone = [*models, *([base] if base is not None else [])]
+    trained = [(name, model._training) for name, model in everyone if model._training is not None]
+    if not trained:
+        return None
+    for name, model in everyone:
+        if model._training is None:
+            raise MergeError(f"{name} was not made by train, but {trained[0][0]} was; merge models of one kind")
+    first, training = trained[0]
+    schema, target = Schema.read(training.get("schema")), Target.read(training.get("target"))
+    for name, other in trained[1:]:
+        _check_same_data(
+            (first, schema, target), (name, Schema.read(other.get("schema")), Target.read(other.get("target")))
+        )
+        if other.get("reading") != training.get("reading"):
+            raise MergeError(f"{first} and {name} were trained with other options of reading (dates, missing)")
+    progress = [Progress.read(model._training.get("progress")) for _, model in models]
+    start = Progress.read(base[1]._training.get("progress")) if base is not None else Progress()
+    total = Progress(done=True, passes=1, seconds=sum(part.seconds for part in progress))
+    for count in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
+        # A model that learned more data after it was done counts the rows of that data only.
+        setattr(total, count, getattr(start, count) + sum(getattr(part, count) for part in progress))
+    for part in (start, *progress):
+        total.missing.update(part.missing)
+    return {
+        "schema": schema.plain(),
+        "target": target.plain(),
+        "reading": training.get("reading"),
+        "progress": total.plain(),
+        "source": [file for _, model in models for file in model._training.get("source") or []],
+        "plan": {"passes": 1, "holdout": (0.0).hex(), "seed": 0},
+        "evaluation": None,
+        "holdout": None,
+    }
+
+
+def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target]) -> None:
+    """Two models must mean the same by their columns and labels."""
+    (first, schema, target), (second, other_schema, other_target) = a, b
+    both = f"{first} and {second} cannot be merged: "
+    if schema.target != other_schema.target:
+        raise MergeError(f"{both}one predicts {schema.target!r}, the other {other_schema.target!r}")
+    if target.task != other_target.task:
+        raise MergeError(f"{both}one is of the task {target.task}, the other {other_target.task}; give --task to both")
+    if target.classes != other_target.classes:
+        one, other = target.classes, other_target.classes
+        if sorted(one) == sorted(other):
+            raise MergeError(f"{both}the positive label is {one[1]!r} in one, {other[1]!r} in the other")
+        raise MergeError(f"{both}the labels are {' and '.join(one)} in one, {' and '.join(other)} in the other")
+    if target.number != other_target.number:
+        raise MergeError(f"{both}the labels are numbers in one, text in the other")
+    if schema.family != other_schema.family:
+        raise MergeError(f"{both}they were trained on other kinds of data ({schema.family}, {other_schema.family})")
+    if schema.weight != other_schema.weight:
+        raise MergeError(f"{both}the weights are {schema.weight!r} in one, {other_schema.weight!r} in the other")
+    for name in dict.fromkeys([*schema.kinds, *other_schema.kinds]):
+        one_kind, another = schema.kinds.get(name), other_schema.kinds.get(name)
+        if one_kind is None or another is None:
+            raise MergeError(f"{both}only one of them knows the column {name!r}")
+        if {one_kind, another} == {"flag", "number"}:
+            raise MergeError(
+                f"{both}column {name!r} began with nothing but zeros and ones in one of them, and so is not centred "
+                f"there; train them with numbers={name!r}, or both without centring"
+            )
+        if one_kind != another:
+            raise MergeError(f"{both}column {name!r} holds {one_kind}s in one, {another}s in the other")

@@ -1,0 +1,138 @@
+"""From any data to a model: one pass, every row predicted before it is learned, any moment a good one to stop.
+
+result = ul.train("prices.csv", target="price", model="prices.unitless")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+from ..options import Auto, Loss, Rule
+from .result import TrainResult
+from .run import ModelRequest, Plan, Run
+
+
+def train(
+    source: Any,
+    target: Any = None,
+    *,
+    weight: Any = None,
+    task: str | None = None,
+    positive: str | None = None,
+    loss: Loss | None = None,
+    rule: Rule | None = None,
+    learning_rate: float | Auto | None = None,
+    centre: bool | None = None,
+    interactions: Any = None,
+    bits: int | None = None,
+    passes: int = 1,
+    holdout: float = 0.0,
+    seed: int = 0,
+    model: str | os.PathLike[str] | None = None,
+    resume: Any = None,
+    checkpoint: int | None = None,
+    ignore: Any = (),
+    only: Any = (),
+    text: Any = (),
+    numbers: Any = (),
+    dates: str = "error",
+    missing: str = "absent",
+    on_error: str = "fail",
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    encoding: str | None = None,
+    zero_based: bool = False,
+    opened: Callable[[Run], None] | None = None,
+    progress: Callable[[Run], None] | None = None,
+    **options: Any,
+) -> TrainResult:
+    """Learn from any data in one pass, in constant memory, with nothing to prepare and nothing to tune.
+
+    Args:
+        source: a file's name (CSV, TSV, Parquet, Arrow, Feather, JSON lines, VW text, libsvm; compressed or not), a
+            glob, a folder, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow
+            dataset; an array or sparse matrix; an iterable of mappings.
+        target: the column to predict; for an array or a frame it may be the labels themselves.
+        weight: a column of importance weights, or the weights themselves.
+        task: "regression", "binary" or "classes". Found out if not given: two values are binary; text or up to 20
+            different whole numbers are classes; anything else is a number to predict.
+        positive: which of two labels is the one to be found; yes, true, 1, the larger or later one if not given.
+        loss: squared for numbers and logistic for classes, if not given.
+        rule: "nag" if not given; see `Learner`.
+        learning_rate: "auto" if not given.
+        centre: use numeric columns less their running mean; True for tables and arrays, if not given.
+        interactions: products of features; see `Learner`.
+        bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).
+        passes: how often to go through the data. Only the first pass is scored progressively.
+        holdout: keep this fraction of the rows, chosen by `seed`, out of the learning, and score them as well.
+        seed: which rows are held out.
+        model: where to save the model, at the end, at checkpoints and when interrupted.
+        resume: a model (or its file) to go on with. If its training was interrupted, it goes on where it stopped, with
+            the same result as if it had never been; otherwise it learns this data in addition.
+        checkpoint: save the model every so many rows.
+        ignore: columns to leave out; `*` stands for any letters.
+        only: columns to use.
+        text: columns whose values are names although they look like numbers (a zip code).
+        numbers: columns to be centred although they begin with nothing but zeros and ones (see the guide).
+        dates: "error", or "parts" to take columns of dates as time, month, weekday and hour.
+        missing: "absent": a missing value is a feature that is not there; or "error".
+        on_error: "fail", or "skip" rows that cannot be read and count them.
+        format: of files whose name and content do not say it: csv, tsv, jsonl, parquet, arrow, vw or libsvm.
+        delimiter: of CSV; found out if not given.
+        header: False for CSV without names; columns are then called 1, 2, 3, ...
+        encoding: of text files, UTF-8 if not given.
+        zero_based: whether libsvm files count features from 0.
+        opened: called with the run before the first row is read.
+        progress: called after every batch with the run (its `progress`, `evaluation`, `source`).
+        options: all further options of `Learner`.
+
+    Example:
+        >>> import unitless as ul
+        >>> rows = [{"age": 20 + i % 50, "job": "clerk" if i % 3 else "pilot", "rich": "no" if i % 3 else "yes"}
+        ...         for i in range(1000)]
+        >>> result = ul.train(rows, target="rich")
+        >>> result.task
+        "binary: is it 'yes' (positive) or 'no' (negative)?"
+        >>> result.metrics["zero_one"] < 0.02
+        True
+        >>> result.predict([{"age": 30, "job": "pilot"}])
+        ['yes']
+    """
+    reading = {
+        "ignore": ignore,
+        "only": only,
+        "text": text,
+        "numbers": numbers,
+        "dates": dates,
+        "missing": missing,
+        "on_error": on_error,
+        "format": format,
+        "delimiter": delimiter,
+        "header": header,
+        "encoding": encoding,
+        "zero_based": zero_based,
+    }
+    learning = {
+        "loss": loss,
+        "rule": rule,
+        "learning_rate": learning_rate,
+        "centre": centre,
+        "interactions": interactions,
+        "bits": bits,
+        **options,
+    }
+    run = Run(
+        source,
+        target,
+        weight,
+        reading,
+        ModelRequest(task, positive, {name: value for name, value in learning.items() if value is not None}),
+        Plan(passes, holdout, seed, None if model is None else os.fspath(model), checkpoint),
+        resume,
+    )
+    if opened is not None:
+        opened(run)
+    return run.go(progress)

@@ -1,0 +1,113 @@
+"""Several learners over one reading of the data: every batch goes to each of them."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar, get_args
+
+from ..data import Batch, ReadOptions
+from ..data.progress import Progress
+from ..errors import DivergedError, OptionError
+from ..options import Rule
+from .interruption import interruptible
+from .run import Run
+
+AnyRun = TypeVar("AnyRun", bound=Run)
+
+
+@dataclass
+class Contender(Generic[AnyRun]):
+    """One learner's run, the time that it took, and where it diverged, if it did: from there on it is left out."""
+
+    rule: Rule
+    run: AnyRun
+    seconds: float = 0.0
+    diverged: str | None = None
+
+    def take(self, batch: Batch) -> None:
+        """Learn a batch, unless the numbers have run away."""
+        if self.diverged is not None:
+            return
+        start = time.perf_counter()
+        self.run.progress.read_in(batch)
+        try:
+            self.run._learn(batch)
+        except DivergedError as error:
+            found = re.search(r"diverged at (.*?); the rows before", str(error))
+            self.diverged = found[1] if found else str(error)
+        self.seconds += time.perf_counter() - start
+
+
+class SharedRun(Generic[AnyRun]):
+    """Runs of the same data with the same settings, that differ in their rule alone.
+
+    Args:
+        rules: which.
+        source: the data.
+        make: a run for a source and a rule.
+    """
+
+    def __init__(self, rules: Iterable[str], source: Any, make: Callable[[Any, Rule], AnyRun]) -> None:
+        self.progress = Progress()
+        self.interrupted = False
+        self.contenders: list[Contender[AnyRun]] = []
+        for rule in checked_rules(rules):
+            run = make(self.contenders[0].run.source if self.contenders else source, rule)
+            self.contenders.append(Contender(rule, run))
+        self.source, self._reader = self.contenders[0].run.source, self.contenders[0].run.reader
+        for contender in self.contenders:
+            contender.run.reader = self._reader
+
+    @property
+    def going(self) -> list[Contender[AnyRun]]:
+        """Those that have not diverged."""
+        return [contender for contender in self.contenders if contender.diverged is None]
+
+    def go(self, watch: Callable[[Any], None] | None) -> None:
+        """To the end of the data, until interrupted, or until all have diverged."""
+        start = time.perf_counter()
+        plan = self.contenders[0].run.plan
+        with interruptible() as interrupted:
+            while self.progress.passes < plan.passes and self.going:
+                self.progress.rows = self.progress.consumed = 0
+                for batch in self._reader.batches(None, interrupted):
+                    for contender in self.contenders:
+                        contender.take(batch)
+                    self.progress.rows += batch.rows
+                    self.progress.consumed = batch.consumed
+                    self.progress.seconds = time.perf_counter() - start
+                    if watch is not None:
+                        watch(self)
+                    if interrupted() or not self.going:
+                        break
+                self.interrupted = interrupted()
+                if self.interrupted:
+                    return
+                for contender in self.going:
+                    contender.run._end_of_pass()
+                self.progress.passes += 1
+                self.progress.seconds = time.perf_counter() - start
+
+
+def checked_rules(rules: Iterable[str]) -> list[Rule]:
+    """Rules that exist, each once."""
+    names = [rules] if isinstance(rules, str) else list(rules)
+    known: Sequence[Rule] = get_args(Rule)
+    if not names:
+        raise OptionError("rules is empty; name at least one")
+    for name in names:
+        if name not in known:
+            raise OptionError(f"rules has {name!r}; there are {', '.join(map(repr, known))}")
+        if names.count(name) > 1:
+            raise OptionError(f"rules has {name!r} twice")
+    return [rule for name in names for rule in known if rule == name]
+
+
+def reading_and_learning(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Which of the options say how the data is read; the others, as far as they are given, are a learner's."""
+    names = ReadOptions.__dataclass_fields__.keys() - {"target", "weight"}
+    reading = {name: value for name, value in options.items() if name in names}
+    return reading, {name: value for name, value in options.items() if name not in names and value is not None}

@@ -1,0 +1,272 @@
+"""Vowpal Wabbit's models, read from the text that it writes, predict and learn on as they do there."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from vowpalwabbit import Workspace
+
+import unitless as ul
+from unitless.convert.vw.feature_hash import feature_hash
+from unitless.convert.vw.model import from_text
+from unitless.convert.vw.readable import is_readable
+
+Rows = list[dict[str, float]]
+
+
+def examples(count: int = 400, seed: int = 0) -> tuple[Rows, np.ndarray[Any, Any]]:
+    """Rows of three namespaces (one of them nameless) and of different units, and a score."""
+    rng = np.random.default_rng(seed)
+    z = rng.normal(size=(count, 4)).round(4)
+    rows = [
+        {"a": a, "7": 0.01 * b, "foo^x": 100 * c, f"foo^job={'clerk' if d > 0 else 'pilot'}": 1.0, "bar^y": d}
+        for a, b, c, d in z.tolist()
+    ]
+    return rows, z @ [1.0, -2.0, 0.5, 1.0]
+
+
+def line(row: dict[str, float], label: Any = "") -> str:
+    parts: dict[str, list[str]] = {}
+    for name, value in row.items():
+        namespace, _, feature = name.rpartition("^")
+        parts.setdefault(namespace, []).append(f"{feature}:{value!r}")
+    return f"{label} " + " ".join(f"|{namespace} {' '.join(features)}" for namespace, features in parts.items())
+
+
+class Trained:
+    """A model that Vowpal Wabbit has trained, and its texts."""
+
+    def __init__(self, folder: pathlib.Path, options: str, rows: Rows, labels: Any) -> None:
+        self.named, self.hashed = str(folder / "named.txt"), str(folder / "hashed.txt")
+        # It prints names of features that it has met with --invert_hash on; and writes both texts when it is closed.
+        command = f"--quiet {options} --invert_hash {self.named} --readable_model {self.hashed} -f {folder / 'binary'}"
+        workspace = Workspace(command)
+        for row, label in zip(rows, labels, strict=True):
+            workspace.learn(line(row, label))
+        workspace.finish()
+        self._load = f"--quiet -i {folder / 'binary'}"
+
+    def predict(self, rows: Rows) -> np.ndarray[Any, Any]:
+        workspace = Workspace(f"{self._load} -t")
+        return np.array([workspace.predict(line(row)) for row in rows])
+
+    def go_on(self, rows: Rows, labels: Any) -> np.ndarray[Any, Any]:
+        """It learns more; the predictions made before each."""
+        workspace, made = Workspace(self._load), []
+        for row, label in zip(rows, labels, strict=True):
+            made.append(workspace.predict(line(row)))
+            workspace.learn(line(row, label))
+        return np.array(made)
+
+
+NUMBERS = [
+    "",
+    "--noconstant",
+    "--adaptive -l 0.5",
+    "--normalized -l 0.5",
+    "--adaptive --normalized --invariant",
+    "--sgd -l 0.0001",
+    "--l1 0.001 --l2 0.0001",
+    "--predict_only_model",
+    "--hash all --hash_seed 7 -b 20",
+    "-q fb",
+    "-q ff -q :f",
+    "--interactions fb -b 22",
+]
+
+
+@pytest.mark.parametrize("options", NUMBERS)
+def test_numbers_are_predicted_as_by_vw(tmp_path: pathlib.Path, options: str) -> None:
+    rows, score = examples()
+    vw = Trained(tmp_path, options, rows, score + 3)
+    model = ul.from_vw(vw.named)
+    wild = [{name: 30 * value for name, value in row.items()} for row in rows[:50]]  # limited, but never squashed
+    expected = vw.predict(rows + wild)
+    found = model.predict(rows + wild)
+    assert model.options.loss == "squared"
+    assert np.max(np.abs(found - expected)) < 1e-4 * np.max(np.abs(expected))
+
+
+@pytest.mark.parametrize("options", ["--loss_function logistic", "--loss_function logistic -q fb --link logistic"])
+def test_scores_and_probabilities_are_those_of_vw(tmp_path: pathlib.Path, options: str) -> None:
+    rows, score = examples()
+    vw = Trained(tmp_path, options, rows, np.where(score > 0, 1, -1))
+    model = ul.from_vw(vw.named)
+    assert model.options.loss == "logistic"
+    found = model.predict(rows)
+    assert np.max(np.abs((model.link(found) if "link" in options else found) - vw.predict(rows))) < 2e-5
+
+
+@pytest.mark.parametrize("options", ["--oaa 3", "--oaa 3 --loss_function logistic", "--oaa 5 --noconstant"])
+def test_classes_are_those_of_vw(tmp_path: pathlib.Path, options: str) -> None:
+    rows, score = examples()
+    vw = Trained(tmp_path, options, rows, 2 + (score > 1).astype(int) - (score < -1))
+    model = ul.from_vw(vw.named)
+    assert isinstance(model, ul.OneVsAll)
+    assert model.classes == list(range(1, int(options[6]) + 1))
+    assert np.mean(model.classify(rows) == vw.predict(rows)) > 0.99  # but for rounding: the text has six digits
+    assert ul.from_vw(vw.hashed, names=sorted({name for row in rows for name in row})).weights == model.weights
+
+
+@pytest.mark.parametrize("options", ["", "-l 2", "--adaptive --normalized", "-q fb", "--adaptive -l 0.5"])
+def test_learning_goes_on_as_in_vw(tmp_path: pathlib.Path, options: str) -> None:
+    rows, score = examples(800)
+    vw = Trained(tmp_path, options, rows[:400], score[:400] + 3)
+    model = ul.from_vw(vw.named)
+    expected = vw.go_on(rows[400:], score[400:] + 3)
+    found = []
+    for row, label in zip(rows[400:], score[400:] + 3, strict=True):
+        found.append(model.predict_one(row))
+        model.learn_one(row, label)
+    assert np.max(np.abs(np.array(found) - expected)) < 1e-4
+    assert abs(np.mean((found - score[400:] - 3) ** 2) / np.mean((expected - score[400:] - 3) ** 2) - 1) < 1e-3
+
+
+def test_weights_alone_go_on_without_losing_what_they_know(tmp_path: pathlib.Path) -> None:
+    rows, score = examples(800)
+    model = ul.from_vw(Trained(tmp_path, "--predict_only_model", rows[:400], score[:400] + 3).named)
+    before = np.mean((model.predict(rows) - score - 3) ** 2)
+    assert model.options.rule == "ag"
+    model.learn(rows[400:], score[400:] + 3)
+    assert np.mean((model.predict(rows) - score - 3) ** 2) < before
+
+
+def test_hashes_are_those_of_vw() -> None:
+    for options, seed, digits_too in (("", 0, False), ("--hash all", 0, True), ("--hash_seed 9", 9, False)):
+        vw = Workspace(f"--quiet {options}")
+        for namespace in ("foo", "a", "12", "übung"):
+            for feature in ("x", "7", "007", "job=clerk", "longer than a word", "é", "1.5"):
+                expected = vw.hash_feature(feature, vw.hash_space(namespace))
+                found = feature_hash(f"{namespace}^{feature}", seed, digits_too=digits_too)
+                assert found % 2**18 == expected % 2**18
+
+
+def test_names_that_share_a_place_share_its_weight(tmp_path: pathlib.Path) -> None:
+    rows, score = examples()
+    vw = Trained(tmp_path, "-b 2", rows, score + 3)
+    model = ul.from_vw(vw.hashed, names=sorted({name for row in rows for name in row}))
+    expected = vw.predict(rows)
+    assert np.max(np.abs(model.predict(rows) - expected)) < 2e-5 * np.max(np.abs(expected))
+
+
+def test_an_imported_model_is_saved_and_exported_as_any_other(tmp_path: pathlib.Path) -> None:
+    rows, score = examples()
+    model = ul.from_vw(Trained(tmp_path, "-q fb", rows, score).named)
+    model.save(tmp_path / "model.unitless")
+    again = ul.load(tmp_path / "model.unitless")
+    assert again.predict(rows).tolist() == model.predict(rows).tolist()
+    assert ul.to_json(again) == ul.to_json(model)
+
+
+TEXT = """Version 9.11.9
+Id 
+Min label:-1
+Max label:6.5
+bits:18
+lda:0
+0 ngram:
+0 skip:
+options: --quadratic ab
+Checksum: 1550098473
+:1
+initial_t 0
+norm normalizer 685.468
+t 500
+sum_loss 237.591
+total_weight 500
+example_number 500
+l1_state 0
+l2_state 1
+a^x:92594:0.929207 1164.49 3.32162
+Constant:116060:2.97647 950.363 1
+b^y:163331:0.00941281 2.17722e+07 286.108
+a^x*b^y:163332:0.5 2 3
+"""  # noqa: W291
+
+
+def test_a_text_written_by_hand_is_read() -> None:
+    model = from_text(TEXT)
+    assert model.weights == pytest.approx(
+        {ul.BIAS: 2.97647, "a^x": 0.929207, "b^y": 0.00941281, "a^x*b^y": 0.5}, rel=1e-12
+    )
+    assert model.predict_one({"a^x": 1.0, "b^y": -1.0}) == pytest.approx(2.97647 + 0.929207 - 0.00941281 - 0.5)
+    assert model.predict_one({"a^x": 100.0}) == 6.5
+    assert from_text(TEXT.replace("\n", "\r\n")).weights == model.weights
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Version", "Model", "no text of a Vowpal Wabbit model"),
+        ("options: --quadratic ab", "options: --ftrl", "trained with --ftrl, which unitless does not have"),
+        ("options: --quadratic ab", "options: --cubic abc", "trained with --cubic"),
+        ("--quadratic ab", "--interactions abc", "only products of two"),
+        ("--quadratic ab", "--oaa", "--oaa has no value"),
+        ("--quadratic ab", "--oaa 1", "no number of classes"),
+        ("--quadratic ab", "--quadratic 'ab", "options cannot be read"),
+        ("0 ngram:", "1 ngram:2 ", "trained with --ngram"),
+        ("lda:0", "lda:7", "topic model"),
+        ("bits:18", "bits:x", "line 5: 'x' is no whole number"),
+        ("bits:18", "bits:3", "line 20: '92594' is no whole number from 0 to 7"),
+        ("bits:18\n", "", "its head has no bits"),
+        ("Max label:6.5", "Max label:nan", "'nan' is no finite number"),
+        ("Max label:6.5", "Max label:-6.5", "totals cannot be"),
+        ("0.929207", "0.92_9207", "'0.92_9207' is no finite number"),
+        ("0.929207", "inf", "'inf' is no finite number"),
+        ("1164.49 3.32162", "1164.49", "line 20 has 1 numbers after the weight, not 2"),
+        ("1164.49 3.32162", "1164.49 -3", "negative sum of squares or scale"),
+        ("1164.49 3.32162", "1164.49 0", "without a scale"),
+        ("1164.49 3.32162", "1e300 1e-300", "beyond all numbers"),
+        ("a^x:92594:", "", "is no weight"),
+        ("b^y:163331", "a^x:163331", r"line 22: 'a\^x' has two weights"),
+        ("t 500", "t -500", "totals cannot be"),
+        ("example_number 500", "example_number 1e300", "totals cannot be"),
+        ("l2_state 1\n", "", "ends within its totals|one of the totals"),
+        ("a^x*b^y:", "a^x*b*y:", "cannot be told apart"),
+    ],
+)
+def test_damage_and_what_is_not_supported_are_named(old: str, new: str, message: str) -> None:
+    assert old in TEXT
+    with pytest.raises(ul.ModelFileError, match=message):
+        from_text(TEXT.replace(old, new, 1))
+
+
+def test_hashes_need_names(tmp_path: pathlib.Path) -> None:
+    rows, score = examples()
+    vw = Trained(tmp_path, "", rows, score)
+    with pytest.raises(ul.OptionError, match="vw --invert_hash"):
+        ul.from_vw(vw.hashed)
+    with pytest.raises(ul.OptionError, match="belongs to none of the names"):
+        ul.from_vw(vw.hashed, names=["a"])
+    with pytest.raises(ul.OptionError, match="names are text"):
+        ul.from_vw(vw.hashed, names=[7])  # type: ignore[list-item]
+    vw = Trained(tmp_path, "-q fb", rows, score)
+    with pytest.raises(ul.OptionError, match="products"):
+        ul.from_vw(vw.hashed, names=["a"])
+    with pytest.raises(ul.ModelFileError, match="cannot read"):
+        ul.from_vw(tmp_path / "none.txt")
+    (tmp_path / "binary.txt").write_bytes(os.urandom(64) + b"\xff")
+    with pytest.raises(ul.ModelFileError, match=r"binary\.txt"):
+        ul.from_vw(tmp_path / "binary.txt")
+
+
+@given(st.data())
+def test_damaged_texts_are_refused_or_read_never_worse(data: st.DataObject) -> None:
+    text = TEXT
+    for _ in range(data.draw(st.integers(1, 4))):
+        at = data.draw(st.integers(0, len(text)))
+        end = min(len(text), at + data.draw(st.integers(0, 12)))
+        text = text[:at] + data.draw(st.text("0123456789.:- \n*^e+[]ax", max_size=6)) + text[end:]
+    try:
+        model = from_text(text)
+    except (ul.ModelFileError, ul.OptionError):
+        return
+    assert is_readable(text)
+    predicted = np.asarray(model.predict_one({"a^x": 1.0, "b^y": 2.0}))
+    assert np.isfinite(predicted).all()

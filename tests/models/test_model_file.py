@@ -1,0 +1,280 @@
+"""Model files: written whole or not at all, and trusted in nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import pickle
+import struct
+import time
+
+import numpy as np
+import pytest
+import safetensors.numpy
+from hypothesis import given
+from hypothesis import strategies as st
+from streams import stream
+
+import unitless as ul
+from unitless.models import file as model_file
+
+
+def model(**options: object) -> ul.Learner:
+    m = ul.Learner(**options)
+    X, y = stream(features=5)
+    m.learn(X, y)
+    return m
+
+
+DATA = model_file.to_bytes(model())
+
+
+def forged(data: bytes = DATA, **changes: object) -> bytes:
+    """A file with other content and a digest that matches it: what only validation can refuse."""
+    length = struct.unpack("<Q", data[:8])[0]
+    header = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unitless"])
+    arrays = safetensors.numpy.load(data)
+    for key, value in changes.items():
+        if key in arrays:
+            arrays[key] = np.asarray(value)
+        elif key in header["options"]:
+            header["options"][key] = value
+        else:
+            header[key] = value
+    header.pop("digest", None)
+    header["digest"] = model_file._digest(header, arrays)
+    return safetensors.numpy.save(arrays, {"unitless": json.dumps(header)})
+
+
+def test_a_forgery_without_changes_is_a_model() -> None:
+    assert model_file.from_bytes(forged()).weights == model().weights
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"version": 1},
+        {"version": None},
+        {"rule": "adam"},
+        {"learning_rate": -1},
+        {"options": {}},
+        {"options": {"rule": "nag", "surprise": 1}},
+        {"options": []},
+        {"t": "nan"},
+        {"t": "inf"},
+        {"t": -1},
+        {"N": None},
+        {"label_min": "nan"},
+        {"examples": -1},
+        {"examples": 1.5},
+        {"examples": 2**70},
+        {"negative": 3},
+        {"columns": -1},
+        {"columns": 2**40},
+        {"columns": 2},
+        {"names": ["a", "b"]},
+        {"columns": None, "names": ["a", "a", "b", "c", "d"]},
+        {"columns": None, "names": [1, 2, 3, 4, 5]},
+        {"columns": None, "names": "abcde"},
+        {"scale": np.array([1.0, 0.0, 1.0, 1.0, 1.0, 1.0])},
+        {"scale": np.array([1.0, np.nan, 1.0, 1.0, 1.0, 1.0])},
+        {"scale": np.ones(6, np.float32)},
+        {"scale": np.ones(5)},
+        {"v": np.full(6, np.inf)},
+        {"v": np.ones((6, 1))},
+        {"H": -np.ones(6)},
+        {"slots": np.array([0, 1, 2, 3, 4, 99], np.uint32)},
+        {"slots": np.array([0, 1, 1, 3, 4, 5], np.uint32)},
+        {"slots": np.array([0, 2, 1, 3, 4, 5], np.uint32)},
+        {"slots": np.arange(6)},
+        {"precision": "float32"},
+        {"bits": 10},
+        {"bits": 99},
+        {"lane_heads": np.array([16], np.uint32)},
+        {"lane_rates": np.array([1], np.uint32)},
+        {"scores": np.zeros(6)},
+        {"followed": np.zeros(1)},
+        {"errors": np.zeros(1)},
+        {"scale": np.array([5e-324, 1.0, 1.0, 1.0, 1.0, 1.0])},
+        {"scale": np.array([2.0, 1.0, 1.0, 1.0, 1.0, 1.0])},
+        {"bias": False},
+        {"training": []},
+        {"training": {}},
+        {"quantile": float("inf")},
+        {"centre": True, "centre_features": np.array([1, 5], np.uint32)},
+    ],
+    ids=str,
+)
+def test_a_file_made_to_mislead_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(ul.ModelFileError):
+        model_file.from_bytes(forged(**changes))
+
+
+def rich() -> ul.OneVsAll:
+    rng = np.random.default_rng(0)
+    m = ul.OneVsAll(interactions=2, centre=True)
+    m.learn(rng.normal(size=(60, 3)), np.array(["p", "q", "r"])[rng.integers(0, 3, 60)])
+    return m
+
+
+U32 = np.uint32
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"kind": "Surprise"},
+        {"kind": "Learner"},
+        {"open": 2},
+        {"open": False},
+        {"labels": ["p", "q"]},
+        {"labels": ["p", "q", "q"]},
+        {"labels": ["p", "q", None]},
+        {"labels": "pqr"},
+        {"labels": None},
+        {"lane_heads": np.zeros(64, U32)},
+        {"lane_rates": np.full(64, 99, U32)},
+        {"lane_rates": np.zeros(64, U32)},
+        {"scores": np.full(64 * 6, np.nan)},
+        {"scores": np.full(64 * 6, -np.inf)},
+        {"scores": np.zeros(12)},
+        {"followed": np.zeros(1)},
+        {"followed": np.full(4, -1.0)},
+        {"errors": np.zeros(3)},
+        {"target": np.zeros(3)},
+        {"target": np.array([0, 0, 0, 0, -1.0])},
+        {"target": np.array([7, 0, 0, 0, 0.0])},
+        {"products": np.array([1, 2, 4, 1, 2, 5], U32)},
+        {"products": np.array([0, 2, 4], U32)},
+        {"products": np.array([1, 2, 4, 1, 3, 9], U32)},
+        {"products": np.array([1, 2, 1], U32)},
+        {"products": np.array([1, 2], U32)},
+        {"centre_features": np.array([0, 1, 2], U32)},
+        {"centre_features": np.array([1, 1, 2], U32)},
+        {"centre_features": np.array([1, 2, 9], U32)},
+        {"centre_kinds": np.array([0, 1, 2], U32)},
+        {"centre_means": np.full(6, np.nan)},
+        {"centre_means": np.full(6, -1.0)},
+        {"centre_means": np.zeros(4)},
+        {"centre": False},
+        {"interactions": None},
+        {"bits": 10},
+        {"label_min": "inf", "label_max": "inf"},
+    ],
+    ids=" ".join,
+)
+def test_a_model_of_many_parts_made_to_mislead_is_refused(changes: dict[str, object]) -> None:
+    with pytest.raises(ul.ModelFileError):
+        model_file.from_bytes(forged(model_file.to_bytes(rich()), **changes))
+
+
+def test_a_forgery_of_many_parts_without_changes_is_a_model() -> None:
+    assert model_file.to_bytes(model_file.from_bytes(forged(model_file.to_bytes(rich())))) == model_file.to_bytes(
+        rich()
+    )
+
+
+@given(length=st.integers(0, len(DATA) - 1))
+def test_a_truncated_file_is_refused(length: int) -> None:
+    with pytest.raises(ul.ModelFileError):
+        model_file.from_bytes(DATA[:length])
+
+
+@given(position=st.integers(0, len(DATA) - 1), flip=st.integers(1, 255))
+def test_an_altered_file_is_refused_or_unharmed(position: int, flip: int) -> None:
+    altered = bytearray(DATA)
+    altered[position] ^= flip
+    try:
+        m = model_file.from_bytes(bytes(altered))
+    except ul.ModelFileError:
+        return
+    assert model_file.to_bytes(m) == DATA  # white space in the header
+
+
+@given(junk=st.binary(max_size=200))
+def test_junk_is_refused(junk: bytes) -> None:
+    with pytest.raises(ul.ModelFileError):
+        model_file.from_bytes(junk)
+
+
+def test_another_safetensors_file_is_refused() -> None:
+    other = safetensors.numpy.save({"weight": np.ones(3)}, {"format": "pt"})
+    with pytest.raises(ul.ModelFileError, match="no unitless model"):
+        model_file.from_bytes(other)
+
+
+def test_the_message_names_the_file(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("shopping")
+    with pytest.raises(ul.ModelFileError, match=r"notes\.txt: the file is no unitless model"):
+        ul.load(path)
+    with pytest.raises(ul.ModelFileError, match=r"cannot read .*missing"):
+        ul.load(tmp_path / "missing")
+    with pytest.raises(ul.ModelFileError, match="cannot write the model"):
+        model().save(tmp_path / "no such folder" / "m.unitless")
+
+
+def test_a_failed_save_leaves_the_old_model_and_no_litter(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "m.unitless"
+    model().save(path)
+    before = path.read_bytes()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ul.ModelFileError, match="No space left on device"):
+        model(rule="snag").save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["m.unitless"]
+
+
+def test_a_damaged_pickle_is_refused() -> None:
+    data = pickle.dumps(model())
+    at = data.index(DATA) + len(DATA) - 3
+    with pytest.raises(ul.ModelFileError, match="damaged"):
+        pickle.loads(data[:at] + b"\xff" + data[at + 1 :])
+
+
+def test_everything_survives_the_file(tmp_path: pathlib.Path) -> None:
+    m = ul.Learner("snag", "quantile", 0.3, quantile=0.8, clip="labels", bias=False, importance_aware=False)
+    m.learn([{"größe": 1.0, "b": 2.0}], [5.0])
+    m.save(tmp_path / "m.unitless")
+    same = ul.load(tmp_path / "m.unitless")
+    assert same.options == m.options
+    assert same.weights == m.weights
+    assert same.scales == m.scales
+    assert (same.examples, same.total_weight) == (1, 1.0)
+    assert repr(same) == repr(m)
+
+
+def test_a_large_hashed_model_is_small_on_disk_and_in_memory(tmp_path: pathlib.Path) -> None:
+    m = ul.Learner(bits=24)
+    assert m.nbytes < 33 * 2**24
+    for j in range(100):
+        m.learn_one({f"feature {j}": 1.0}, 1.0)
+    m.save(tmp_path / "m.unitless")
+    assert os.path.getsize(tmp_path / "m.unitless") < 10_000
+
+
+def test_the_smallest_value_that_a_feature_can_have_is_a_scale(tmp_path: pathlib.Path) -> None:
+    """A file with it is not forged: a learner takes every number that is not zero."""
+    m = ul.Learner()
+    m.learn([[5e-324], [5e-324]], [1.0, 2.0])
+    m.save(tmp_path / "m.unitless")
+    same = ul.load(tmp_path / "m.unitless")
+    assert same.scales == m.scales == {"(bias)": 1.0, 0: 5e-324}
+    assert same.predict([[5e-324], [1.0]]).tolist() == m.predict([[5e-324], [1.0]]).tolist()
+
+
+def test_a_sweep_of_many_rates_and_classes_needs_as_many_lanes() -> None:
+    sweep = ul.Sweep([0.1, 1.0], classes=["a", "b"])
+    data = model_file.to_bytes(sweep)
+    rates, labels = [float.hex(0.5 + k) for k in range(2000)], [f"c{k}" for k in range(20_000)]
+    start = time.perf_counter()
+    with pytest.raises(ul.ModelFileError, match="lanes"):
+        model_file.from_bytes(forged(data, rates=rates, labels=labels))
+    assert time.perf_counter() - start < 2

@@ -1,0 +1,188 @@
+"""Several learners over one reading: each is what it would have been alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unitless as ul
+from unitless.training.compare import RULES
+
+RNG = np.random.default_rng(5)
+X = RNG.normal(size=(3000, 4)) * [1e-3, 1.0, 50.0, 1e4]
+SCORE = X @ [1000.0, 1.0, 0.02, -1e-4] + 0.3 * RNG.normal(size=len(X))
+TARGETS = {
+    "binary": SCORE > 0,
+    "regression": 3 * SCORE + 20,
+    "classes": np.array(["low", "middle", "high"])[np.digitize(SCORE, [-1, 1])],
+}
+
+
+@pytest.mark.parametrize("task", TARGETS)
+@pytest.mark.parametrize("rate", ["auto", 0.3])
+def test_each_learner_is_what_it_would_have_been_alone(task: str, rate: Any) -> None:
+    y = TARGETS[task]
+    comparison = ul.compare(X, y, RULES, rate)
+    for rule in RULES:
+        alone = ul.train(X, y, rule=rule, learning_rate=rate)
+        assert comparison[rule].metrics == alone.metrics
+        assert comparison[rule].interval == alone.interval
+        assert comparison[rule].learning_rate == alone.learning_rate
+        assert comparison[rule].result.history == alone.history
+
+
+def test_hold_out_passes_and_skipped_rows_are_as_in_training(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "some.csv"
+    lines = [f"{a!r},{b!r},{'' if k % 7 == 0 else f'{y!r}'}" for k, (a, b, y) in enumerate(_plain_rows())]
+    path.write_text("\n".join(["a,b,y", *lines]))
+    options: dict[str, Any] = {"holdout": 0.3, "passes": 2, "on_error": "skip", "seed": 3}
+    comparison = ul.compare(path, "y", ["nag", "gd"], **options)
+    for rule in ("nag", "gd"):
+        alone = ul.train(path, "y", rule=rule, **options)
+        one = comparison[rule].result
+        assert (one.metrics, one.holdout) == (alone.metrics, alone.holdout)
+        counts = ("rows", "learned", "skipped", "held", "passes", "bad")
+        assert [getattr(one, name) for name in counts] == [getattr(alone, name) for name in counts]
+        assert one.skipped > 0
+
+
+def _plain_rows() -> list[tuple[float, float, float]]:
+    return [(float(a), float(b), float(y)) for (a, b), y in zip(X[:500, :2], TARGETS["regression"], strict=False)]
+
+
+def test_vw_text_is_given_to_all(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "some.vw"
+    rows = (f"{'1' if y > 25 else '-1'} | a:{a!r} b:{b!r}" for a, b, y in _plain_rows())
+    path.write_text("\n".join([*rows, " | a:1"]))
+    comparison = ul.compare(path, rules=["nag", "snag"])
+    assert comparison["snag"].metrics == ul.train(path, rule="snag").metrics
+    assert comparison.whole.unlabelled == 1
+
+
+def test_a_stream_that_comes_once_is_enough() -> None:
+    def rows() -> Iterator[dict[str, Any]]:
+        for k in range(6000):
+            yield {"age": 20 + k % 50, "job": "clerk" if k % 3 else "pilot", "rich": "no" if k % 3 else "yes"}
+
+    comparison = ul.compare(rows(), "rich", ["nag", "ag"])
+    assert comparison.whole.rows == 6000
+    assert comparison["nag"].metrics == ul.train(rows(), "rich").metrics
+
+
+def wild() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rows = X.copy()
+    rows[2000:, 1] *= 1e200
+    return rows, TARGETS["regression"]
+
+
+def test_a_learner_that_diverges_does_not_stop_the_others() -> None:
+    rows, y = wild()
+    comparison = ul.compare(rows, y, ["gd", "nag"])
+    assert comparison["gd"].diverged == "row 2001"
+    assert comparison.verdicts == {"nag": "best", "gd": "diverged"}
+    assert comparison["nag"].metrics == ul.train(rows, y).metrics
+    assert comparison.whole.rows == len(rows)
+    plain = comparison.asdict()
+    assert [one["metrics"] is None for one in plain["learners"]] == [False, True]
+    assert "gd diverged" in repr(comparison)
+
+
+def test_the_way_before_it_diverged_is_kept() -> None:
+    rows = [{"x": float(x), "y": float(2 * x)} for x in RNG.normal(size=5000)]
+    rows[4500]["x"] = 1e250
+    comparison = ul.compare(rows, "y", ["gd", "nag"])
+    assert comparison["gd"].diverged == "row 4501"
+    assert comparison["gd"].result.evaluation.examples == 4095  # the first row has no prediction to be scored
+    assert comparison["gd"].curve[-1].examples == 4095
+    comparison.plot()
+
+
+def test_reading_stops_when_all_have_diverged() -> None:
+    given = 0
+
+    def rows() -> Iterator[dict[str, float]]:
+        nonlocal given
+        for _ in range(200_000):
+            given += 1
+            yield {"x": 1e250 if given > 10 else float(given), "y": float(given % 7) + 0.5}
+
+    comparison = ul.compare(rows(), "y", ["gd", "ag"])
+    assert comparison.best is None
+    assert set(comparison.verdicts.values()) == {"diverged"}
+    assert given < 100_000
+    json.dumps(comparison.asdict(), allow_nan=False)
+    comparison.plot()
+
+
+def test_what_was_learned_before_an_interrupt_is_kept() -> None:
+    rows = [{"x": float(x), "y": float(2 * x)} for x in RNG.normal(size=20_000)]
+    comparison = ul.compare(rows, "y", ["gd", "nag"], progress=lambda runs: os.kill(os.getpid(), signal.SIGINT))
+    assert comparison.interrupted
+    assert comparison.whole.rows == 4096
+    assert comparison["nag"].metrics == ul.train(rows[:4096], "y").metrics
+
+
+def test_the_best_has_the_least_error_and_overlap_is_noticed() -> None:
+    comparison = ul.compare(X, TARGETS["binary"])
+    errors = [comparison[rule].metrics["zero_one"] for rule in comparison.ranked]
+    assert errors == sorted(errors)
+    best = comparison[comparison.ranked[0]]
+    for rule, verdict in comparison.verdicts.items():
+        apart = best.interval[1] < comparison[rule].interval[0]
+        assert verdict == ("best" if rule == comparison.best else "clearly worse" if apart else "may be as good")
+
+
+def test_losses_that_are_no_squares_are_judged_by_themselves() -> None:
+    comparison = ul.compare(X, TARGETS["regression"], ["nag", "gd"], loss="quantile", quantile=0.8)
+    assert comparison.judged_by == "loss"
+    assert comparison.verdicts == {"nag": "best", "gd": "worse"}
+
+
+def test_recent_loss_is_of_the_last_stretch() -> None:
+    y = np.abs(TARGETS["regression"])
+    for rows, since in ((2048, 1024), (2049, 2048), (1, 0)):
+        one = ul.compare(X[:rows], y[:rows], ["nag"], loss="poisson")["nag"]
+        total = {n: ul.train(X[:n], y[:n], loss="poisson").metrics["loss"] * n if n else 0.0 for n in (since, rows)}
+        assert one.recent[0] == since
+        assert one.recent[1] == pytest.approx((total[rows] - total[since]) / (rows - since), rel=1e-6)
+
+
+def test_all_of_it_is_json() -> None:
+    plain = json.loads(json.dumps(ul.compare(X, TARGETS["classes"], ["nag", "gd"]).asdict(), allow_nan=False))
+    assert {one["rule"] for one in plain["learners"]} == {"nag", "gd"}
+    assert plain["rows"] == len(X)
+    assert plain["best"] == plain["learners"][0]["rule"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rules": []}, "rules is empty"),
+        ({"rules": ["nag", "sgd"]}, "rules has 'sgd'; there are 'gd', 'ag'"),
+        ({"rules": ["nag", "nag"]}, "'nag' twice"),
+        ({"rule": "nag"}, "give them as rules"),
+        ({"model": "x"}, "train has it"),
+        ({"centring": True}, "did you mean 'centre'"),
+        ({"learning_rate": -1}, "must be positive"),
+        ({"passes": 0}, "passes is 0"),
+    ],
+)
+def test_options_that_do_not_fit_are_named(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ul.OptionError, match=message):
+        ul.compare(X, TARGETS["binary"], **options)
+
+
+def test_bad_rows_are_an_error_that_says_where() -> None:
+    rows = X.copy()
+    rows[70, 2] = np.inf
+    with pytest.raises(ul.InputError, match="row 71"):
+        ul.compare(rows, TARGETS["binary"])
+    with pytest.raises(ul.InputError, match="no rows to learn from"):
+        ul.compare(iter([]), "y")
