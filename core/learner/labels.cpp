@@ -38,8 +38,9 @@ double LabelEncoder::encode(double y, std::size_t row, std::size_t class_count, 
     if (y != 0 && y != -1) refuse(std::string(loss_.name) + " loss takes {-1, +1}, {0, 1} or booleans");
     const NegativeLabel kind = y == 0 ? NegativeLabel::zero : NegativeLabel::minus_one;
     if (negative != NegativeLabel::unknown && negative != kind)
-        refuse(std::string("earlier negative labels were ") + (kind == NegativeLabel::zero ? "-1" : "0") +
-               ": use either {-1, +1} or {0, 1}");
+        throw InputError("label is " + number(y) + ", but earlier negative labels were " +
+                             (kind == NegativeLabel::zero ? "-1" : "0"),
+                         Place{row}, "use either {-1, +1} or {0, 1}");
     negative = kind;
     return -1;
 }

@@ -33,8 +33,9 @@ void Preparation::collect(const DenseInput& rows) {
 
 SparseInput Preparation::prepared() const {
     SparseInput input = collected_.rows ? collected_.view() : rows_.view();
-    input.in_sequence = hashed();  // hashed features have no other kind of rows to agree with
-    input.rising = !interactions_.any();
+    // Hashed features have no other kind of rows to agree with. Slots of products depend on how many columns there are,
+    // which must not change a bit of a sum; their order in a row does not.
+    input.in_sequence = hashed() || interactions_.any();
     return input;
 }
 

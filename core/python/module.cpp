@@ -25,18 +25,9 @@ void keep_memory() {
 #endif
 }
 
-// Fields, not text: unitless.errors composes it.
-void raise(const char* name, const std::string& problem, const Place& place, const std::string& advice) {
+void raise(const char* name, const std::string& message) {
     const nb::object type = nb::module_::import_("unitless.errors").attr(name);
-    const nb::object error = type(problem, "row"_a = nb::cast(place.row), "column"_a = nb::cast(place.column),
-                                  "advice"_a = nb::cast(advice));
-    PyErr_SetObject(type.ptr(), error.ptr());
-}
-
-void raise_diverged(const DivergedError& e) {
-    const nb::object type = nb::module_::import_("unitless.errors").attr("DivergedError");
-    const nb::object error = type("at"_a = e.diverged_at, "learned"_a = e.row);
-    PyErr_SetObject(type.ptr(), error.ptr());
+    PyErr_SetString(type.ptr(), message.c_str());
 }
 
 }  // namespace
@@ -53,9 +44,14 @@ NB_MODULE(_core, m) {
             try {
                 std::rethrow_exception(error);
             } catch (const InputError& e) {
-                raise("InputError", e.problem, e.place, e.advice);
+                raise("InputError", e.what());
             } catch (const DivergedError& e) {
-                raise_diverged(e);
+                const std::string learned = e.row == e.diverged_at
+                                                ? "; the rows before it are learned"
+                                                : "; the rows before row " + std::to_string(e.row) + " are learned";
+                raise("DivergedError", "the learner diverged at row " + std::to_string(e.diverged_at) + learned +
+                                           ". Look for values, labels or weights beyond reason there, or use a smaller "
+                                           "learning_rate, or importance_aware=True");
             }
         },
         nullptr);

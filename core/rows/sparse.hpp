@@ -26,7 +26,6 @@ struct SparseInput {
     std::size_t rows;
     std::size_t first = 0;         // where the first row begins
     bool in_sequence = false;      // a row's features fill the pack one after another, in whichever lanes that gives
-    bool rising = true;            // slots rise within each row; products of features come as they were made
     std::uint32_t mask = ~0u;      // for columns: the bits that say the slot,
     std::uint32_t first_slot = 0;  // and the slot of column 0
 };

@@ -23,7 +23,6 @@ struct LaneBatch {
     bool learning = false;
     std::size_t rows = 0, row = 0, stride = 0;  // row: the number of the first, for messages
     Labels labels{};
-    const unsigned char* again = nullptr;  // which rows were predicted as the row before, without weight
     LaneLabels lane_labels{};
     double* predictions = nullptr;
     double weight_before = 0;

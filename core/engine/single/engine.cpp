@@ -136,7 +136,7 @@ void SingleEngine::put_back(const Pack& pack, std::size_t features) {
 // ---------------------------------------------------------------------------------------------------- sparse rows
 
 void SingleEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
-    if (rows.rising && !rows.in_sequence && spreads(in_use_, rows.rows, entries_of(rows))) {
+    if (!rows.in_sequence && spreads(in_use_, rows.rows, entries_of(rows))) {
         const auto fill = [&](std::size_t r, double* to) {
             for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
                 to[position(slot_at(rows, k))] = rows.values[k];
