@@ -117,8 +117,8 @@ class Row {
         }
         const double p = prediction, T = clock.T + h, N = clock.N + h * (Rule::spread_squared(seen_t) * sums.zz);
         const double slope = loss_.slope(p, y);
-        const bool ordinary = absolute(raw) + absolute(slope) + (t + N) <= suspicious;
-        if (!ordinary && !all_finite(raw, slope, t, N, slope * slope * h)) return Learned::diverged;
+        const bool ordinary = absolute(raw) + absolute(slope) + (t + N + eta) <= suspicious;
+        if (!ordinary && !all_finite(raw, slope, t, N, slope * slope * h, eta)) return Learned::diverged;
         if (slope != 0 && N > 0 && !update(pack, active, bias, one.z, sums.zz, p, y, h, eta, slope, t, seen_t, T / N))
             return Learned::diverged;
         if (!ordinary && !all_finite(pack, active, bias)) return Learned::diverged;

@@ -38,9 +38,8 @@ double LabelEncoder::encode(double y, std::size_t row, std::size_t class_count, 
     if (y != 0 && y != -1) refuse(std::string(loss_.name) + " loss takes {-1, +1}, {0, 1} or booleans");
     const NegativeLabel kind = y == 0 ? NegativeLabel::zero : NegativeLabel::minus_one;
     if (negative != NegativeLabel::unknown && negative != kind)
-        throw InputError("label is " + number(y) + ", but earlier negative labels were " +
-                             (kind == NegativeLabel::zero ? "-1" : "0"),
-                         Place{row}, "use either {-1, +1} or {0, 1}");
+        refuse(std::string("earlier negative labels were ") + (kind == NegativeLabel::zero ? "-1" : "0") +
+               ": use either {-1, +1} or {0, 1}");
     negative = kind;
     return -1;
 }
@@ -80,12 +79,7 @@ double LabelEncoder::encode(double y, double weight, std::size_t row, std::size_
     if (classes_ && weight == 0) return 0;  // only predicted
     NegativeLabel unseen = after.negative;  // a label without weight settles nothing
     double label = encode(y, row, class_count, weight == 0 ? unseen : after.negative);
-    if (!own_unit_) return label;
-    pace = after.target.observe(label, weight);
-    if (!after.target.is_finite())
-        throw InputError("label is " + number(y), Place{row},
-                         "with target='auto' the squares of labels, less the first one and times their weights, must "
-                         "add up to less than 1e308: use larger units");
+    if (own_unit_) pace = after.target.observe(label, weight);
     return label;
 }
 

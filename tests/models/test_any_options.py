@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -231,13 +232,29 @@ def test_flipping_signs_changes_no_bit(case: Case, flips: list[float]) -> None:
     assert asked(a, 3 * case.X) == asked(b, 3 * case.X * signs)
 
 
-@try_many(80)
-@given(case=cases(), columns=st.integers(1, 9))
-def test_appending_columns_of_zeros_changes_no_bit(case: Case, columns: int) -> None:
+def _append_zeros(case: Case, columns: int) -> None:
     wider = np.hstack([case.X, np.zeros((len(case.X), columns))])
     a, b = case.model(), case.model()
     assert bits(learned(a, case)) == bits(learned(b, case, wider))
     assert asked(a, 3 * case.X) == asked(b, 3 * wider)
+
+
+@try_many(80)
+@given(case=cases(interactions=(None,)), columns=st.integers(1, 9))
+def test_appending_columns_of_zeros_changes_no_bit(case: Case, columns: int) -> None:
+    _append_zeros(case, columns)
+
+
+@try_many(40)
+@given(case=cases(bits=(2, 18), centre=(False,), interactions=(2, "ordered", "listed")), columns=st.integers(1, 9))
+def test_appending_columns_of_zeros_changes_no_bit_of_hashed_products(case: Case, columns: int) -> None:
+    _append_zeros(case, columns)
+
+
+@pytest.mark.xfail(strict=True, reason="the places of products, and so the order of sums, follow the number of columns")
+def test_appending_columns_of_zeros_changes_no_bit_of_products() -> None:
+    X = np.array([[0.0, 0.0, 1.5]] * 5)
+    _append_zeros(Case("Learner", {"rule": "ag", "interactions": 2}, (), X, [0.0, 0.0, -20.0, 0.0, 0.0], None), 1)
 
 
 # ------------------------------------------------------------------------------------------------- calls
@@ -340,7 +357,8 @@ def test_frames_and_rows_of_names_give_the_same_bits(case: Case, absent: tuple[b
     more = mappings(3 * case.X, absent)
     assert asked(framed, frame(3 * case.X)) == asked(framed, more)
     assert bits(framed.predict(more)) == bits([framed.predict_one(row) for row in more])
-    if case.X.shape[1] > 1 and case.options.get("bits") is None and 0 < cut < len(few):
+    met = case.weight is None or case.weight[:cut].any()  # rows without weight make nothing known
+    if case.options.get("bits") is None and 0 < cut < len(few) and met:
         turned = case.model(named=True)
         first, rest = case.part(0, cut), case.part(cut, len(few))
         turned.learn(frame(first[0]), *first[1:])
@@ -349,7 +367,7 @@ def test_frames_and_rows_of_names_give_the_same_bits(case: Case, absent: tuple[b
 
 
 @try_many(60)
-@given(case=cases(kind=("Learner",), centre=(False,), target=(None,)), absent=ABSENT)
+@given(case=cases(kind=("Learner",), order=("paper",), centre=(False,), target=(None,)), absent=ABSENT)
 def test_text_and_rows_of_names_give_the_same_bits(case: Case, absent: tuple[bool, ...]) -> None:
     weights = [1.0] * len(case.y) if case.weight is None else case.weight.tolist()
     assume(len({y for y, weight in zip(case.y, weights, strict=True) if weight}) > 1)  # `train` wants different labels

@@ -127,6 +127,7 @@ std::size_t LaneEngine::sane(const Labels& labels, std::size_t rows) const {
     const bool numbers = !lanes_.classes();
     for (std::size_t r = 0; r < rows; ++r) {
         const double h = weight_of(labels, r);
+        if (labels.pace && !(labels.pace[r] <= __DBL_MAX__)) return r;
         if (h > 0x1p490 || (h > 0 && numbers && std::fabs(labels.y[r]) > 0x1p490)) return r;
     }
     return rows;
