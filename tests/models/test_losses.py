@@ -51,6 +51,16 @@ def test_change_is_the_oracles(loss: str, data: st.DataObject, p: float, power: 
     assert core(loss, CHANGE, p, y, tau) == pytest.approx(expected, rel=1e-11, abs=1e-300)
 
 
+def test_the_oracles_poisson_step_has_all_digits_where_a_large_label_meets_a_small_rate() -> None:
+    with decimal.localcontext() as context:
+        context.prec = 60
+        p, y = decimal.Decimal(-14), decimal.Decimal(15)
+        q = 1 / y + ((-p).exp() - 1 / y) * (-y).exp()  # of dq/dτ = 1 − yq, q = exp(−p), after τ = 1
+        change = float(-q.ln() - p)
+    assert REFERENCE["poisson"].step(-14.0, 15.0, 1.0, 1.0) == pytest.approx(change, rel=1e-14)
+    assert core("poisson", CHANGE, -14.0, 15.0, 1.0) == pytest.approx(change, rel=1e-14)
+
+
 @given(p=st.floats(-600, 600), y=st.sampled_from([-1.0, 1.0]), power=st.floats(-10, 10))
 def test_logistic_change_solves_its_equation(p: float, y: float, power: float) -> None:
     """The margin gains δ with δ + exp(m)(exp(δ) − 1) = τ: also far out, where the textbook formula is noise."""

@@ -291,6 +291,8 @@ def sniff(sample: bytes) -> str:
     lines = [line for line in sample.decode(errors="replace").splitlines()[:20] if line.strip()]
     lines = lines[:-1] if len(lines) > 2 else lines  # the last one may be cut off
     best, score = ",", (0, 0)
+    if not lines:
+        return best
     for delimiter in (",", "\t", ";", "|"):
         try:
             widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]

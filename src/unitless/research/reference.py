@@ -137,7 +137,9 @@ class Poisson(Loss):
     def step(self, p: float, y: float, e: float, P: float) -> float:
         # q = exp(−p) obeys dq/dτ = P(1 − yq), a linear equation.
         decay = -np.expm1(-y * e * P) / y if y > 0 else e * P
-        return float(-np.log1p((np.exp(p) - y) * decay) / P)
+        part = (np.exp(p) - y) * decay
+        # 1 + part in the form that has all digits: near −1 the sum would cancel.
+        return float(-(np.log1p(part) if part > -0.5 else np.log(np.exp(-y * e * P) + np.exp(p) * decay)) / P)
 
 
 # -------------------------------------------------------------------------------------------------------- algorithms
