@@ -4,6 +4,9 @@
 // met; exact, growing on demand), or hashed names (bounded memory; two names may share a slot). Which of the first two
 // is settled by the first data that it sees. A feature's number is its slot, except for names that were first met after
 // products of features had been given slots.
+//
+// Sums run over a pack's eight lanes. A feature's lane follows its number, a product's the order in which products were
+// met: not the slots, which depend on how many columns there are, be they zero throughout.
 #pragma once
 
 #include <cstdint>
@@ -72,13 +75,25 @@ class Features {
         if (slot_count() >= 0xfffffffe)
             throw InputError("there are more features and products than a learner can hold", "hash them with bits=");
         const auto slot = static_cast<std::uint32_t>(slot_count());
+        if (product_count_ == 0) {
+            lanes_.assign(slot, 0);
+            for (std::uint32_t feature = 1; feature < slot; ++feature) lanes_[feature] = (feature - 1) % 8;
+        }
+        lanes_.push_back(product_count_ % 8);
         ++product_count_;
         return slot;
     }
-    void restore_slots(std::vector<std::uint32_t> name_slots, std::size_t products) {
+    // `products`: their slots, in the order in which they were met.
+    void restore_slots(std::vector<std::uint32_t> name_slots, const std::vector<std::uint32_t>& products) {
         name_slots_ = std::move(name_slots);
-        product_count_ = products;
+        product_count_ = products.size();
+        lanes_.assign(slot_count(), 0);
+        for (std::uint32_t feature = 1; feature <= feature_count(); ++feature)
+            lanes_[slot_of(feature)] = (feature - 1) % 8;
+        for (std::size_t k = 0; k < products.size(); ++k) lanes_[products[k]] = k % 8;
     }
+    // By slot; null while it is (slot - 1) mod 8 for all of them.
+    const std::uint8_t* lanes() const { return lanes_.empty() ? nullptr : lanes_.data(); }
 
     void use_columns(std::size_t count) {
         if (space_ == Space::hashed) return;
@@ -101,6 +116,7 @@ class Features {
         for (; names_.size() > mark.name_count; names_.pop_back()) slots_.erase(names_.back());
         if (name_slots_.size() > mark.name_count) name_slots_.resize(mark.name_count);
         product_count_ = mark.product_count;
+        lanes_.resize(product_count_ ? slot_count() : 0);
     }
 
     std::uint32_t column_slot(std::uint64_t column) const {
@@ -126,8 +142,10 @@ class Features {
             const auto slot = static_cast<std::uint32_t>(slot_count());
             names_.emplace_back(name);
             if (!name_slots_.empty()) name_slots_.push_back(slot);
+            if (!lanes_.empty()) lanes_.push_back((feature - 1) % 8);
         } catch (...) {  // memory ran out: as if it had never been met
             if (names_.size() == feature) names_.pop_back();
+            if (name_slots_.size() == feature) name_slots_.pop_back();
             slots_.erase(added);
             throw;
         }
@@ -145,6 +163,7 @@ class Features {
     std::size_t column_count_ = 0, product_count_ = 0;
     std::uint32_t mask_ = 0;
     std::vector<std::uint32_t> name_slots_;  // empty while every name's slot is its number
+    std::vector<std::uint8_t> lanes_;        // by slot, once there are products
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::uint32_t, TransparentHash, std::equal_to<>> slots_;
 };

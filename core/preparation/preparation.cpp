@@ -33,9 +33,8 @@ void Preparation::collect(const DenseInput& rows) {
 
 SparseInput Preparation::prepared() const {
     SparseInput input = collected_.rows ? collected_.view() : rows_.view();
-    // Hashed features have no other kind of rows to agree with. Slots of products depend on how many columns there are,
-    // which must not change a bit of a sum; their order in a row does not.
-    input.in_sequence = hashed() || interactions_.any();
+    input.in_sequence = hashed();  // hashed features have no other kind of rows to agree with
+    input.lanes = features_.lanes();
     return input;
 }
 
@@ -78,9 +77,10 @@ void Preparation::check_magnitude(double largest) const {
         throw InputError("a value is beyond 1e150, and products of such values leave the range of float64",
                          "use larger units");
     if (centring_ && largest > centre_most)
-        throw InputError("a value is beyond 1e300; with centre=True the distance of such values from their mean may leave "
-                         "the range of float64",
-                         "use larger units");
+        throw InputError(
+            "a value is beyond 1e300; with centre=True the distance of such values from their mean may leave "
+            "the range of float64",
+            "use larger units");
 }
 
 void Preparation::check_sum(std::size_t count, const double* values, std::size_t row) const {
@@ -147,7 +147,9 @@ void Preparation::load_products(const PreparationState& from) {
     std::vector<std::uint32_t> free;
     for (std::size_t slot = first; slot < slots && from.space == Space::names; ++slot)
         if (!taken[slot - first]) free.push_back(static_cast<std::uint32_t>(slot));
-    features_.restore_slots(std::move(free), from.products.size());
+    std::vector<std::uint32_t> products;
+    for (const auto& product : from.products) products.push_back(product.slot);
+    features_.restore_slots(std::move(free), products);
 }
 
 std::size_t Preparation::bytes() const {

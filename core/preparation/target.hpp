@@ -12,8 +12,8 @@ struct Target {
     double centre = 0;                       // c
     double weight = 0, sum = 0, square = 0;  // of the labels: sum h, sum h u, sum h u^2
 
-    // The label of one example becomes u; gives the pace, R or 1; infinite if the square of a label is not a number, which
-    // an engine takes for divergence. Examples without weight are not looked at.
+    // The label of one example becomes u; gives the pace, R or 1; infinite if the square of a label is not a number,
+    // which an engine takes for divergence. Examples without weight are not looked at.
     double observe(double& y, double h) {
         if (h > 0 && !started) {
             started = true;

@@ -28,12 +28,16 @@ struct SparseInput {
     bool in_sequence = false;      // a row's features fill the pack one after another, in whichever lanes that gives
     std::uint32_t mask = ~0u;      // for columns: the bits that say the slot,
     std::uint32_t first_slot = 0;  // and the slot of column 0
+    const std::uint8_t* lanes = nullptr;  // by slot: the pack's lane for it, where that is not (slot - 1) mod 8
 };
 
 inline namespace UNITLESS_ISA {
 
 inline std::uint32_t slot_at(const SparseInput& input, std::size_t k) {
     return input.first_slot + (input.slots[k] & input.mask);
+}
+inline std::size_t lane_of(const SparseInput& input, std::uint32_t slot) {
+    return input.lanes ? input.lanes[slot] : (slot - 1) % 8;
 }
 inline std::size_t begin_of(const SparseInput& input, std::size_t r) { return r ? input.row_ends[r - 1] : input.first; }
 inline std::size_t end_of(const SparseInput& input, std::size_t r) { return input.row_ends[r]; }

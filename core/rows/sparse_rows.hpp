@@ -23,7 +23,7 @@ inline std::size_t pack_chunks(const SparseInput& input) {
     for (std::size_t r = 0; r < input.rows; ++r) {
         std::size_t depth[8] = {};
         for (std::size_t k = begin_of(input, r); k < end_of(input, r); ++k)
-            deepest = std::max(deepest, ++depth[(slot_at(input, k) - 1) % 8]);
+            deepest = std::max(deepest, ++depth[lane_of(input, slot_at(input, k))]);
     }
     return deepest;
 }

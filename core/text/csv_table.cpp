@@ -45,7 +45,8 @@ bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimite
 #endif
 }
 
-// Is there a carriage return that does not belong to a line's end? Other readers take it for the end of a row by itself.
+// Is there a carriage return that does not belong to a line's end? Other readers take it for the end of a row by
+// itself.
 bool has_bare_return(std::string_view text) {
     for (std::size_t at = 0; (at = text.find('\r', at)) != text.npos; ++at)
         if (at + 1 < text.size() && text[at + 1] != '\n') return true;

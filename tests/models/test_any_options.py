@@ -245,16 +245,10 @@ def test_appending_columns_of_zeros_changes_no_bit(case: Case, columns: int) -> 
     _append_zeros(case, columns)
 
 
-@try_many(40)
-@given(case=cases(bits=(2, 18), centre=(False,), interactions=(2, "ordered", "listed")), columns=st.integers(1, 9))
-def test_appending_columns_of_zeros_changes_no_bit_of_hashed_products(case: Case, columns: int) -> None:
+@try_many(80)  # in float32 the rounding of a product is drawn by its slot, which follows the number of columns
+@given(case=cases(interactions=(2, "ordered", "listed"), precision=("float64",)), columns=st.integers(1, 9))
+def test_appending_columns_of_zeros_changes_no_bit_of_products(case: Case, columns: int) -> None:
     _append_zeros(case, columns)
-
-
-@pytest.mark.xfail(strict=True, reason="the places of products, and so the order of sums, follow the number of columns")
-def test_appending_columns_of_zeros_changes_no_bit_of_products() -> None:
-    X = np.array([[0.0, 0.0, 1.5]] * 5)
-    _append_zeros(Case("Learner", {"rule": "ag", "interactions": 2}, (), X, [0.0, 0.0, -20.0, 0.0, 0.0], None), 1)
 
 
 # ------------------------------------------------------------------------------------------------- calls
@@ -502,7 +496,7 @@ def test_any_number_of_threads_gives_the_same_bits(tmp_path: Path) -> None:
 
     collect()
     (tmp_path / "cases").write_bytes(pickle.dumps(collected))
-    program = f"import sys; sys.path.insert(0, {os.path.dirname(__file__)!r}); import test_any_options as t; "
+    program = f"import sys; sys.path[:0] = {[os.path.dirname(__file__), str(Path(__file__).parents[1])]!r}; import test_any_options as t; "
     results = set()
     for threads in ("1", "2"):
         environment = {**os.environ, "UNITLESS_THREADS": threads}

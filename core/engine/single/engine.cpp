@@ -75,8 +75,7 @@ void SingleEngine::save(std::size_t slots, EngineState& to) const {
 }
 
 void SingleEngine::load(const EngineState& from) {
-    const bool alone = from.lanes.size() == 1 && from.lanes[0].head == 0 && from.lanes[0].rate == 0;
-    if (!alone || !from.scores.empty() || !from.followed.empty() || !from.errors.empty())
+    if (from.lanes.size() != 1 || from.lanes[0].head != 0 || from.lanes[0].rate != 0)
         throw InputError("the state of several lanes cannot be given to a model with one");
     if (from.scale.size() != from.slots.size() || from.v.size() != from.slots.size() || from.H.size() != from.v.size())
         throw InputError("the model's arrays differ in length");
@@ -136,7 +135,7 @@ void SingleEngine::put_back(const Pack& pack, std::size_t features) {
 // ---------------------------------------------------------------------------------------------------- sparse rows
 
 void SingleEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
-    if (!rows.in_sequence && spreads(in_use_, rows.rows, entries_of(rows))) {
+    if (!rows.in_sequence && !rows.lanes && spreads(in_use_, rows.rows, entries_of(rows))) {
         const auto fill = [&](std::size_t r, double* to) {
             for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
                 to[position(slot_at(rows, k))] = rows.values[k];

@@ -155,7 +155,7 @@ class SparsePack {
         const Pack pack = pack_;
         const SparseInput input = input_;
         std::uint32_t depth[width] = {}, chunks = 0;
-        for (std::size_t k = begin; k < end; ++k) ++depth[(slot_at(input, k) - 1) % width];
+        for (std::size_t k = begin; k < end; ++k) ++depth[lane_of(input, slot_at(input, k))];
         for (std::uint32_t& deep : depth) {
             chunks = deep > chunks ? deep : chunks;
             deep = 0;
@@ -163,7 +163,7 @@ class SparsePack {
         for (std::size_t c = 0; c < chunks; ++c) blank(c);
         for (std::size_t k = begin; k < end; ++k) {
             const std::uint32_t slot = slot_at(input, k);
-            const std::size_t lane = (slot - 1) % width, at = depth[lane]++ * width + lane;
+            const std::size_t lane = lane_of(input, slot), at = depth[lane]++ * width + lane;
             pack.x[at] = input.values[k];
             pack.slot[at] = slot;
         }
