@@ -45,6 +45,13 @@ bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimite
 #endif
 }
 
+// Is there a carriage return that is no part of a line's end? Other readers take it for the end of a row by itself.
+bool has_bare_return(std::string_view text) {
+    for (std::size_t at = 0; (at = text.find('\r', at)) != text.npos; ++at)
+        if (at + 1 < text.size() && text[at + 1] != '\n') return true;
+    return false;
+}
+
 }  // namespace
 
 CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter) : kinds_(std::move(kinds)), delimiter_(delimiter) {
@@ -239,7 +246,8 @@ bool CsvReader::read_quoted(const char* data, std::size_t size, CsvTable& table)
             if (*at == '\r' && at[1] == '\n') ++at;
             if (*at != delimiter_ && *at != '\n') return Step::strange;
         } else {
-            while (*at != delimiter_ && *at != '\n') ++at;
+            for (; *at != delimiter_ && *at != '\n'; ++at)
+                if (*at == '\r' && at[1] != '\n') return Step::strange;
             end = at;
         }
         last = *at++ == '\n';
@@ -254,6 +262,7 @@ std::optional<CsvTable> CsvReader::read(const char* data, std::size_t size) {
     if (text.find('"') != text.npos) {
         if (!read_quoted(data, size, table)) return std::nullopt;
     } else {
+        if (has_bare_return(text)) return std::nullopt;
         bool plain = true;
         chunk_.read(data, size, true,
                     [&](const char* begin, const char* end) { plain = plain && read_plain(begin, end, table); });

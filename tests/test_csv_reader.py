@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sources import cli, write
 
+import unitless as ul
 from unitless import _core
 
 IGNORED, NUMBER, TEXT, BOOLEAN, APART = range(5)
@@ -120,3 +123,39 @@ def test_many_columns_of_few_digits_are_read_as_they_are_written(rows: list[list
     assert read[0].tolist() == rows
     short = _core.CsvReader([NUMBER] * (len(rows[0]) + 1), ",").read(text.encode())
     assert short is None
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "1.5,o\rne,2\n",
+        "1.5\r,one,2\n",
+        "1.5,one,\r2\n",
+        "1.5,\r,2\n",
+        "\r1.5,one,2\n",
+        '"1.5",o\rne,2\n',
+        "1.5,one,2\r\r\n",
+    ],
+)
+def test_a_carriage_return_outside_of_quotes_means_the_same_to_all_readers(row: str, tmp_path: Path) -> None:
+    """pyarrow, which reads the first rows and whatever is kept, ends a row there."""
+    data = "a,b,y\n" + "2.5,two,1\n3.5,three,2\n" * 4000
+    model = str(tmp_path / "m")
+    ul.train(write(tmp_path / "t.csv", data), "y", model=model)
+    path = write(tmp_path / "a.csv", data + row)
+    plain, kept = (cli("predict", model, path, "--on-error", "skip", *more) for more in ([], ["--keep"]))
+    assert plain.returncode == kept.returncode == 0
+    assert plain.stderr == kept.stderr
+    predictions = [line.rpartition(",")[2] for line in kept.stdout.splitlines()]
+    assert predictions == [line.strip('"') for line in plain.stdout.splitlines()]  # "" where it is the only column
+    assert _core.CsvReader([NUMBER, TEXT, APART], ",").read(row.encode()) is None
+    trained = ul.train(path, "y", on_error="skip")
+    assert trained.skipped == plain.stderr.count("skipped")
+
+
+def test_carriage_returns_at_the_ends_of_lines_and_in_quotes_are_read() -> None:
+    for data in (b'1,one\r\n2,"t\rwo"\r\n3,three\r', b"1,one\r\n\r\n2,two\r\n3,three"):
+        read = _core.CsvReader([NUMBER, TEXT], ",").read(data)
+        assert read is not None
+        assert read[0][:, 0].tolist() == [1.0, 2.0, 3.0]
+        assert texts_of(read[3][0])[::2] == ["one", "three"]
