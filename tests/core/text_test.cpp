@@ -1,5 +1,5 @@
-// The readers of text alone, for the sanitizers: random bytes, chunks that end anywhere, lines of any length. Chunks
-// are copied to memory of their exact size, so that a byte read beyond them is seen.
+// The readers of text alone: random bytes, chunks that end anywhere, lines of any length. Chunks
+// are copied to memory of their exact size, so that the sanitizers see a byte read beyond them.
 
 #include <algorithm>
 #include <cmath>
@@ -156,6 +156,23 @@ void random_csv() {
     }
 }
 
+// Quotes make a field of what would otherwise be the end of a line, or an empty line.
+void quoted_csv() {
+    const auto read = [](std::vector<CsvKind> kinds, const std::string& text) {
+        return CsvReader(std::move(kinds), ',').read(text.data(), text.size());
+    };
+    const auto values = [](const std::optional<CsvTable>& table, std::size_t column) {
+        const auto& text = table->texts[column].text;
+        return std::string(text.begin(), text.end());
+    };
+    const auto kept = read({CsvKind::text, CsvKind::text}, "a,\"b\r\"\nc,\"d\"\r\n");
+    check(kept && kept->rows == 2 && values(kept, 1) == "b\rd", "a carriage return inside quotes is part of the value");
+    const auto empty = read({CsvKind::text}, "a\n\"\"\n\n\r\n\"\r\"\n");
+    check(empty && empty->rows == 3 && values(empty, 0) == "a\r", "an empty field in quotes is a row");
+    check(!read({CsvKind::text, CsvKind::text}, "a,b\n\"\"\n"), "a row with too few fields is not passed over");
+    check(CsvReader({CsvKind::number}, ',').read(nullptr, 0)->rows == 0, "no text, no rows");
+}
+
 // Rows as text and the same rows as a table: the same model.
 void tables_and_rows() {
     const std::size_t rows = 300;
@@ -224,6 +241,7 @@ int main() {
     random_text(from_zero, "0123.5e- :#\n\r\tqd");
     long_lines();
     random_csv();
+    quoted_csv();
     tables_and_rows();
     std::printf("%d passed, %d failed\n", checks - failures, failures);
     return failures != 0;
