@@ -1,4 +1,4 @@
-// The core alone, for the sanitizers: every rule, loss and kernel over dense, sparse and named input, with values from
+// The core alone: every rule, loss and kernel over dense, sparse and named input, with values from
 // the ends of the floating-point range, odd sizes, bad input and divergence. Checks that all ways agree to the bit.
 
 #include <cmath>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "learner.hpp"
+#include "supported_kernels.hpp"
 #include "vec8.hpp"
 
 using namespace unitless;
@@ -226,12 +227,7 @@ void hashed(const Kernel& kernel) {
 
 int main() {
     inverse_roots();
-    std::vector<const Kernel*> kernels{&kernel_baseline};
-#if defined(UNITLESS_X86_KERNELS)
-    if (kernel_avx2.supported()) kernels.push_back(&kernel_avx2);
-    if (kernel_avx512.supported()) kernels.push_back(&kernel_avx512);
-#endif
-    for (const Kernel* kernel : kernels) {
+    for (const auto& [name, kernel] : supported_kernels()) {
         for (const auto rule : {RuleKind::gd, RuleKind::ag, RuleKind::ng, RuleKind::nag, RuleKind::snag}) {
             const bool unscaled = rule == RuleKind::gd || rule == RuleKind::ag;
             for (const auto loss :
