@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "csv_table.hpp"
+#include "into.hpp"
 #include "learner.hpp"
 #include "libsvm_text.hpp"
 #include "supported_kernels.hpp"
@@ -196,18 +197,20 @@ class Rows {
     }
     Rows(const Rows&) = delete;
 
-    void learn(Learner& learner, std::size_t new_classes, double* to) const {
+    void learn(Learner& learner, std::size_t new_classes, std::vector<double>& to) const {
         const Labels labels{data_.y.data() + first_, data_.weight.data() + first_, nullptr, new_classes};
-        if (input_ == Input::compressed) return learner.learn_compressed(compressed(), labels, to);
-        if (input_ == Input::named) return learner.learn_rows(named_, labels, to);
-        if (input_ == Input::table || input_ == Input::columns) return learner.learn_table(table_, labels, to);
-        learner.learn_dense(dense(), labels, to);
+        if (input_ == Input::compressed) return learner.learn_compressed(compressed(), labels, Into(to).here());
+        if (input_ == Input::named) return learner.learn_rows(named_, labels, Into(to).here());
+        if (input_ == Input::table || input_ == Input::columns)
+            return learner.learn_table(table_, labels, Into(to).here());
+        learner.learn_dense(dense(), labels, Into(to).here());
     }
-    void predict(Learner& learner, bool extrapolate, double* to) const {
-        if (input_ == Input::compressed) return learner.predict_compressed(compressed(), extrapolate, to);
-        if (input_ == Input::named) return learner.predict_rows(named_, extrapolate, to);
-        if (input_ == Input::table || input_ == Input::columns) return learner.predict_table(table_, extrapolate, to);
-        learner.predict_dense(dense(), extrapolate, to);
+    void predict(Learner& learner, bool extrapolate, std::vector<double>& to) const {
+        if (input_ == Input::compressed) return learner.predict_compressed(compressed(), extrapolate, Into(to).here());
+        if (input_ == Input::named) return learner.predict_rows(named_, extrapolate, Into(to).here());
+        if (input_ == Input::table || input_ == Input::columns)
+            return learner.predict_table(table_, extrapolate, Into(to).here());
+        learner.predict_dense(dense(), extrapolate, Into(to).here());
     }
 
   private:
@@ -261,17 +264,17 @@ std::uint64_t run(const Kernel& kernel, const Setup& setup, const Data& data, In
     try {
         Learner learner(setup, kernel);
         const std::size_t joining = setup.open ? static_cast<std::size_t>(Data::class_count) : 0;
-        first.learn(learner, joining, p.data());
+        first.learn(learner, joining, p);
         take(middle * learner.learn_width());
         const Snapshot snapshot = learner.snapshot();
         add(digest, snapshot);
         Learner restored(setup, kernel);
         restored.restore(snapshot);
-        second.learn(restored, 0, p.data());
+        second.learn(restored, 0, p);
         take((data.rows - middle) * restored.learn_width());
         add(digest, restored.snapshot());
         for (const bool extrapolate : {false, true}) {
-            second.predict(restored, extrapolate, p.data());
+            second.predict(restored, extrapolate, p);
             take((data.rows - middle) * restored.predict_width());
         }
     } catch (const DivergedError& error) {  // the same row everywhere

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "into.hpp"
 #include "learner.hpp"
 #include "supported_kernels.hpp"
 
@@ -97,7 +98,8 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
     const Labels labels{data.y.data(), nullptr, nullptr, setup.open ? std::size_t{3} : 0};
     {
         std::vector<double> p(rows * widest);
-        by_name ? learner.learn_rows(named, labels, p.data()) : learner.learn_dense(data.dense(), labels, p.data());
+        by_name ? learner.learn_rows(named, labels, Into(p).here())
+                : learner.learn_dense(data.dense(), labels, Into(p).here());
     }
     const std::uint64_t before = learner.clock().examples;
     std::atomic<std::uint64_t> learned{0};
@@ -106,14 +108,15 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
     const auto learn = [&](int) {
         std::vector<double> p(rows * widest);
         const Labels more{data.y.data(), nullptr};
-        by_name ? learner.learn_rows(named, more, p.data()) : learner.learn_dense(data.dense(), more, p.data());
+        by_name ? learner.learn_rows(named, more, Into(p).here())
+                : learner.learn_dense(data.dense(), more, Into(p).here());
         learned += rows;
     };
     // Memory for all classes that there will ever be: how many there are may change at any time.
     const auto predict = [&](int round) {
         std::vector<double> p(rows * widest);
-        by_name ? learner.predict_rows(named, round % 2, p.data())
-                : learner.predict_dense(data.dense(), round % 2, p.data());
+        by_name ? learner.predict_rows(named, round % 2, Into(p).here())
+                : learner.predict_dense(data.dense(), round % 2, Into(p).here());
         check(finite(p), "predictions are numbers");
     };
     const auto one_row = [&](int) {
@@ -133,10 +136,12 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         Learner other(setup, kernel);
         other.restore(snapshot);
         std::vector<double> p(rows * widest), q(rows * widest);
-        by_name ? other.predict_rows(named, false, p.data()) : other.predict_dense(data.dense(), false, p.data());
+        by_name ? other.predict_rows(named, false, Into(p).here())
+                : other.predict_dense(data.dense(), false, Into(p).here());
         Learner again(setup, kernel);
         again.restore(other.snapshot());
-        by_name ? again.predict_rows(named, false, q.data()) : again.predict_dense(data.dense(), false, q.data());
+        by_name ? again.predict_rows(named, false, Into(q).here())
+                : again.predict_dense(data.dense(), false, Into(q).here());
         check(p == q, "a copy predicts what it was copied from");
         check(other.bytes() > 0 && round >= 0, "a copy has a size");
     };
@@ -150,8 +155,8 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         if (known == most_classes) return;
         std::vector<double> y(rows, static_cast<double>(known)), p(rows * widest);
         const Labels new_class{y.data(), nullptr, nullptr, 1};
-        by_name ? learner.learn_rows(named, new_class, p.data())
-                : learner.learn_dense(data.dense(), new_class, p.data());
+        by_name ? learner.learn_rows(named, new_class, Into(p).here())
+                : learner.learn_dense(data.dense(), new_class, Into(p).here());
         learned += rows;
         ++known;
     };
