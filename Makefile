@@ -1,6 +1,9 @@
 # make demo    what it is about, on bundled data: numbers and a picture
 # make test    tests, linter, types, formatting
-# make sanitize   the core under the address and undefined-behaviour sanitizers
+# make sanitize   the core and its Python bindings under the address and undefined-behaviour sanitizers
+# make sanitize-threads   many threads at one model under the thread sanitizer
+# make fuzz    readers of text, numbers and model files against inputs made up to break them; ten minutes, needs Clang
+# make cross   the core built for ARM and run by qemu gives the bits that it gives here
 # make bench   speed beside Vowpal Wabbit, scikit-learn and River; make bench BENCH=--page puts it into the pages
 # make docs    the documentation as a site, in site/
 # Everything is installed into .venv from PyPI; nothing else is needed but Python >= 3.10 and a C++ compiler.
@@ -8,11 +11,12 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml CMakeLists.txt $(shell find core -type f)
-CXX_FILES = $(shell find core tests/core -name '*.hpp' -o -name '*.cpp')
+SOURCES := pyproject.toml CMakeLists.txt $(shell find core tests/core -type f)
+CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
+export UNITLESS_TESTS := build/core
 
-.PHONY: demo test pytest lint types format-check format sanitize bench docs clean
+.PHONY: demo test pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -38,7 +42,7 @@ demo: $(VENV)/.demo
 # Each check runs whatever the others say; the first line of the summary that is not "ok" is what failed.
 test: $(VENV)/.test
 	@status=0; summary=""; \
-	for check in lint types format-check pytest; do \
+	for check in lint types format-check core-tests pytest; do \
 	  if $(MAKE) --no-print-directory $$check; then summary="$$summary\n  ok      $$check"; \
 	  else status=1; summary="$$summary\n  FAILED  $$check"; fi; \
 	done; \
@@ -52,7 +56,14 @@ types: $(VENV)/.test
 	$(BIN)/mypy
 
 format-check: $(VENV)/.test
-	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+
+# The core without Python; installing the package has built these programs.
+core-tests: $(VENV)/.test
+	build/core/core_test
+	build/core/text_test
+	build/core/threads_test
+	build/core/digests > build/core/digests.txt
 
 pytest: $(VENV)/.test
 	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile
@@ -60,13 +71,69 @@ pytest: $(VENV)/.test
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
-	$(BIN)/clang-format -i $(CXX_FILES)
+	$(BIN)/clang-format -i $(CPP)
 
-sanitize:
-	cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug
+# Python itself is not built for the sanitizer, so its library is loaded first, and with it the one for exceptions. The
+# environment sees the installed packages but not the installed unitless. Python's own memory would be taken for leaks.
+SANITIZED := build/sanitize/venv
+SANITIZED_TESTS := bad_input centre csv_reader exact hard_cases interactions merging model_file models one_vs_all \
+                   repeated_names sparse_rows sweep target text_readers
+sanitize: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet 'nanobind>=2.4'
+	cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
+	  -DUNITLESS_BINDINGS=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python \
+	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 	cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
 	build/sanitize/text_test
+	build/sanitize/threads_test
+	rm -rf build/sanitize/python && mkdir build/sanitize/python
+	cp -r src/unitless build/sanitize/_core.*.so build/sanitize/python/
+	mv build/sanitize/python/_core.*.so build/sanitize/python/unitless/
+	$(BIN)/python -m venv --without-pip $(SANITIZED)
+	$(BIN)/python -c 'import sysconfig; print("$(abspath build/sanitize/python)\n" + sysconfig.get_path("purelib"))' \
+	  > $$($(SANITIZED)/bin/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/sanitized.pth
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
+	  $(SANITIZED)/bin/python -m pytest -q --numprocesses 2 --dist loadfile -p no:cacheprovider \
+	  $(foreach name, $(SANITIZED_TESTS), $(shell find tests -name test_$(name).py))
+
+# Instruction sets do not matter to threads: the baseline alone is built.
+sanitize-threads:
+	cmake -S . -B build/threads -DUNITLESS_SANITIZE=thread -DUNITLESS_TESTS=build/threads -DUNITLESS_WERROR=ON \
+	  -DUNITLESS_X86_KERNELS=OFF -DCMAKE_BUILD_TYPE=Debug
+	cmake --build build/threads --parallel 2 --target threads_test
+	TSAN_OPTIONS=halt_on_error=1 build/threads/threads_test 30
+
+# What a fuzzer learns stays in build/fuzz/corpus; what fails is kept in build/fuzz, as its last lines say.
+FUZZ_SECONDS ?= 100
+CLANG ?= $(firstword $(foreach name, clang++ clang++-20 clang++-19 clang++-18 clang++-17 clang++-16, \
+           $(shell $(name) -dumpversion 2> /dev/null | grep -qE '^(1[6-9]|[2-9][0-9])' && echo $(name))))
+FUZZERS := number csv vw libsvm snapshot
+fuzz: $(VENV)/.test
+	@test "$(CLANG)" || { echo "make fuzz needs Clang 16 or newer with libFuzzer (Debian: apt-get install clang-16)"; exit 1; }
+	cmake -S . -B build/fuzz -DCMAKE_CXX_COMPILER=$(CLANG) -DUNITLESS_FUZZ=ON -DUNITLESS_SANITIZE=address,undefined \
+	  -DUNITLESS_X86_KERNELS=OFF -DCMAKE_BUILD_TYPE=RelWithDebInfo
+	cmake --build build/fuzz --parallel 2
+	set -e; for target in $(FUZZERS); do \
+	  mkdir -p build/fuzz/corpus/$$target; \
+	  build/fuzz/fuzz_$$target -max_total_time=$(FUZZ_SECONDS) -timeout=20 -rss_limit_mb=2048 -verbosity=0 \
+	    -print_final_stats=1 -artifact_prefix=build/fuzz/$$target- build/fuzz/corpus/$$target tests/fuzz/corpus/$$target; \
+	done
+	$(BIN)/python tests/fuzz/model_files.py $(FUZZ_SECONDS)
+
+# Debian: apt-get install g++-aarch64-linux-gnu qemu-user. Every kernel of this machine is compared with the other's.
+cross: $(VENV)/.test
+	cmake -S . -B build/cross -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR=aarch64 \
+	  -DCMAKE_CXX_COMPILER=aarch64-linux-gnu-g++ -DCMAKE_EXE_LINKER_FLAGS=-static -DUNITLESS_TESTS=build/cross \
+	  -DUNITLESS_WERROR=ON
+	cmake --build build/cross --parallel 2
+	qemu-aarch64 build/cross/text_test
+	qemu-aarch64 build/cross/core_test
+	qemu-aarch64 build/cross/digests > build/cross/aarch64.txt
+	build/core/digests > build/cross/here.txt
+	cmp build/cross/here.txt build/cross/aarch64.txt
+	@tail -n 1 build/cross/here.txt
 
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/run.py $(BENCH)

@@ -22,6 +22,9 @@ auto with_rule(RuleKind kind, Action action) {
 inline LossFacts facts_of(LossKind kind) {
     return with_loss(kind, [](auto loss) { return decltype(loss)::type::facts; });
 }
+inline const char* name_of(RuleKind kind) {
+    return with_rule(kind, [](auto rule) { return decltype(rule)::type::name; });
+}
 inline bool is_adaptive(RuleKind kind) {
     return with_rule(kind, [](auto rule) { return decltype(rule)::type::adaptive; });
 }

@@ -18,7 +18,7 @@
 
 // For the few functions on the way from one example's update to the next one's prediction. Sanitizers write their
 // checks into every copy, which takes a compiler minutes: there the functions stay functions.
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(UNITLESS_SANITIZED)
 #define UNITLESS_INLINE inline
 #define UNITLESS_INLINE_LAMBDA
 #else

@@ -29,7 +29,10 @@ inline constexpr int register_width = 2;
 
 using Register = double __attribute__((vector_size(register_width * sizeof(double))));
 using Bits = std::uint64_t __attribute__((vector_size(register_width * sizeof(double))));
-using UnalignedRegister = double __attribute__((vector_size(register_width * sizeof(double)), aligned(8), may_alias));
+// Clang takes no notice of an alignment on the right of `using`.
+using UnalignedRegister [[gnu::aligned(8)]] =
+    double __attribute__((vector_size(register_width * sizeof(double)), may_alias));
+static_assert(alignof(UnalignedRegister) == 8);
 
 // How many of the eight there are: lane_four.cpp does without the last four.
 #if defined(UNITLESS_FOUR_LANES)
@@ -103,7 +106,8 @@ struct Vec8 {
 // One of the eight, without a way through memory.
 template <int i>
 UNITLESS_INLINE double at(const Vec8& a) {
-    return a.part[i / register_width][i % register_width];
+    if constexpr (i >= present) __builtin_unreachable();  // four lanes never ask for a fifth
+    return a.part[i % present / register_width][i % register_width];
 }
 
 #define UNITLESS_ELEMENTWISE(op)                                                      \

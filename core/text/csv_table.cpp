@@ -79,8 +79,7 @@ CsvTable CsvReader::started(const char* data, std::size_t size) {
     for (NameTable& names : names_) names.clear();
     CsvTable table;
     table.number_count = numbers_;
-    const void* const newline = std::memchr(data, '\n', size);
-    const auto first = newline ? static_cast<std::size_t>(static_cast<const char*>(newline) - data) : size;
+    const std::size_t first = std::min(std::string_view(data, size).find('\n'), size);
     table.make_room(size / std::max(first, kinds_.size()) * 9 / 8 + 16);
     table.absent.assign(numbers_, 0);
     table.apart.resize(apart_);
@@ -141,22 +140,21 @@ bool CsvReader::take(CsvTable& table, std::size_t j, const char* begin, const ch
     return true;
 }
 
-// `next(begin, end, last)` gives the next field and whether its row ends with it.
+// `next(begin, end, quoted, last)` gives the next field, whether it was quoted and whether its row ends with it.
 template <class Next>
 bool CsvReader::read_rows(CsvTable& table, Next next) {
     const std::size_t columns = kinds_.size();
     const char *begin, *end;
-    bool last;
+    bool quoted, last;
     Step step;
-    while ((step = next(begin, end, last)) == Step::field) {
-        if (last && (begin == end || (end - begin == 1 && *begin == '\r'))) continue;  // an empty line
+    while ((step = next(begin, end, quoted, last)) == Step::field) {
+        if (last && begin == end && !quoted) continue;  // an empty line
         if (table.rows == table.room) table.make_room(2 * table.room);
         for (std::size_t j = 0;; ++j) {
             if (last != (j + 1 == columns)) return false;
-            if (last && end != begin && end[-1] == '\r') --end;
             if (!take(table, j, begin, end)) return false;
             if (last) break;
-            if (next(begin, end, last) != Step::field) return false;
+            if (next(begin, end, quoted, last) != Step::field) return false;
         }
         ++table.rows;
     }
@@ -226,10 +224,11 @@ bool CsvReader::read_quoted(const char* data, std::size_t size, CsvTable& table)
     if (size && data[size - 1] != '\n') quoted_[size++] = '\n';
     std::fill(quoted_.begin() + static_cast<std::ptrdiff_t>(size), quoted_.end(), '\0');
     char *at = quoted_.data(), *const stop = quoted_.data() + size;
-    return read_rows(table, [&](const char*& begin, const char*& end, bool& last) {
+    return read_rows(table, [&](const char*& begin, const char*& end, bool& quoted, bool& last) {
         if (at == stop) return Step::finished;
         begin = at;
-        if (*at == '"') {
+        quoted = *at == '"';
+        if (quoted) {
             char* to = ++at;
             begin = at;
             for (;;) {
@@ -250,6 +249,7 @@ bool CsvReader::read_quoted(const char* data, std::size_t size, CsvTable& table)
             for (; *at != delimiter_ && *at != '\n'; ++at)
                 if (*at == '\r' && at[1] != '\n') return Step::strange;
             end = at;
+            if (*at == '\n' && end != begin && end[-1] == '\r') --end;
         }
         last = *at++ == '\n';
         return Step::field;

@@ -1,4 +1,4 @@
-// The core alone, for the sanitizers: every rule, loss and kernel over dense, sparse and named input, with values from
+// The core alone: every rule, loss and kernel over dense, sparse and named input, with values from
 // the ends of the floating-point range, odd sizes, bad input and divergence. Checks that all ways agree to the bit.
 
 #include <cmath>
@@ -9,28 +9,17 @@
 #include <string>
 #include <vector>
 
+#include "into.hpp"
+#include "kinds.hpp"
 #include "learner/learner.hpp"
 #include "simd/vec8.hpp"
+#include "supported_kernels.hpp"
 
 using namespace unitless;
 
 namespace {
 
 int checks = 0, failures = 0;
-
-// Results into a vector, which gets the size that they have.
-class Into final : public Results {
-  public:
-    explicit Into(std::vector<double>& to) : to_(to) {}
-    double* allocate(std::size_t rows, std::size_t width) override {
-        to_.resize(rows * width);
-        return to_.data();
-    }
-    Results& here() { return *this; }
-
-  private:
-    std::vector<double>& to_;
-};
 
 void check(bool condition, const char* what) {
     ++checks;
@@ -68,8 +57,8 @@ struct Data {
                 }
             }
             starts.push_back(static_cast<std::int32_t>(values.size()));
-            const bool classes = loss == LossKind::logistic || loss == LossKind::hinge;
-            y[r] = classes ? (score > 0 ? 1 : -1) : loss == LossKind::poisson ? std::floor(std::fabs(score)) : score;
+            const bool classes = loss == loss_of("logistic") || loss == loss_of("hinge");
+            y[r] = classes ? (score > 0 ? 1 : -1) : loss == loss_of("poisson") ? std::floor(std::fabs(score)) : score;
             weight[r] = r % 7 == 3 ? 0.0 : 0.5 + uniform(random);
         }
     }
@@ -88,12 +77,19 @@ struct Data {
     Labels labels() const { return {y.data(), weight.data()}; }
 };
 
+struct ByName {
+    Learner& m;
+    const std::vector<std::string>& names;
+    std::uint32_t operator()(std::size_t j, bool grow) const { return m.feature(names[j], grow).value_or(0); }
+    void note(std::size_t j, std::uint32_t feature) const { m.note(feature, names[j]); }
+};
+
 std::vector<double> named(Learner& m, const Data& data) {
     std::vector<std::string> names;
     for (std::size_t j = 0; j < data.columns; ++j) names.push_back("feature " + std::to_string(j));
     std::vector<double> predictions(data.rows * m.learn_width());
     for (std::size_t r = 0; r < data.rows; ++r) {
-        const auto resolve = [&](std::size_t j, bool grow) { return m.feature(names[j], grow).value_or(0); };
+        const ByName resolve{m, names};
         m.learn_named(data.columns, data.x.data() + r * data.columns, data.y[r], data.weight[r], resolve,
                       predictions.data() + r * m.learn_width());
     }
@@ -105,7 +101,7 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     const std::size_t size = data.rows * dense.learn_width();
     std::vector<double> a(size), b(size), c(size), d(size);
     try {
-        dense.learn_dense(data.dense(), data.labels(), Into(a).here());
+        dense.learn(data.dense(), data.labels(), Into(a).here());
     } catch (const DivergedError&) {
         return;  // plain steps may; the tests in Python look at what is then left
     }
@@ -116,10 +112,10 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
         column.numbers = {reinterpret_cast<const char*>(data.x.data() + j),
                           static_cast<std::ptrdiff_t>(data.columns * 8), Type::f64, 0};
     }
-    frame.learn_table(table, data.labels(), Into(d).here());
+    frame.learn(table, data.labels(), Into(d).here());
     check(same_bits(a, d), "dense = frame");
-    if (!setup.centre) {  // sparse features are not centred
-        sparse.learn_compressed(data.compressed(), data.labels(), Into(b).here());
+    if (!setup.preparation.centre) {  // sparse features are not centred
+        sparse.learn(data.compressed(), data.labels(), Into(b).here());
         c = named(names, data);
         check(same_bits(a, b), "dense = sparse");
         check(same_bits(a, c), "dense = named");
@@ -127,69 +123,70 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     a.assign(data.rows * dense.predict_width(), 0.0);
     b = a;
     for (const bool extrapolate : {false, true}) {
-        dense.predict_dense(data.dense(), extrapolate, Into(a).here());
-        (setup.centre ? dense : sparse).predict_compressed(data.compressed(), extrapolate, Into(b).here());
+        dense.predict(data.dense(), extrapolate, Into(a).here());
+        (setup.preparation.centre ? dense : sparse).predict(data.compressed(), extrapolate, Into(b).here());
         check(same_bits(a, b), "dense = sparse when predicting");
     }
     Learner copy(setup, kernel);
     copy.restore(dense.snapshot());
-    copy.predict_dense(data.dense(), false, Into(a).here());
-    dense.predict_dense(data.dense(), false, Into(b).here());
+    copy.predict(data.dense(), false, Into(a).here());
+    dense.predict(data.dense(), false, Into(b).here());
     check(same_bits(a, b), "a restored learner is the same");
 }
 
 // Lanes, classes, interactions, centring, targets.
 void beyond_one_learner(const Kernel& kernel) {
     const std::vector<double> rates{0.02, 0.1, 0.5, 2.0, 7.0};
-    for (const auto rule : {RuleKind::ng, RuleKind::nag, RuleKind::snag}) {
-        for (const auto loss : {LossKind::squared, LossKind::logistic, LossKind::poisson}) {
+    for (const auto rule : {rule_of("ng"), rule_of("nag"), rule_of("snag")}) {
+        for (const auto loss : {loss_of("squared"), loss_of("logistic"), loss_of("poisson")}) {
             for (const auto pairs : {Pairs::none, Pairs::all, Pairs::ordered}) {
                 for (const bool centre : {false, true}) {
                     Setup setup;
-                    setup.options.rule = rule;
-                    setup.options.loss = loss;
-                    setup.rates = rates;
-                    setup.last_rate = 4;
-                    setup.selecting = Selecting::sweep;
-                    setup.pairs = pairs;
-                    setup.centre = centre;
-                    setup.target = loss == LossKind::squared;
+                    setup.engine.options.rule = rule;
+                    setup.engine.options.loss = loss;
+                    setup.engine.rates = rates;
+                    setup.engine.last_rate = 4;
+                    setup.engine.selecting = Selecting::sweep;
+                    setup.preparation.pairs = pairs;
+                    setup.preparation.centre = centre;
+                    setup.target = loss == loss_of("squared");
                     all_ways_agree(kernel, setup, Data(40, 6, loss, 3));
-                    setup.selecting = Selecting::follow;
-                    setup.first_rate = 1;
-                    setup.last_rate = 3;
+                    setup.engine.selecting = Selecting::follow;
+                    setup.engine.first_rate = 1;
+                    setup.engine.last_rate = 3;
                     all_ways_agree(kernel, setup, Data(pairs == Pairs::none ? 2600 : 90, 6, loss, 3));
-                    Data classes(60, 5, LossKind::squared, 3);
+                    Data classes(60, 5, loss_of("squared"), 3);
                     for (std::size_t r = 0; r < classes.rows; ++r) classes.y[r] = static_cast<double>(r * r % 11);
                     setup.target = false;
-                    setup.classes = 11;
+                    setup.engine.classes = 11;
                     all_ways_agree(kernel, setup, classes);
                 }
             }
         }
     }
     Setup open;
-    open.options.loss = LossKind::logistic;
-    open.open = true;
+    open.engine.options.loss = loss_of("logistic");
+    open.engine.open = true;
     Learner growing(open, kernel);
-    Data data(40, 4, LossKind::squared, 2);
+    Data data(40, 4, loss_of("squared"), 2);
     for (std::size_t r = 0; r < data.rows; ++r) data.y[r] = static_cast<double>(r / 20);
     std::vector<double> p(80);
-    growing.learn_dense(data.dense(), {data.y.data(), nullptr, nullptr, 2}, Into(p).here());
+    growing.learn(data.dense(), {data.y.data(), nullptr, nullptr, 2}, Into(p).here());
     check(growing.predict_width() == 2, "classes join");
 }
 
 void bad_input(const Kernel& kernel) {
-    Data data(50, 5, LossKind::squared, 2);
+    Data data(50, 5, loss_of("squared"), 2);
     Learner m(Setup{}, kernel);
     std::vector<double> p(50);
-    m.learn_dense(data.dense(), data.labels(), Into(p).here());
+    m.learn(data.dense(), data.labels(), Into(p).here());
     const Snapshot before = m.snapshot();
     const auto refused = [&](const auto& action) {
         try {
             action();
         } catch (const InputError&) {
-            check(m.snapshot().v == before.v && m.snapshot().clock.examples == before.clock.examples,
+            check(m.snapshot().engine.v == before.engine.v &&
+                      m.snapshot().engine.clock.examples == before.engine.clock.examples,
                   "a refused call changes nothing");
             return;
         }
@@ -198,17 +195,17 @@ void bad_input(const Kernel& kernel) {
     Data worse = data;
     worse.x[49 * 5 + 4] = std::numeric_limits<double>::quiet_NaN();
     worse.values.back() = std::numeric_limits<double>::infinity();
-    refused([&] { m.learn_dense(worse.dense(), worse.labels(), Into(p).here()); });
-    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), Into(p).here()); });
+    refused([&] { m.learn(worse.dense(), worse.labels(), Into(p).here()); });
+    refused([&] { m.learn(worse.compressed(), worse.labels(), Into(p).here()); });
     worse = data;
     worse.indices[3] = 77;
-    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), Into(p).here()); });
+    refused([&] { m.learn(worse.compressed(), worse.labels(), Into(p).here()); });
     worse = data;
     worse.starts[3] = -5;
-    refused([&] { m.learn_compressed(worse.compressed(), worse.labels(), Into(p).here()); });
+    refused([&] { m.learn(worse.compressed(), worse.labels(), Into(p).here()); });
     worse = data;
     worse.y[7] = std::numeric_limits<double>::infinity();
-    refused([&] { m.learn_dense(worse.dense(), worse.labels(), Into(p).here()); });
+    refused([&] { m.learn(worse.dense(), worse.labels(), Into(p).here()); });
 }
 
 void inverse_roots() {
@@ -222,15 +219,15 @@ void inverse_roots() {
 }
 
 void hashed(const Kernel& kernel) {
-    Data data(80, 40, LossKind::squared, 3);
+    Data data(80, 40, loss_of("squared"), 3);
     Setup setup;
-    setup.bits = 4;
+    setup.preparation.bits = 4;
     for (const auto pairs : {Pairs::none, Pairs::all}) {
-        setup.pairs = pairs;
+        setup.preparation.pairs = pairs;
         Learner a(setup, kernel), b(setup, kernel);
         std::vector<double> p(80), q(80);
-        a.learn_dense(data.dense(), data.labels(), Into(p).here());
-        b.learn_compressed(data.compressed(), data.labels(), Into(q).here());
+        a.learn(data.dense(), data.labels(), Into(p).here());
+        b.learn(data.compressed(), data.labels(), Into(q).here());
         check(same_bits(p, q), "hashed columns, dense = sparse");
         named(a, data);
     }
@@ -240,16 +237,11 @@ void hashed(const Kernel& kernel) {
 
 int main() {
     inverse_roots();
-    std::vector<const Kernel*> kernels{&kernel_baseline};
-#if defined(UNITLESS_X86_KERNELS)
-    if (kernel_avx2.supported()) kernels.push_back(&kernel_avx2);
-    if (kernel_avx512.supported()) kernels.push_back(&kernel_avx512);
-#endif
-    for (const Kernel* kernel : kernels) {
-        for (const auto rule : {RuleKind::gd, RuleKind::ag, RuleKind::ng, RuleKind::nag, RuleKind::snag}) {
-            const bool unscaled = rule == RuleKind::gd || rule == RuleKind::ag;
+    for (const auto& [name, kernel] : supported_kernels()) {
+        for (const auto rule : {rule_of("gd"), rule_of("ag"), rule_of("ng"), rule_of("nag"), rule_of("snag")}) {
+            const bool unscaled = rule == rule_of("gd") || rule == rule_of("ag");
             for (const auto loss :
-                 {LossKind::squared, LossKind::logistic, LossKind::hinge, LossKind::quantile, LossKind::poisson}) {
+                 {loss_of("squared"), loss_of("logistic"), loss_of("hinge"), loss_of("quantile"), loss_of("poisson")}) {
                 for (const bool aware : {true, false}) {
                     for (const auto precision : {Precision::float64, Precision::float32}) {
                         for (const auto order : {Order::paper, Order::vw}) {
@@ -259,18 +251,19 @@ int main() {
                             options.importance_aware = aware;
                             options.precision = precision;
                             options.order = order;
-                            options.clip = loss == LossKind::squared ? Clip::labels : Clip::none;
+                            options.clip = loss == loss_of("squared") ? Clip::labels : Clip::none;
                             options.learning_rate = 0.05;
                             options.bias = aware;
                             for (const std::size_t columns : {1, 7, 8, 9, 30})
-                                all_ways_agree(*kernel, Setup{options}, Data(40, columns, loss, unscaled ? 0 : 100));
+                                all_ways_agree(*kernel, Setup{.engine = {.options = options}},
+                                               Data(40, columns, loss, unscaled ? 0 : 100));
                         }
                     }
                 }
             }
         }
-        all_ways_agree(*kernel, Setup{}, Data(30, 3, LossKind::squared, 305));
-        all_ways_agree(*kernel, Setup{}, Data(3, 3000, LossKind::squared, 10));
+        all_ways_agree(*kernel, Setup{}, Data(30, 3, loss_of("squared"), 305));
+        all_ways_agree(*kernel, Setup{}, Data(3, 3000, loss_of("squared"), 10));
         beyond_one_learner(*kernel);
         bad_input(*kernel);
         hashed(*kernel);

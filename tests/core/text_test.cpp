@@ -1,5 +1,5 @@
-// The readers of text alone, for the sanitizers: random bytes, chunks that end anywhere, lines of any length. Chunks
-// are copied to memory of their exact size, so that a byte read beyond them is seen.
+// The readers of text alone: random bytes, chunks that end anywhere, lines of any length. Chunks
+// are copied to memory of their exact size, so that the sanitizers see a byte read beyond them.
 
 #include <algorithm>
 #include <cmath>
@@ -10,9 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "into.hpp"
+#include "learner/learner.hpp"
 #include "text/csv_rows.hpp"
 #include "text/csv_table.hpp"
-#include "learner/learner.hpp"
 #include "text/libsvm_text.hpp"
 #include "text/vw_text.hpp"
 
@@ -21,20 +22,6 @@ using namespace unitless;
 namespace {
 
 int checks = 0, failures = 0;
-
-// Results into a vector, which gets the size that they have.
-class Into final : public Results {
-  public:
-    explicit Into(std::vector<double>& to) : to_(to) {}
-    double* allocate(std::size_t rows, std::size_t width) override {
-        to_.resize(rows * width);
-        return to_.data();
-    }
-    Results& here() { return *this; }
-
-  private:
-    std::vector<double>& to_;
-};
 
 void check(bool condition, const char* what) {
     ++checks;
@@ -170,6 +157,23 @@ void random_csv() {
     }
 }
 
+// Quotes make a field of what would otherwise be the end of a line, or an empty line.
+void quoted_csv() {
+    const auto read = [](std::vector<CsvKind> kinds, const std::string& text) {
+        return CsvReader(std::move(kinds), ',').read(text.data(), text.size());
+    };
+    const auto values = [](const std::optional<CsvTable>& table, std::size_t column) {
+        const auto& text = table->texts[column].text;
+        return std::string(text.begin(), text.end());
+    };
+    const auto kept = read({CsvKind::text, CsvKind::text}, "a,\"b\r\"\nc,\"d\"\r\n");
+    check(kept && kept->rows == 2 && values(kept, 1) == "b\rd", "a carriage return inside quotes is part of the value");
+    const auto empty = read({CsvKind::text}, "a\n\"\"\n\n\r\n\"\r\"\n");
+    check(empty && empty->rows == 3 && values(empty, 0) == "a\r", "an empty field in quotes is a row");
+    check(!read({CsvKind::text, CsvKind::text}, "a,b\n\"\"\n"), "a row with too few fields is not passed over");
+    check(CsvReader({CsvKind::number}, ',').read(nullptr, 0)->rows == 0, "no text, no rows");
+}
+
 // Rows as text and the same rows as a table: the same model.
 void tables_and_rows() {
     const std::size_t rows = 300;
@@ -205,19 +209,19 @@ void tables_and_rows() {
     const TextRows read = VwReader().read(text.data(), text.size(), true);
     check(read.rows() == rows, "all rows are read");
     for (const bool lanes : {false, true}) {
-        Setup setup{Options{}};
+        Setup setup;
         if (lanes) {
-            setup.rates = {0.1, 0.5, 1.0};
-            setup.last_rate = 2;
-            setup.selecting = Selecting::follow;
+            setup.engine.rates = {0.1, 0.5, 1.0};
+            setup.engine.last_rate = 2;
+            setup.engine.selecting = Selecting::follow;
         }
         Learner a(setup, kernel_baseline), b(setup, kernel_baseline);
         std::vector<double> p(rows), q(rows);
-        a.learn_table(table, {y.data(), nullptr}, Into(p).here());
-        b.learn_rows(read.features, {y.data(), nullptr}, Into(q).here());
+        a.learn(table, {y.data(), nullptr}, Into(p).here());
+        b.learn(read.features, {y.data(), nullptr}, Into(q).here());
         check(p == q, "a table and its rows are learned alike");
-        a.predict_table(table, false, Into(p).here());
-        b.predict_rows(read.features, false, Into(q).here());
+        a.predict(table, false, Into(p).here());
+        b.predict(read.features, false, Into(q).here());
         check(p == q, "a table and its rows are predicted alike");
     }
 }
@@ -238,6 +242,7 @@ int main() {
     random_text(from_zero, "0123.5e- :#\n\r\tqd");
     long_lines();
     random_csv();
+    quoted_csv();
     tables_and_rows();
     std::printf("%d passed, %d failed\n", checks - failures, failures);
     return failures != 0;

@@ -25,7 +25,8 @@ using Four = double __attribute__((vector_size(32), may_alias));
 using Two = double __attribute__((vector_size(16), may_alias));
 using FourFloats = float __attribute__((vector_size(16), may_alias));
 using EightFloats = float __attribute__((vector_size(32), may_alias));
-using UnalignedFour = double __attribute__((vector_size(32), aligned(8), may_alias));
+using UnalignedFour [[gnu::aligned(8)]] = double __attribute__((vector_size(32), may_alias));
+static_assert(alignof(UnalignedFour) == 8);
 
 UNITLESS_INLINE void collect_four(const Slot64* slots, const Pack pack, std::size_t at) {
     const auto slot = [&](std::size_t i) UNITLESS_INLINE_LAMBDA -> const Four& {

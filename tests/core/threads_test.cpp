@@ -1,0 +1,208 @@
+// Many threads at one model: learning, predicting, snapshots, copies, restoring, classes that join. For the thread
+// sanitizer, which sees memory that two threads reach without order; built without it, the results are still checked.
+
+#include <atomic>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "into.hpp"
+#include "kinds.hpp"
+#include "learner/learner.hpp"
+#include "supported_kernels.hpp"
+
+using namespace unitless;
+
+namespace {
+
+std::atomic<int> checks{0}, failures{0};
+
+void check(bool condition, const char* what) {
+    ++checks;
+    if (condition) return;
+    ++failures;
+    std::printf("FAILED: %s\n", what);
+}
+
+constexpr std::size_t rows = 96, columns = 6, most_classes = 12;
+
+struct Data {
+    std::vector<double> x, y;
+    explicit Data(bool classes) {
+        std::uint64_t state = 5;
+        const auto next = [&] {
+            state = state * 6364136223846793005U + 1442695040888963407U;
+            return static_cast<double>(state >> 33) / 2147483648.0 - 0.5;
+        };
+        for (std::size_t r = 0; r < rows; ++r) {
+            double score = 0;
+            for (std::size_t j = 0; j < columns; ++j) score += x.emplace_back(next());
+            y.push_back(classes ? static_cast<double>(r % 3) : score);
+        }
+    }
+    DenseInput dense() const {
+        return {reinterpret_cast<const char*>(x.data()),
+                static_cast<std::ptrdiff_t>(8 * columns),
+                Type::f64,
+                nullptr,
+                columns,
+                rows};
+    }
+    NamedRows named() const {
+        NamedRows to;
+        for (std::size_t j = 0; j < columns; ++j) {
+            to.text.push_back(static_cast<char>('a' + j));
+            to.name_ends.push_back(j + 1);
+        }
+        for (std::size_t r = 0; r < rows; ++r) {
+            for (std::size_t j = 0; j < columns; ++j) {
+                to.ids.push_back(static_cast<std::uint32_t>(j));
+                to.values.push_back(x[r * columns + j]);
+            }
+            to.row_ends.push_back(to.ids.size());
+        }
+        return to;
+    }
+};
+
+// Runs every action `rounds` times in two threads each, all at once.
+void at_once(const std::vector<std::function<void(int)>>& actions, int rounds) {
+    std::atomic<bool> go{false};
+    std::vector<std::thread> threads;
+    for (int copy = 0; copy < 2; ++copy)
+        for (const auto& action : actions)
+            threads.emplace_back([&] {
+                while (!go) std::this_thread::yield();
+                for (int round = 0; round < rounds; ++round) action(round);
+            });
+    go = true;
+    for (auto& thread : threads) thread.join();
+}
+
+bool finite(const std::vector<double>& all) {
+    for (const double x : all)
+        if (!std::isfinite(x)) return false;
+    return true;
+}
+
+// Names of one letter.
+struct Resolve {
+    Learner& learner;
+    std::uint32_t operator()(std::size_t j, bool grow) const {
+        const char name = static_cast<char>('a' + j);
+        return learner.feature({&name, 1}, grow).value_or(0);
+    }
+    void note(std::size_t, std::uint32_t) const {}
+};
+
+void share(const char* name, const Setup& setup, const Kernel& kernel, int rounds, bool by_name) {
+    const bool classes = setup.engine.has_classes();
+    const Data data(classes);
+    const NamedRows named = data.named();
+    Learner learner(setup, kernel);
+    const std::size_t widest = classes ? most_classes : 5;
+    const Labels labels{data.y.data(), nullptr, nullptr, setup.engine.open ? std::size_t{3} : 0};
+    {
+        std::vector<double> p(rows * widest);
+        by_name ? learner.learn(named, labels, Into(p).here()) : learner.learn(data.dense(), labels, Into(p).here());
+    }
+    const std::uint64_t before = learner.clock().examples;
+    std::atomic<std::uint64_t> learned{0};
+    std::mutex joining;
+    std::size_t known = 3;
+    const auto learn = [&](int) {
+        std::vector<double> p(rows * widest);
+        const Labels more{data.y.data(), nullptr};
+        by_name ? learner.learn(named, more, Into(p).here()) : learner.learn(data.dense(), more, Into(p).here());
+        learned += rows;
+    };
+    // Memory for all classes that there will ever be: how many there are may change at any time.
+    const auto predict = [&](int round) {
+        std::vector<double> p(rows * widest);
+        by_name ? learner.predict(named, round % 2, Into(p).here())
+                : learner.predict(data.dense(), round % 2, Into(p).here());
+        check(finite(p), "predictions are numbers");
+    };
+    const auto one_row = [&](int) {
+        if (!by_name) return;
+        const std::lock_guard guard(learner.lock());
+        std::vector<double> p(widest);
+        const Resolve resolve{learner};
+        learner.predict_named(columns, data.x.data(), false, resolve, p.data());
+        check(finite(p), "predictions of one row are numbers");
+    };
+    const auto copy = [&](int round) {
+        const Snapshot snapshot = learner.snapshot();
+        check(snapshot.engine.clock.examples % rows == before % rows, "a snapshot lies between two calls");
+        Learner other(setup, kernel);
+        other.restore(snapshot);
+        std::vector<double> p(rows * widest), q(rows * widest);
+        by_name ? other.predict(named, false, Into(p).here()) : other.predict(data.dense(), false, Into(p).here());
+        Learner again(setup, kernel);
+        again.restore(other.snapshot());
+        by_name ? again.predict(named, false, Into(q).here()) : again.predict(data.dense(), false, Into(q).here());
+        check(p == q, "a copy predicts what it was copied from");
+        check(other.bytes() > 0 && round >= 0, "a copy has a size");
+    };
+    const auto look = [&](int) {
+        check(learner.bytes() > 0, "a learner has a size");
+        check(learner.clock().examples >= before, "examples only become more");
+    };
+    const auto join = [&](int) {
+        if (!setup.engine.open) return;
+        const std::lock_guard guard(joining);  // whoever names a class has to know how many there are
+        if (known == most_classes) return;
+        std::vector<double> y(rows, static_cast<double>(known)), p(rows * widest);
+        const Labels new_class{y.data(), nullptr, nullptr, 1};
+        by_name ? learner.learn(named, new_class, Into(p).here())
+                : learner.learn(data.dense(), new_class, Into(p).here());
+        learned += rows;
+        ++known;
+    };
+    at_once({learn, predict, one_row, copy, look, join}, rounds);
+    check(learner.clock().examples == before + learned, "every row was learned once");
+    if (setup.engine.open) check(learner.predict_width() == known, "every class has joined");
+    std::printf("%s: %llu rows learned\n", name, static_cast<unsigned long long>(learned.load()));
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+    setenv("UNITLESS_THREADS", "4", 0);  // lanes are run by several threads, whatever this machine has
+    const int rounds = count > 1 ? std::atoi(arguments[1]) : 12;
+    const Kernel& kernel = *supported_kernels().back().second;
+    for (const bool by_name : {false, true}) {
+        Setup plain;
+        share("one learner", plain, kernel, rounds, by_name);
+        Setup follow;
+        follow.engine.rates = {0.02, 0.1, 0.5, 2.0, 7.0};
+        follow.engine.first_rate = 1;
+        follow.engine.last_rate = 3;
+        follow.engine.selecting = Selecting::follow;
+        follow.target = true;
+        follow.preparation.centre = !by_name;
+        share("automatic rate", follow, kernel, rounds, by_name);
+        Setup sweep = follow;
+        sweep.engine.first_rate = 0;
+        sweep.engine.last_rate = 4;
+        sweep.engine.selecting = Selecting::sweep;
+        share("sweep", sweep, kernel, rounds, by_name);
+        Setup open;
+        open.engine.options.loss = loss_of("logistic");
+        open.engine.open = true;
+        share("classes that join", open, kernel, rounds, by_name);
+        open.engine.rates = follow.engine.rates;
+        open.engine.first_rate = 1;
+        open.engine.last_rate = 3;
+        open.engine.selecting = Selecting::follow;
+        open.preparation.pairs = Pairs::all;
+        share("classes that join, automatic rates, interactions", open, kernel, rounds, by_name);
+    }
+    std::printf("%d passed, %d failed\n", checks - failures, failures.load());
+    return failures != 0;
+}

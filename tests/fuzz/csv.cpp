@@ -1,0 +1,156 @@
+// Wherever the fast reader of CSV takes a piece, it gives what a plain reader gives that goes letter by letter; and
+// pieces that are cut where `row_end` says give what the whole gives.
+//
+// An input: a byte for the delimiter, one for the number of columns, one for each column's kind, two for the place of a
+// cut; the rest is text.
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "reference_number.hpp"
+#include "require.hpp"
+#include "text/csv_rows.hpp"
+#include "text/csv_table.hpp"
+
+using namespace unitless;
+
+namespace {
+
+struct Field {
+    std::string text;
+    bool quoted = false;
+};
+using Row = std::vector<Field>;
+
+// A quote opens only at the beginning of a field. Lines that are empty are passed over.
+std::vector<Row> reference_rows(const std::string& text, char delimiter) {
+    std::vector<Row> rows;
+    Row row;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        Field field;
+        if (text[at] == '"') {
+            field.quoted = true;
+            for (++at; at < text.size(); ++at) {
+                if (text[at] == '"') {
+                    if (at + 1 >= text.size() || text[at + 1] != '"') break;
+                    ++at;
+                }
+                field.text += text[at];
+            }
+            ++at;
+            if (at < text.size() && text[at] == '\r' && (at + 1 == text.size() || text[at + 1] == '\n')) ++at;
+        }
+        while (at < text.size() && text[at] != delimiter && text[at] != '\n') field.text += text[at++];
+        const bool last = at >= text.size() || text[at] == '\n';
+        if (last && !field.quoted && field.text.ends_with('\r')) field.text.pop_back();
+        ++at;
+        row.push_back(std::move(field));
+        if (!last) {
+            if (at == text.size()) row.push_back({});  // the text ends with a delimiter
+            if (at != text.size()) continue;
+        }
+        if (row.size() > 1 || row[0].quoted || !row[0].text.empty()) rows.push_back(std::move(row));
+        row.clear();
+    }
+    return rows;
+}
+
+bool same(double a, double b) { return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b); }
+
+void check_number(const Field& field, double x) {
+    const std::size_t from = field.text.find_first_not_of(" \t"), to = field.text.find_last_not_of(" \t");
+    const std::string word = from == std::string::npos ? "" : field.text.substr(from, to - from + 1);
+    if (x != x) {  // nothing, or one of the words for it
+        require(word.size() <= 8 && !reference_number(word), "a number is not missing");
+        return;
+    }
+    const auto expected = reference_number(word);
+    require(expected && same(*expected, x), "a field is the number that it says");
+}
+
+std::string text_at(const CsvText& column, std::size_t row) {
+    const std::int32_t code = column.codes[row];
+    if (code < 0) return "";
+    require(static_cast<std::size_t>(code) + 1 < column.offsets.size(), "a code is among the values");
+    const auto first = static_cast<std::size_t>(column.offsets[static_cast<std::size_t>(code)]);
+    const auto last = static_cast<std::size_t>(column.offsets[static_cast<std::size_t>(code) + 1]);
+    return {column.text.begin() + static_cast<std::ptrdiff_t>(first),
+            column.text.begin() + static_cast<std::ptrdiff_t>(last)};
+}
+
+void check_against_reference(const CsvTable& table, const std::vector<CsvKind>& kinds, const std::vector<Row>& rows) {
+    require(table.rows == rows.size(), "there are as many rows as a plain reader finds");
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+        require(rows[r].size() == kinds.size(), "a row has as many fields as there are columns");
+        std::size_t number = 0, apart = 0, text = 0;
+        for (std::size_t j = 0; j < kinds.size(); ++j) {
+            const Field& field = rows[r][j];
+            if (kinds[j] == CsvKind::number) check_number(field, table.numbers[r * table.number_count + number++]);
+            if (kinds[j] == CsvKind::apart) check_number(field, table.apart[apart++][r]);
+            if (kinds[j] == CsvKind::text)
+                require(text_at(table.texts[text++], r) == field.text, "text is what is written");
+            if (kinds[j] == CsvKind::boolean) {
+                const std::string value = text_at(table.texts[text++], r);
+                std::string written = field.text;
+                std::transform(written.begin(), written.end(), written.begin(),
+                               [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+                if (value == "true") require(written == "true" || written == "1", "true where it says so");
+                if (value == "false") require(written == "false" || written == "0", "false where it says so");
+            }
+        }
+    }
+}
+
+// Row `r` of a table, as text that shows every bit.
+std::string shown(const CsvTable& table, std::size_t r) {
+    std::string to;
+    const auto put = [&](double x) { to += std::to_string(std::bit_cast<std::uint64_t>(x)) + ","; };
+    for (std::size_t j = 0; j < table.number_count; ++j) put(table.numbers[r * table.number_count + j]);
+    for (const auto& column : table.apart) put(column[r]);
+    for (const auto& column : table.texts) to += std::to_string(column.codes[r] < 0) + text_at(column, r) + '\0';
+    return to;
+}
+
+std::optional<CsvTable> read(CsvReader& reader, const std::string& text, std::size_t from, std::size_t to) {
+    const auto exact = std::make_unique<char[]>(to - from);  // so that a step beyond it is seen
+    std::copy_n(text.data() + from, to - from, exact.get());
+    return reader.read(to == from ? nullptr : exact.get(), to - from);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size < 5 || size > 20000) return 0;
+    const char delimiter = ",;\t|"[data[0] % 4];
+    const std::size_t columns = 1 + data[1] % 24;
+    if (size < 4 + columns) return 0;
+    std::vector<CsvKind> kinds;
+    for (std::size_t j = 0; j < columns; ++j) kinds.push_back(static_cast<CsvKind>(data[2 + j] % 5));
+    const std::size_t place = data[2 + columns] * 256u + data[3 + columns];
+    const std::string text(reinterpret_cast<const char*>(data) + 4 + columns, size - 4 - columns);
+
+    CsvReader reader(kinds, delimiter);
+    const auto whole = read(reader, text, 0, text.size());
+    const std::size_t cut = text.empty() ? 0 : place % (text.size() + 1);
+    const auto prefix = std::make_unique<char[]>(cut);
+    std::copy_n(text.data(), cut, prefix.get());
+    const std::size_t first_end = row_end(prefix.get(), cut, delimiter, true);
+    const std::size_t last_end = row_end(prefix.get(), cut, delimiter, false);
+    require(first_end <= last_end && last_end <= cut, "rows end within the text");
+    if (!whole) return 0;
+    check_against_reference(*whole, kinds, reference_rows(text, delimiter));
+    for (const std::size_t end : {first_end, last_end}) {
+        const auto before = read(reader, text, 0, end), after = read(reader, text, end, text.size());
+        require(before && after, "the pieces of plain text are plain");
+        require(before->rows + after->rows == whole->rows, "a cut between rows loses none");
+        for (std::size_t r = 0; r < whole->rows; ++r)
+            require(shown(*whole, r) == (r < before->rows ? shown(*before, r) : shown(*after, r - before->rows)),
+                    "a cut between rows changes none");
+    }
+    return 0;
+}

@@ -1,0 +1,29 @@
+// Vowpal Wabbit's text: cut anywhere, and learned from.
+
+#include "into.hpp"
+#include "learner/learner.hpp"
+#include "text/vw_text.hpp"
+#include "text_pieces.hpp"
+
+using namespace unitless;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    check_pieces(data, size, [] { return VwReader(); });
+    if (size < 4 || size > 2000) return 0;
+    // Rows that were read can be learned from, or are refused; nothing else may happen.
+    const TextRows rows = VwReader().read(reinterpret_cast<const char*>(data) + 4, size - 4, true);
+    Setup setup;
+    if (data[0] % 2) setup.preparation.bits = 3;
+    if (data[1] % 2) setup.preparation.pairs = Pairs::all;
+    Learner learner(setup, kernel_baseline);
+    std::vector<double> p(rows.rows());
+    const Labels labels{rows.label.data(), rows.weight.data()};
+    try {
+        learner.learn(rows.features, labels, Into(p).here());
+        learner.predict(rows.features, false, Into(p).here());
+    } catch (const InputError&) {
+        require(learner.snapshot().engine.clock.examples == 0, "a refused call changes nothing");
+    } catch (const DivergedError&) {
+    }
+    return 0;
+}
