@@ -3,38 +3,40 @@
 import ast
 import importlib.util
 import pathlib
+import re
 
-SOURCE = pathlib.Path(__file__).parents[1] / "src"
-BASE = {"_core", "aliases", "errors", "frames", "inputs", "locks", "options", "rates", "version", "whole_file"}
-PYTHON = """
-    data:
-    models: data
-    evaluation: models
-    plots: evaluation
-    inference: data models
-    training: data models evaluation plots inference
-    convert: data models inference
-    sklearn: data models
-    river: models inference
-    research: data models evaluation plots
-    cli: data models evaluation plots inference training convert research
+ROOT = pathlib.Path(__file__).parents[1]
+CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm rows | preparation: simd rows
+    learner: simd algorithm rows engine preparation | text: rows | python: algorithm rows engine learner text"""
+PYTHON = """_core aliases errors frames inputs locks options rates version whole_file
+    data: | models: data | evaluation: models | plots: evaluation | inference: data models
+    training: data models evaluation plots inference | convert: data models inference
+    sklearn: data models | river: models inference | research: data models evaluation plots
+    cli: data models evaluation plots inference training convert research | __main__: cli
     baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research
-    __init__: models evaluation inference training convert
-    __main__: cli"""
+    __init__: models evaluation inference training convert"""
 
 
-def test_each_room_imports_only_what_it_may() -> None:
-    may = dict.fromkeys(BASE, BASE)
-    for line in PYTHON.split("\n")[1:]:
-        rooms, _, others = line.partition(":")
-        assert may.keys() >= {*others.split()}, f"a line above that of {rooms} is missing"
-        may |= {room: {room, *others.split(), *BASE} for room in rooms.split()}
-    for path in (SOURCE / "unitless").rglob("*.py"):
-        _, room, *_ = parts = path.relative_to(SOURCE).with_suffix("").parts
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-            if isinstance(node, ast.ImportFrom):
-                home = importlib.util.resolve_name("." * node.level + (node.module or ""), ".".join(parts[:-1]))
-                names = [f"{home}.{name}" for name in names]
-            used = {name.split(".")[1] for name in names if name.startswith("unitless.")}
-            assert used <= may[room], f"{path}, line {node.lineno}: {room} may not import {used - may[room]}"
+def imported(path: pathlib.Path) -> set[str]:
+    package, used = path.relative_to(ROOT / "src").parent.as_posix().replace("/", "."), set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
+        if isinstance(node, ast.ImportFrom):
+            home = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
+            names = [f"{home}.{name}" for name in names]
+        used |= {name.split(".")[1] for name in names if name.startswith("unitless.")}
+    return used
+
+
+def test_each_room_uses_only_what_it_may() -> None:
+    included = lambda path: set(re.findall(r'#include "(\w+)/', path.read_text("utf-8")))  # noqa: E731
+    for table, top, found in ((CORE, ROOT / "core", included), (PYTHON, ROOT / "src" / "unitless", imported)):
+        base, *lines = (line.strip() for line in re.split(r"\||\n", table))
+        may = {room: {*base.split()} for room in base.split()}
+        for line in lines:
+            rooms, _, others = line.partition(":")
+            assert may.keys() >= {*others.split()}, f"a line above that of {rooms} is missing"
+            may |= {room: {room, *others.split(), *base.split()} for room in rooms.split()}
+        for path in (path for path in top.rglob("*") if path.suffix in (".py", ".hpp", ".cpp")):
+            room = path.relative_to(top).with_suffix("").parts[0]
+            assert found(path) <= may[room], f"{path}: {room} may not use {found(path) - may[room]}"

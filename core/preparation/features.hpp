@@ -9,6 +9,7 @@
 // met: not the slots, which depend on how many columns there are, be they zero throughout.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -75,10 +76,7 @@ class Features {
         if (slot_count() >= 0xfffffffe)
             throw InputError("there are more features and products than a learner can hold", "hash them with bits=");
         const auto slot = static_cast<std::uint32_t>(slot_count());
-        if (product_count_ == 0) {
-            lanes_.assign(slot, 0);
-            for (std::uint32_t feature = 1; feature < slot; ++feature) lanes_[feature] = (feature - 1) % 8;
-        }
+        if (product_count_ == 0) lanes_from_ = slot;
         lanes_.push_back(product_count_ % 8);
         ++product_count_;
         return slot;
@@ -87,13 +85,17 @@ class Features {
     void restore_slots(std::vector<std::uint32_t> name_slots, const std::vector<std::uint32_t>& products) {
         name_slots_ = std::move(name_slots);
         product_count_ = products.size();
-        lanes_.assign(slot_count(), 0);
-        for (std::uint32_t feature = 1; feature <= feature_count(); ++feature)
-            lanes_[slot_of(feature)] = (feature - 1) % 8;
-        for (std::size_t k = 0; k < products.size(); ++k) lanes_[products[k]] = k % 8;
+        if (products.empty()) return;
+        lanes_from_ = *std::min_element(products.begin(), products.end());
+        lanes_.assign(slot_count() - lanes_from_, 0);
+        for (std::size_t k = 0; k < products.size(); ++k) lanes_[products[k] - lanes_from_] = k % 8;
+        for (std::uint32_t feature = 1; feature <= name_slots_.size(); ++feature)
+            if (const std::uint32_t slot = slot_of(feature); slot >= lanes_from_)
+                lanes_[slot - lanes_from_] = (feature - 1) % 8;
     }
-    // By slot; null while it is (slot - 1) mod 8 for all of them.
+    // Of the slots from the first product's on; null while there is none.
     const std::uint8_t* lanes() const { return lanes_.empty() ? nullptr : lanes_.data(); }
+    std::uint32_t lanes_from() const { return lanes_from_; }
 
     void use_columns(std::size_t count) {
         if (space_ == Space::hashed) return;
@@ -116,7 +118,7 @@ class Features {
         for (; names_.size() > mark.name_count; names_.pop_back()) slots_.erase(names_.back());
         if (name_slots_.size() > mark.name_count) name_slots_.resize(mark.name_count);
         product_count_ = mark.product_count;
-        lanes_.resize(product_count_ ? slot_count() : 0);
+        lanes_.resize(product_count_ ? slot_count() - lanes_from_ : 0);
     }
 
     std::uint32_t column_slot(std::uint64_t column) const {
@@ -163,7 +165,8 @@ class Features {
     std::size_t column_count_ = 0, product_count_ = 0;
     std::uint32_t mask_ = 0;
     std::vector<std::uint32_t> name_slots_;  // empty while every name's slot is its number
-    std::vector<std::uint8_t> lanes_;        // by slot, once there are products
+    std::vector<std::uint8_t> lanes_;        // of slots, once there are products
+    std::uint32_t lanes_from_ = 0;           // the first of them
     std::vector<std::string> names_;
     std::unordered_map<std::string, std::uint32_t, TransparentHash, std::equal_to<>> slots_;
 };

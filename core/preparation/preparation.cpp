@@ -35,6 +35,7 @@ SparseInput Preparation::prepared() const {
     SparseInput input = collected_.rows ? collected_.view() : rows_.view();
     input.in_sequence = hashed();  // hashed features have no other kind of rows to agree with
     input.lanes = features_.lanes();
+    input.lanes_from = features_.lanes_from();
     return input;
 }
 
@@ -74,7 +75,7 @@ void Preparation::check_columns(std::size_t count) const {
 
 void Preparation::check_magnitude(double largest) const {
     if (interactions_.any() && largest > 0x1p500)
-        throw InputError("a value is beyond 1e150, and products of such values leave the range of float64",
+        throw InputError("a value is beyond 1e150; products of such values leave the range of float64",
                          "use larger units");
     if (centring_ && largest > centre_most)
         throw InputError(

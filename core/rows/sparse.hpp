@@ -28,7 +28,9 @@ struct SparseInput {
     bool in_sequence = false;      // a row's features fill the pack one after another, in whichever lanes that gives
     std::uint32_t mask = ~0u;      // for columns: the bits that say the slot,
     std::uint32_t first_slot = 0;  // and the slot of column 0
-    const std::uint8_t* lanes = nullptr;  // by slot: the pack's lane for it, where that is not (slot - 1) mod 8
+    // The pack's lane for a slot is (slot - 1) mod 8; from `lanes_from` on it is what `lanes` says, where there is one.
+    const std::uint8_t* lanes = nullptr;
+    std::uint32_t lanes_from = 0;
 };
 
 inline namespace UNITLESS_ISA {
@@ -37,7 +39,7 @@ inline std::uint32_t slot_at(const SparseInput& input, std::size_t k) {
     return input.first_slot + (input.slots[k] & input.mask);
 }
 inline std::size_t lane_of(const SparseInput& input, std::uint32_t slot) {
-    return input.lanes ? input.lanes[slot] : (slot - 1) % 8;
+    return input.lanes && slot >= input.lanes_from ? input.lanes[slot - input.lanes_from] : (slot - 1) % 8;
 }
 inline std::size_t begin_of(const SparseInput& input, std::size_t r) { return r ? input.row_ends[r - 1] : input.first; }
 inline std::size_t end_of(const SparseInput& input, std::size_t r) { return input.row_ends[r]; }

@@ -96,6 +96,12 @@ std::vector<double> named(Learner& m, const Data& data) {
     return predictions;
 }
 
+Setup with_options(const Options& options) {
+    Setup setup;
+    setup.engine.options = options;
+    return setup;
+}
+
 void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) {
     Learner dense(setup, kernel), sparse(setup, kernel), names(setup, kernel), frame(setup, kernel);
     const std::size_t size = data.rows * dense.learn_width();
@@ -218,6 +224,38 @@ void inverse_roots() {
     check(inverse_root(0.0) == 0, "1/sqrt of 0 is 0: no step");
 }
 
+// Two slots take over from one: a row that names either is predicted as one that named the old one was.
+void split(const Kernel& kernel) {
+    for (const bool lanes : {false, true}) {
+        EngineSetup setup;
+        if (lanes) {
+            setup.rates = {0.1, 0.5};
+            setup.last_rate = 1;
+            setup.selecting = Selecting::follow;
+        }
+        const auto engine = make_engine(setup, kernel);
+        engine->reserve(4, false);
+        const std::uint32_t before[] = {1, 1, 1}, after[] = {2, 3};
+        const double ones[] = {1, 1, 1}, y[] = {3, 4, 5};
+        const std::size_t ends[] = {1, 2, 3};
+        double p[3] = {}, q[2] = {};
+        engine->learn(SparseInput{.slots = before, .values = ones, .row_ends = ends, .rows = 3}, {y, nullptr}, p, 0);
+        engine->finish();
+        engine->predict(SparseInput{.slots = before, .values = ones, .row_ends = ends, .rows = 1}, false, p);
+        engine->split(1, 2, 3, 0.25);
+        engine->predict(SparseInput{.slots = after, .values = ones, .row_ends = ends, .rows = 2}, false, q);
+        check(p[0] == q[0] && p[0] == q[1] && p[0] != 0, "halves of a slot predict what it did");
+        EngineState state;
+        engine->save(4, state);
+        const std::size_t width = state.lanes.size();
+        for (std::size_t lane = 0; lane < width; ++lane) {
+            const double whole = state.H[width + lane];
+            check(state.H[2 * width + lane] == 0.25 * whole && state.H[3 * width + lane] == 0.75 * whole,
+                  "halves of a slot share its evidence");
+        }
+    }
+}
+
 void hashed(const Kernel& kernel) {
     Data data(80, 40, loss_of("squared"), 3);
     Setup setup;
@@ -255,7 +293,7 @@ int main() {
                             options.learning_rate = 0.05;
                             options.bias = aware;
                             for (const std::size_t columns : {1, 7, 8, 9, 30})
-                                all_ways_agree(*kernel, Setup{.engine = {.options = options}},
+                                all_ways_agree(*kernel, with_options(options),
                                                Data(40, columns, loss, unscaled ? 0 : 100));
                         }
                     }
@@ -267,6 +305,7 @@ int main() {
         beyond_one_learner(*kernel);
         bad_input(*kernel);
         hashed(*kernel);
+        split(*kernel);
     }
     std::printf("%d passed, %d failed\n", checks - failures, failures);
     return failures != 0;

@@ -383,8 +383,8 @@ std::vector<Configuration> configurations() {
                 variant(" bias=0", [](Setup& s, auto&) { s.engine.options.bias = false; });
                 variant(" schedule=constant", [](Setup& s, auto&) { s.engine.options.schedule = Schedule::constant; });
                 variant(" quantile=0.9", [](Setup& s, auto&) { s.engine.options.quantile = 0.9; });
-                variant(" bits=3", [](Setup& s, auto&) { s.bits = 3; });
-                variant(" bits=3 pairs", [](Setup& s, auto&) { s.bits = 3, s.pairs = Pairs::all; });
+                variant(" bits=3", [](Setup& s, auto&) { s.preparation.bits = 3; });
+                variant(" bits=3 pairs", [](Setup& s, auto&) { s.preparation = {.bits = 3, .pairs = Pairs::all}; });
                 variant(" wide", [](Setup&, Configuration& c) { c.columns = 300; });
             }
         }
