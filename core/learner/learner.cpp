@@ -104,6 +104,7 @@ void Learner::predict_all(std::size_t rows, Results& results, Action action) {
 
 template <Rows Input>
 void Learner::learn_batches(Input& input, const Labels& labels, double* predictions) {
+    preparation_.check_distances(input, Looking::learning, labels.weight);
     if (labels.new_classes) engine_->add_classes(labels.new_classes);
     const SettleOnExit guard{*engine_};
     for (std::size_t first = 0, rows; first < input.rows(); first += rows) {
@@ -139,6 +140,7 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
 template <Rows Input>
 void Learner::predict_batches(Input& input, bool extrapolate, double* predictions) {
     reserve();
+    preparation_.check_distances(input, looking(extrapolate), nullptr);
     preparation_.in_batches(input, looking(extrapolate), nullptr, [&](std::size_t first, std::size_t) {
         engine_->predict(preparation_.prepared(), extrapolate, predictions + first * predict_width());
     });

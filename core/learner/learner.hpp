@@ -95,7 +95,7 @@ class Learner {
 
     // Throw if labels, weights or values cannot be learned from.
     void check(const Labels& labels, std::size_t rows) const;
-    void check_sum(std::size_t count, const double* values, std::size_t row) const {
+    void check_sum(std::size_t count, const double* values, std::size_t row) {
         preparation_.check_sum(count, values, row);
     }
 

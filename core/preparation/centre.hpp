@@ -10,8 +10,8 @@
 
 namespace unitless {
 
-// Values and means up to here have distances that are numbers.
-inline constexpr double centre_most = 0x1p1000;
+// Values and means below this have distances that are numbers.
+inline constexpr double distant = 0x1p1022;
 
 enum class Offset : unsigned char { unknown, kept, removed };
 

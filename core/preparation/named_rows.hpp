@@ -20,7 +20,7 @@ class NamedRowsIn {
     std::size_t entries() const { return from_.ids.size(); }
 
     // Throws if a name or a value cannot be learned.
-    void check(const Preparation& preparation) const {
+    void check(Preparation& preparation) const {
         for (std::size_t i = 0; i < from_.names(); ++i) preparation.check_name(from_.name(i));
         const double largest =
             largest_of<double>(reinterpret_cast<const char*>(from_.values.data()), sizeof(double), from_.values.size());

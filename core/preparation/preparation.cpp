@@ -73,18 +73,14 @@ void Preparation::check_columns(std::size_t count) const {
         throw InputError("X has more columns than a learner can hold", "hash them with bits=");
 }
 
-void Preparation::check_magnitude(double largest) const {
+void Preparation::check_magnitude(double largest) {
+    largest_ = largest;
     if (interactions_.any() && largest > 0x1p500)
         throw InputError("a value is beyond 1e150; products of such values leave the range of float64",
                          "use larger units");
-    if (centring_ && largest > centre_most)
-        throw InputError(
-            "a value is beyond 1e300; with centre=True the distance of such values from their mean may leave "
-            "the range of float64",
-            "use larger units");
 }
 
-void Preparation::check_sum(std::size_t count, const double* values, std::size_t row) const {
+void Preparation::check_sum(std::size_t count, const double* values, std::size_t row) {
     double total = 0, largest = 0;
     for (std::size_t i = 0; i < count; ++i) {
         total += std::fabs(values[i]);
@@ -123,8 +119,8 @@ void Preparation::load(const PreparationState& from) {
         const std::uint32_t number = from.centre_features[k];
         if (number == 0 || number > features_.feature_count() || (k && number <= from.centre_features[k - 1]))
             throw InputError("a mean belongs to a feature that the model does not have");
-        if (!(std::fabs(from.centre[k].mean) <= centre_most && from.centre[k].weight >= 0))
-            throw InputError("a mean is beyond what values can have");
+        if (!(std::isfinite(from.centre[k].mean) && from.centre[k].weight >= 0))
+            throw InputError("a mean is not a number");
         centre_.restore(number, from.centre[k]);
     }
 }

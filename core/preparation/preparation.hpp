@@ -115,6 +115,9 @@ class Preparation {
         if (interactions_.any()) interactions_.expand(rows_, features_, grow);
         if (!rows_.end_row())
             throw InputError("values of one feature add up to more than a float64 can hold", Place{row});
+        if (may_be_distant() && !rows_.is_last_finite())
+            throw InputError("a value is so far from the mean of its column that a float64 cannot hold the distance",
+                             Place{row}, "use larger units, or centre=False");
     }
     // Dense rows of floats, all at once.
     void collect(const DenseInput& rows);
@@ -128,6 +131,20 @@ class Preparation {
             rows = prepare(input, first, input.rows() - first, looking, weight);
             action(first, rows);
         }
+    }
+    // Throws if a value of the rows, which are about to be prepared, is too far from the running mean of its column.
+    template <Rows Input>
+    void check_distances(Input& input, Looking looking, const double* weight) {
+        if (!may_be_distant()) return;
+        const Mark before = mark();
+        centre_.remember_all();
+        try {
+            in_batches(input, looking, weight, [](std::size_t, std::size_t) {});
+        } catch (...) {
+            rewind(before);
+            throw;
+        }
+        rewind(before);
     }
     // Rows from `first` on, no more than `most`; gives how many.
     template <Rows Input>
@@ -157,9 +174,9 @@ class Preparation {
     template <class Has>
     void check_listed(Has has, const std::string& what) const;
     // The largest magnitude that there is: are products and differences of such numbers still numbers?
-    void check_magnitude(double largest) const;
+    void check_magnitude(double largest);
     // Throws if the row's values, should they meet in one slot, add up to more than a number can be.
-    void check_sum(std::size_t count, const double* values, std::size_t row) const;
+    void check_sum(std::size_t count, const double* values, std::size_t row);
 
     PreparationState save() const;
     void load(const PreparationState& from);
@@ -184,6 +201,9 @@ class Preparation {
     const RowKernel& kernel_;
     SparseRows rows_;
     CollectedRows collected_;  // instead of rows_, where it has rows
+    double largest_ = 0;       // the largest magnitude of the rows that were checked last
+
+    bool may_be_distant() const { return centring_ && largest_ >= distant; }
 
     void load_products(const PreparationState& from);
 };

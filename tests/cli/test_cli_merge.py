@@ -11,7 +11,7 @@ import pytest
 import unitless as ul
 from unitless.cli import main
 from unitless.predicting import Predictor
-from unitless.training.progress import Progress
+from unitless.data.progress import Progress
 
 Capture = pytest.CaptureFixture[str]
 

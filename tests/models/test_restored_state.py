@@ -51,14 +51,20 @@ def test_a_label_that_has_no_square_is_not_learned_with_an_automatic_target() ->
     assert pickle.dumps(pickle.loads(pickle.dumps(model))) == pickle.dumps(model)
 
 
-def test_values_whose_distance_from_the_mean_is_no_number_are_refused() -> None:
+def test_values_whose_distance_from_the_mean_is_not_a_number_are_refused() -> None:
     model = ul.Learner(centre=True)
-    with pytest.raises(ul.InputError, match="centre"):
-        model.learn([[1e308], [-1e308]], [1.0, 2.0])
-    model.learn([[1e300], [-1e300]], [1.0, 2.0])
-    with pytest.raises(ul.InputError, match="centre"):
-        model.predict([[1e308]])
-    assert np.isfinite(model.predict([[1e300], [-1e300]])).all()
+    before = pickle.dumps(model)
+    with pytest.raises(ul.InputError, match="row 1.*centre=False"):
+        model.learn([[1.5e308], [-1.5e308]], [1.0, 2.0])
+    assert pickle.dumps(model) == before
+    model.learn([[1.5e308], [1.0]], [1.0, 2.0])
+    model.learn([[1.5e308]], [1.0])
+    before = pickle.dumps(model)
+    for refused in (lambda: model.predict([[-1.5e308]]), lambda: model.learn([[1.0], [-1.7e308]], [1.0, 2.0])):
+        with pytest.raises(ul.InputError, match="centre=False"):
+            refused()
+        assert pickle.dumps(model) == before
+    assert np.isfinite(model.predict([[1.5e308], [-1e300], [0.0]])).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int16])
