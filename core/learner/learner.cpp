@@ -115,6 +115,7 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
         // Of the batch only the rows before `end` are learned: the others have not been seen.
         const auto take_back = [&](std::size_t end) {
             preparation_.rewind(mark);
+            input.forget();
             for (std::size_t done = first; done < end;)
                 done += preparation_.prepare(input, done, end - done, Looking::learning, labels.weight);
         };

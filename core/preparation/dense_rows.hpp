@@ -63,6 +63,8 @@ class DenseRows {
         return true;
     }
 
+    void forget() const {}
+
     // As doubles, [row][column], columns in the order of their features.
     void begin_batch(Preparation& to, std::size_t first, std::size_t rows) const {
         if (side_by_side(to)) return;

@@ -46,6 +46,8 @@ class MatrixRows {
             preparation.centre().settle(preparation.features().column_slot(j), Offset::kept);
     }
 
+    void forget() const {}
+
     // Rows stay as they are, except where columns are centred: there a zero is a value like any other.
     void begin_batch(Preparation& to, std::size_t first, std::size_t rows) const {
         if (!to.centre().any()) return;

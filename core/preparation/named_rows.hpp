@@ -30,6 +30,7 @@ class NamedRowsIn {
             preparation.check_sum(from_.row_ends[r] - begin, from_.values.data() + begin, r);
     }
 
+    void forget() { features_.assign(features_.size(), not_met); }
     void begin_batch(Preparation&, std::size_t, std::size_t) const {}
 
     void add_row(Preparation& to, std::size_t row, std::size_t, Looking looking, double weight) {

@@ -42,6 +42,7 @@ concept Rows = requires(Input& input, Preparation& to, std::size_t n, Looking lo
     { input.width() } -> std::convertible_to<std::size_t>;  // features that a row has, roughly; not 0
     input.begin_batch(to, n, n);
     input.add_row(to, n, n, looking, weight);
+    input.forget();  // what it has learned of the features, which have been taken back to a mark
 };
 
 class Preparation {
@@ -145,6 +146,7 @@ class Preparation {
             throw;
         }
         rewind(before);
+        input.forget();
     }
     // Rows from `first` on, no more than `most`; gives how many.
     template <Rows Input>

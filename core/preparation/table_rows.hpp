@@ -16,11 +16,15 @@ namespace unitless {
 class TableRows {
   public:
     explicit TableRows(const Table& table) : from_(table), features_(table.columns.size()) {
-        for (std::size_t j = 0; j < table.columns.size(); ++j) {
-            const TableColumn& column = table.columns[j];
-            features_[j].assign(column.is_text() ? column.values : 1, not_met);
-            if (!column.is_text()) numeric_.push_back(j);
-        }
+        for (std::size_t j = 0; j < table.columns.size(); ++j)
+            if (!table.columns[j].is_text()) numeric_.push_back(j);
+        forget();
+    }
+    void forget() {
+        for (std::size_t j = 0; j < features_.size(); ++j)
+            features_[j].assign(from_.columns[j].is_text() ? from_.columns[j].values : 1, not_met);
+        numeric_features_.clear();
+        settled_ = false;
     }
 
     std::size_t rows() const { return from_.rows; }
