@@ -4,13 +4,12 @@
 // counts as the mean.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace unitless {
-
-// Values and means up to here have distances that are numbers.
-inline constexpr double centre_most = 0x1p1000;
 
 enum class Offset : unsigned char { unknown, kept, removed };
 
@@ -73,15 +72,21 @@ class Centre {
     // The same with weight 1, without learning.
     double peek(std::uint32_t slot, double x) const {
         const Column& column = columns_[slot];
-        const double distance = x - column.mean;
+        const double distance = apart(x, column.mean);
         return distance - distance * (1.0 / (column.weight + 1.0));
     }
     // Against the mean as it stands.
-    double linear(std::uint32_t slot, double x) const { return x - columns_[slot].mean; }
+    double linear(std::uint32_t slot, double x) const { return apart(x, columns_[slot].mean); }
 
   private:
     std::vector<Column> columns_;
     std::size_t removed_ = 0;
+
+    // Where a distance is more than a number can be, learning diverges; a prediction takes the largest number.
+    static double apart(double x, double mean) {
+        const double distance = x - mean;
+        return std::isinf(distance) ? std::copysign(std::numeric_limits<double>::max(), distance) : distance;
+    }
 };
 
 }  // namespace unitless

@@ -223,10 +223,8 @@ Learner::Encoded Learner::encode(const Labels& labels, std::size_t rows) const {
     }
     if (target_.on) {
         encoded.pace = std::make_unique_for_overwrite<double[]>(rows);
-        for (std::size_t r = 0; r < rows; ++r) {
+        for (std::size_t r = 0; r < rows; ++r)
             encoded.pace[r] = encoded.target.observe(encoded.own[r], labels.weight_of(r));
-            check_target(encoded.target, labels.y[r], r);
-        }
     }
     return encoded;
 }
@@ -274,21 +272,9 @@ void Learner::check_listed_columns(std::size_t count) const {
 }
 
 void Learner::check_products(double largest) const {
-    if (setup_.centre && largest > centre_most)
-        throw InputError(
-            "a value is beyond 1e300; with centre=True the distance of such values from their mean may "
-            "leave the range of float64. Use larger units");
     if (interactions_.any() && largest > 0x1p500)
         throw InputError(
             "a value is beyond 1e150; products of such values leave the range of float64. Use larger units");
-}
-
-// Labels whose squares leave the range of numbers have no size by which to set the pace.
-void Learner::check_target(const Target& target, double y, std::size_t row) const {
-    if (std::isfinite(target.square) && std::isfinite(target.sum) && std::isfinite(target.weight)) return;
-    throw InputError("label is " + number(y) + where(row) +
-                     "; with target='auto' the squares of labels, less the first one and times their weights, must add "
-                     "up to less than 1e308. Use larger units");
 }
 
 void Learner::check_finite(const DenseInput& input, const Names* names) {

@@ -216,7 +216,6 @@ class Learner {
     void check(const CompressedRows& input);
     void check_listed_columns(std::size_t count) const;
     void check_products(double largest) const;
-    void check_target(const Target& target, double y, std::size_t row) const;
     void use_columns(std::size_t count);
 
     bool mirrors(const DenseInput& input) const;
@@ -339,10 +338,7 @@ void Learner::learn_label(double y, double weight, std::size_t row, std::size_t 
     NegativeLabel negative = negative_;
     Target target = target_;
     double label = weight == 0 && lanes_ && lanes_->classes() ? 0.0 : encode(y, row, negative, new_classes), pace = 1;
-    if (target.on) {
-        pace = target.observe(label, weight);
-        check_target(target, y, row);
-    }
+    if (target.on) pace = target.observe(label, weight);
     action(Labels{&label, &weight, &pace});
     if (target_.started) {
         add_offset(predictions, learn_width());

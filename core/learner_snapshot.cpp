@@ -67,8 +67,8 @@ void Learner::restore(const Snapshot& from) {
         const std::uint32_t number = from.centre_features[k];
         if (number == 0 || number > features_.feature_count() || (k && number <= from.centre_features[k - 1]))
             throw InputError("a mean is outside the features");
-        if (!(std::fabs(from.centre[k].mean) <= centre_most && from.centre[k].weight >= 0))
-            throw InputError("a mean is beyond what values can have");
+        if (!(std::isfinite(from.centre[k].mean) && from.centre[k].weight >= 0))
+            throw InputError("a mean is not a number");
         centre_.restore(from.centre_features[k], from.centre[k]);
     }
     if (lanes_) {

@@ -6,6 +6,7 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import unitless as ul
@@ -36,25 +37,27 @@ def test_a_state_that_learning_cannot_give_is_refused(rule: str, name: str, valu
         ul.Learner(learning_rate=0.5, rule=rule)._restore({**state, name: value})  # type: ignore[arg-type, misc]
 
 
-def test_a_label_that_has_no_square_is_refused_with_an_automatic_target() -> None:
-    model = ul.Learner(loss="quantile", target="auto")
-    model.learn([[1.0], [2.0]], [1.0, 2.0])
-    before = pickle.dumps(model)
-    for wrong in (lambda: model.learn([[1.0]], [1e155]), lambda: model.learn([[1.0]] * 2, [3.0, -1e155])):
-        with pytest.raises(ul.InputError, match="1e\\+155"):
-            wrong()
-        assert pickle.dumps(model) == before
-    assert pickle.dumps(pickle.loads(before)) == before
+@pytest.mark.parametrize("rate", [0.5, "auto"])
+def test_with_an_automatic_target_a_label_that_has_no_square_diverges(rate: Any) -> None:
+    for label in (1e155, -1e155, 1.7e308):
+        model, expected = (ul.Learner(loss="quantile", target="auto", learning_rate=rate) for _ in range(2))
+        expected.learn([[1.0], [2.0], [3.0]], [1.0, 2.0, 3.0])
+        model.learn([[1.0], [2.0]], [1.0, 2.0])
+        with pytest.raises(ul.DivergedError, match="row 1"):
+            model.learn([[3.0], [1.0]], [3.0, label])
+        assert pickle.dumps(model) == pickle.dumps(expected)
+        with pytest.raises(ul.DivergedError):
+            model.learn([[1.0]], [label])
+        assert pickle.dumps(pickle.loads(pickle.dumps(model))) == pickle.dumps(expected)
 
 
-def test_values_whose_distance_from_the_mean_is_no_number_are_refused() -> None:
-    model = ul.Learner(centre=True)
-    with pytest.raises(ul.InputError, match="centre"):
-        model.learn([[1e308], [-1e308]], [1.0, 2.0])
-    model.learn([[1e300], [-1e300]], [1.0, 2.0])
-    with pytest.raises(ul.InputError, match="centre"):
-        model.predict([[1e308]])
-    assert np.isfinite(model.predict([[1e300], [-1e300]])).all()
+@pytest.mark.parametrize("rule", ["nag", "ng"])
+@pytest.mark.parametrize("form", [np.asarray, lambda X: pd.DataFrame(X, columns=["a"])])
+def test_distances_beyond_all_numbers_are_predicted_as_the_largest(rule: Any, form: Any) -> None:
+    model = ul.Learner(rule=rule, centre=True, learning_rate=0.5)
+    model.learn(form(np.array([[1e308], [1.7e308], [1.5e308]])), [1.0, 2.0, 3.0])
+    for again in (model, pickle.loads(pickle.dumps(model))):
+        assert np.isfinite(again.predict(form(np.array([[1e308], [-1.7e308], [0.0]])))).all()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int16])
