@@ -254,6 +254,10 @@ class Learner {
     void widen(const MentionedTable& input, std::size_t first, std::size_t rows);
     void add_row(MentionedRows& input, std::size_t row, std::size_t at, Looking looking, double weight);
     void add_row(MentionedTable& input, std::size_t row, std::size_t at, Looking looking, double weight);
+    // Rows are to be added once more, to means that may not know their columns.
+    template <class Input>
+    static void start_over(Input&) {}
+    static void start_over(MentionedTable& input);
     bool spreads(std::size_t rows, std::size_t entries) const;
     void learn_spread(const SparseInput& input, const Labels& labels, double* predictions, std::size_t row);
     template <class Fill>

@@ -250,6 +250,7 @@ void Learner::learn_batches(Input&& input, const Labels& given, double* predicti
     const auto give_up = [&](std::size_t end, bool forget) {
         if (centre_.any()) {
             std::swap(centre_, before);
+            start_over(input);
             widen(input, batch, row_of(end) - batch);
             start_rows();
             for (std::size_t r = batch; r < row_of(end); ++r) {

@@ -199,6 +199,11 @@ void Learner::predict_rows(const NamedRows& rows, bool extrapolate, Results& res
 
 // ---------------------------------------------------------------------------------------------------- tables
 
+void Learner::start_over(MentionedTable& input) {
+    input.settled = false;
+    input.numeric_features.clear();
+}
+
 // The numbers as doubles, [row][column of numbers].
 void Learner::widen(const MentionedTable& input, std::size_t first, std::size_t rows) {
     const std::size_t columns = input.numeric.size();
