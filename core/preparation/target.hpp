@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace unitless {
 
@@ -12,8 +13,8 @@ struct Target {
     double centre = 0;                       // c
     double weight = 0, sum = 0, square = 0;  // of the labels: sum h, sum h u, sum h u^2
 
-    // The label of one example becomes u; gives the pace, R or 1; infinite if the square of a label is not a number,
-    // which an engine takes for divergence. Examples without weight are not looked at.
+    // The label of one example becomes u; gives the pace, R or 1. Examples without weight are not looked at. A label
+    // whose square leaves the range of numbers becomes infinite, so that the learner diverges there, and is not kept.
     double observe(double& y, double h) {
         if (h > 0 && !started) {
             started = true;
@@ -21,9 +22,11 @@ struct Target {
         }
         y -= centre;
         if (h > 0) {
-            weight += h;
-            sum += h * y;
-            square += h * (y * y);
+            const double more = weight + h, total = sum + h * y, squares = square + h * (y * y);
+            if (!std::isfinite(more + total + squares)) return y = std::numeric_limits<double>::infinity();
+            weight = more;
+            sum = total;
+            square = squares;
         }
         return !paced ? 1.0 : weight > 0 ? std::sqrt(square / weight) : 0.0;
     }

@@ -39,6 +39,12 @@ def kernels() -> list[str]:
 def keep_memory() -> None:
     """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
 
+def _before_fork() -> None:
+    """Wait until no thread is inside a learner, and keep others out."""
+
+def _after_fork() -> None:
+    """Let threads into the learners again."""
+
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 

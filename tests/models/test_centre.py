@@ -508,3 +508,18 @@ def test_centring_does_not_go_together_with_vowpal_wabbits_order() -> None:
         ul.Learner(centre=True, order="vw")
     with pytest.raises(ul.OptionError, match="centre is 1; it must be one of True, False"):
         ul.Learner(centre=1)  # type: ignore[arg-type]
+
+
+def test_divergence_in_the_first_rows_of_a_table_that_is_not_whole() -> None:
+    options = {"rule": "gd", "learning_rate": 1.0, "importance_aware": False, "schedule": "constant"}
+    X = np.random.default_rng(0).normal(size=(300, 40)) * 100
+    y = X @ np.arange(40.0)
+    X[-1, 3] = np.nan
+    names = [f"c{j}" for j in range(40)]
+    m, expected = (ul.Learner(centre=True, **options) for _ in range(2))  # type: ignore[arg-type]
+    with pytest.raises(ul.DivergedError):
+        m._learn_table(names, [np.ascontiguousarray(x) for x in X.T], True, False, y, None)
+    learned = m.examples
+    assert 0 < learned < 299
+    expected._learn_table(names, [np.ascontiguousarray(x) for x in X[:learned].T], True, False, y[:learned], None)
+    assert pickle.dumps(m) == pickle.dumps(expected)
