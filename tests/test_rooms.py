@@ -5,7 +5,20 @@ import importlib.util
 import pathlib
 
 SOURCE = pathlib.Path(__file__).parents[1] / "src"
-BASE = {"_core", "aliases", "errors", "frames", "inputs", "locks", "options", "rates", "version", "whole_file"}
+BASE = {
+    "_core",
+    "aliases",
+    "errors",
+    "frames",
+    "inputs",
+    "locks",
+    "losses",
+    "options",
+    "rates",
+    "rules",
+    "version",
+    "whole_file",
+}
 PYTHON = """
     data:
     models: data

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from .. import inputs
 from ..errors import InputError, ModelFileError, OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
@@ -68,9 +69,9 @@ class Evaluation:
     def __init__(self, model: Learner | OneVsAll) -> None:
         if not isinstance(model, Learner | OneVsAll):
             raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
-        self._model = model
+        self._model, self._loss = model, LOSSES[model.options.loss]
         self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
-        self._binary = isinstance(model, Learner) and model.options.loss in ("logistic", "hinge")
+        self._binary = isinstance(model, Learner) and self._loss.for_classes
         self._sums: dict[str, float] = {}
         self._ranking = Ranking() if self._binary else None
         self._confusion: Float64 = np.zeros((3, 0))  # by class: seen, predicted, both
@@ -119,7 +120,7 @@ class Evaluation:
             raise InputError(f"predictions have {p.ndim} dimensions; a Learner makes one per row")
         labels = inputs.vector(y, "y", len(p), "predictions")
         if not self._binary:
-            least = 0.0 if self._judge.options.loss == "poisson" else -sys.float_info.max
+            least = -sys.float_info.max if self._loss.smallest_label is None else self._loss.smallest_label
             if len(labels) and not least <= labels.min() <= labels.max() <= sys.float_info.max:
                 self._judge.losses(p, labels)  # which says what is wrong, and where
             return labels
@@ -147,7 +148,7 @@ class Evaluation:
             self._confuse(truth, best, h)
             each = metrics.of_classes(scores, truth, best, self._model, self._judge)
         elif self._ranking is not None:
-            if self._judge.options.loss == "logistic":
+            if self._loss.link.gives_probabilities:
                 self._score(self._ranking, np.ascontiguousarray(p), truth, h)
                 return
             self._ranking.add(p, truth, h)
@@ -349,8 +350,7 @@ class Evaluation:
             return
         if self._sums.keys() != self._names() or not (self.weight > 0 and self._squared_weight > 0):
             raise ValueError("sums that do not fit the model")
-        loss = self._judge.options.loss
-        if any(total < 0 for name, total in self._sums.items() if (name, loss) != ("loss", "poisson")):
+        if any(total < 0 for name, total in self._sums.items() if name != "loss" or not self._loss.rounds_below_zero):
             raise ValueError("a sum that is negative")
         if not self._sums.get("zero_one", 0.0) <= self.weight or not np.all(self._confusion >= 0):
             raise ValueError("counts that are negative or too large")
@@ -372,12 +372,12 @@ class Evaluation:
 
     def _names(self) -> set[str]:
         """The sums that this kind of model has."""
-        loss = self._judge.options.loss
+        likely = self._loss.link.gives_probabilities
         if isinstance(self._model, OneVsAll):
-            return {"loss", "zero_one"} | ({"log_loss", "brier"} if loss == "logistic" else set())
+            return {"loss", "zero_one"} | ({"log_loss", "brier"} if likely else set())
         if self._binary:
-            return {"loss", "zero_one"} | ({"brier"} if loss == "logistic" else set())
-        return {"loss", "absolute"} | ({"squared"} if loss != "squared" else set())
+            return {"loss", "zero_one"} | ({"brier"} if likely else set())
+        return {"loss", "absolute"} | (set() if self._loss.is_squared_error else {"squared"})
 
 
 def _running(start: float, values: Float64 | None, weight: Float64 | None, rows: int = 0) -> Float64:

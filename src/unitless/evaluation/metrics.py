@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 
@@ -20,7 +21,7 @@ def of_numbers(p: Float64, y: Float64, judge: Learner) -> dict[str, Float64]:
     """Loss, squared and absolute error; with squared loss the first two are one."""
     each = {"loss": judge.losses(p, y)}
     error = np.abs(judge.link(p) - y)
-    if judge.options.loss != "squared":
+    if not LOSSES[judge.options.loss].is_squared_error:
         each["squared"] = error * error
     each["absolute"] = error
     return each
@@ -40,8 +41,9 @@ def of_classes(
     own = truth[rows] * len(truth) + rows  # where each row's own class is
     limited = np.maximum(np.minimum(scores, 700.0), -700.0)  # a class that was not known has minus infinity
     result = {"zero_one": (best != truth).astype(np.float64)}
-    if model.options.loss != "logistic":
-        signs = np.full(scores.size, 0.0 if model.options.loss == "poisson" else -1.0)
+    loss = LOSSES[model.options.loss]
+    if not loss.link.gives_probabilities:
+        signs = np.full(scores.size, loss.other_class)
         signs[own] = 1.0
         result["loss"] = total(judge.losses(limited.ravel(), signs).reshape(scores.shape))
         return result

@@ -12,6 +12,7 @@ import numpy as np
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
+from ..rules import RULES
 from .model import BIAS, Feature
 
 ByFeature = dict[Feature, float]
@@ -78,7 +79,7 @@ class Reading:
     def scale(self) -> Float64:
         """s by slot."""
         scale = self.state["scale"]
-        return scale / np.sqrt(self.state["t"]) if self.options.rule == "snag" else scale
+        return scale / np.sqrt(self.state["t"]) if RULES[self.options.rule].sums_squares else scale
 
     def scales(self) -> ByFeature:
         """s by feature."""
@@ -87,14 +88,14 @@ class Reading:
     def importance(self, lane: int) -> ByFeature:
         """|w|·s by feature."""
         v = np.abs(self.v[:, lane])
-        values = v if self.options.rule in ("ng", "nag", "snag") else v * self.state["scale"]
+        values = v if RULES[self.options.rule].unit_free else v * self.state["scale"]
         return dict(zip(self.features, values.tolist(), strict=True))
 
     def weights(self, lane: int) -> ByFeature:
         """w by feature, in the data's units, what centring and the target take away given back."""
         v = self.v[:, lane]
         with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
-            w = v / self.scale if self.options.rule in ("ng", "nag", "snag") else v
+            w = v / self.scale if RULES[self.options.rule].unit_free else v
         weights = dict(zip(self.state["slots"].tolist(), w.tolist(), strict=True))
         means = self._means()
         if means:

@@ -39,6 +39,7 @@ from numpy.typing import NDArray
 
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
+from ..rules import RULES
 from .classes import Classes
 from .learner import Learner
 from .model import Model, chosen_kernel
@@ -317,7 +318,7 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     if len(slot) and slot[0] == 0:
         require(options.bias, "a bias in a model without one")
         # The bias is 1 in every example, so its scale is known. Vowpal Wabbit's models bring their own.
-        known = math.sqrt(totals["t"]) if options.rule == "snag" else 1.0
+        known = math.sqrt(totals["t"]) if RULES[options.rule].sums_squares else 1.0
         require(options.order == "vw" or math.isclose(float(scale[0]), known, rel_tol=1e-3), "an impossible bias")
 
 

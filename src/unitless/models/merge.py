@@ -18,6 +18,7 @@ from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
 from ..options import Options
+from ..rules import RULES, Rule
 from .by_feature import name_slots
 from .classes import Label
 from .learner import Learner
@@ -232,8 +233,8 @@ class _Part:
         unbiased = not options.bias or not len(self.scale) or self.scale[0] == 0
         if unbiased or (offset == 0 and not drift.any()):
             return moved
-        root = np.sqrt(self.t) if options.rule == "snag" else 1.0
-        unit = np.ones_like(self.scale) if options.rule in ("gd", "ag") else self.scale / root
+        root = np.sqrt(self.t) if RULES[options.rule].sums_squares else 1.0
+        unit = self.scale / root if RULES[options.rule].unit_free else np.ones_like(self.scale)
         w = np.divide(self.v, unit[:, None], out=np.zeros_like(self.v), where=unit[:, None] > 0)
         w[0] += offset
         plain = w.copy()
@@ -395,11 +396,11 @@ def _ratio(a: Float64, b: Float64) -> Float64:
 
 def _combine(options: Options, parts: list[_Part], base: _Part | None, bounded: bool) -> _Part:
     """The merged numbers. With rho = scale/common scale, G/(common scale)² is rho²·H."""
-    rule = options.rule
+    rule = RULES[options.rule]
     everyone = [*parts, *([base] if base else [])]
     t = _added([part.t for part in parts], base.t if base else None)
     scale = _common_scale(rule, parts, base)
-    unscaled = rule in ("gd", "ag")  # their v is w itself, their H is G itself
+    unscaled = not rule.unit_free  # its v is w itself, its H is G itself
 
     def rho(part: _Part) -> Float64:
         ratio = np.where(part.scale > 0, 1.0, 0.0) if unscaled else _ratio(part.scale, scale)
@@ -408,9 +409,9 @@ def _combine(options: Options, parts: list[_Part], base: _Part | None, bounded: 
     def carried(part: _Part) -> Float64:
         """The part's v in the common scale."""
         if bounded and not unscaled:
-            return part.v * rho(part) if rule == "ng" else part.v
+            return part.v * rho(part) if rule.beyond == "shrink" else part.v
         moved = _ratio(part.v, rho(part)) if not unscaled else part.v
-        return moved * np.sqrt(part.t / t) if rule == "snag" and t > 0 else moved
+        return moved * np.sqrt(part.t / t) if rule.sums_squares and t > 0 else moved
 
     zero = np.zeros_like(parts[0].v)
     H_base = zero if base is None else base.H * rho(base) ** 2
@@ -448,11 +449,11 @@ def _combine(options: Options, parts: list[_Part], base: _Part | None, bounded: 
     )
 
 
-def _common_scale(rule: str, parts: list[_Part], base: _Part | None) -> Float64:
+def _common_scale(rule: Rule, parts: list[_Part], base: _Part | None) -> Float64:
     """The largest; for "snag" the root of all sums of squares, taken in units of the largest."""
     everyone = [*parts, *([base] if base else [])]
     largest = np.max([part.scale for part in everyone], axis=0)
-    if rule != "snag":
+    if not rule.sums_squares:
         return np.asarray(largest)
     squares = _added(
         [_ratio(part.scale, largest) ** 2 for part in parts], _ratio(base.scale, largest) ** 2 if base else None

@@ -12,6 +12,7 @@ import numpy as np
 from .. import _core, inputs
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Options
 from ..rates import AUTO_RATES, AUTO_START
 
@@ -121,12 +122,8 @@ class Model(_core.Learner):
             return self._snapshot(), getattr(self, "classes", None)
 
     def link(self, score: Any) -> Float64:
-        """What a score stands for: a probability for logistic loss, a rate for poisson, itself otherwise."""
-        scores: Float64 = np.asarray(score, dtype=np.float64)
-        if self._options.loss == "logistic":
-            odds = np.exp(np.minimum(scores, 0.0))  # both ways of writing it, each where it does not overflow
-            return np.asarray(odds / (1.0 + np.exp(-np.abs(scores))))
-        return np.asarray(np.exp(scores)) if self._options.loss == "poisson" else scores
+        """What a score stands for, by the loss: a probability (logistic), a rate (of counts), or the score itself."""
+        return LOSSES[self._options.loss].link.function(np.asarray(score, dtype=np.float64))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, all of it or nothing. A loaded model goes on as if it had never stopped."""

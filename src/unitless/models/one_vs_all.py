@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..locks import forkable_lock
+from ..losses import LOSSES, names
 from ..options import Auto, Clip, Loss, Options, Rule, check_names
 from .by_feature import ByFeature, Reading
 from .classes import Classes, Label
@@ -29,7 +30,7 @@ class OneVsAll(Model):
             because up to then all its labels were negative, and one more model that never sees its class is kept for
             this.
         rule: see `Learner`.
-        loss: the loss of each class's model, its labels being +1 for the class and -1 for others ("poisson": 0).
+        loss: the loss of each class's model, its labels being +1 for the class and -1 for others (of counts 1 and 0).
         learning_rate: "auto" runs several rates for each class and follows the one whose loss is smallest so far, as
             `Learner` does; each class finds its own.
         clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
@@ -141,7 +142,7 @@ class OneVsAll(Model):
             >>> m.shares([[0.0, 0.0, 0.0], [3.0, 0.0, -3.0]]).round(2).tolist()
             [[0.33, 0.33, 0.33], [0.64, 0.33, 0.03]]
         """
-        if self._options.loss != "logistic":
+        if not LOSSES[self._options.loss].link.gives_probabilities:
             raise OptionError(f"shares are for logistic loss; this model's is {self._options.loss!r}")
         try:
             array = np.asarray(scores, dtype=np.float64)
@@ -201,7 +202,7 @@ def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip |
         raise OptionError("target='auto' is for numbers; one-vs-all predicts classes")
     if clip not in (None, "labels"):
         raise OptionError(f"clip is {clip!r}; with classes it must be 'labels' or None")
-    return clip if loss in ("squared", "quantile") else None
+    return clip if loss in names(in_label_unit=True) else None
 
 
 def by_row(flat: Float64, rows: int, width: int) -> Float64:

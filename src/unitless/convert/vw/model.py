@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import losses, rules
 from ...errors import Error, ModelFileError, OptionError
 from ...inputs import Float64
 from ...models.learner import Learner
@@ -42,7 +43,7 @@ def from_vw(
     Args:
         path: the text.
         loss: Vowpal Wabbit does not write it down. If not given, it is "logistic" where the range of labels is that of
-            scores, otherwise "squared"; say "hinge", "quantile" or "poisson" yourself. Scores do not depend on it, only
+            scores, otherwise "squared"; give another one by its name. Scores do not depend on it, only
             what they stand for and how learning goes on.
         quantile: for quantile loss.
         names: the features' names, if the text has only their hashes (`--readable_model`): `x`, or `a^x` for x of
@@ -75,7 +76,7 @@ def from_text(
     table = _Table(found, None if names is None else list(names))
     ranged = (found.label_min, found.label_max) == SCORES
     options: dict[str, Any] = {
-        "loss": loss or ("logistic" if ranged else "squared"),
+        "loss": loss or losses.DEFAULTS["binary" if ranged else "regression"],
         "quantile": quantile,
         "learning_rate": found.number("--learning_rate", 0.5 if found.adaptive and found.normalized else 10.0),
         "importance_aware": found.invariant,
@@ -84,10 +85,7 @@ def from_text(
     if table.pairs:
         options["interactions"] = [(table.names[a - 1], table.names[b - 1]) for a, b in table.pairs]
     unscaled = not found.normalized or not found.resumable or table.classes > 1
-    if unscaled:
-        options["rule"] = "ag" if found.adaptive else "gd"
-    else:
-        options["rule"] = "nag" if found.adaptive else "ng"
+    options["rule"] = rules.like(unit_free=not unscaled, adaptive=found.adaptive).name
     if table.classes > 1:
         model: Learner | OneVsAll = OneVsAll(table.classes, **options)
     else:
@@ -221,7 +219,7 @@ def _fill(model: Model, found: Readable, table: _Table, unscaled: bool) -> None:
     state["T"] = found.totals.get("total_weight", 0.0)
     state["examples"] = int(found.totals.get("example_number", 0.0))
     state["label_min"], state["label_max"] = found.label_min, found.label_max
-    state["negative"] = 2 if model.options.loss in ("logistic", "hinge") and table.classes == 1 else 0
+    state["negative"] = 2 if losses.LOSSES[model.options.loss].for_classes and table.classes == 1 else 0
     _restored(model, state)
 
 
