@@ -72,6 +72,7 @@ class Evaluation:
         self._model, self._loss = model, LOSSES[model.options.loss]
         self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
         self._binary = isinstance(model, Learner) and self._loss.for_classes
+        self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
         self._sums: dict[str, float] = {}
         self._ranking = Ranking() if self._binary else None
         self._confusion: Float64 = np.zeros((3, 0))  # by class: seen, predicted, both
@@ -146,21 +147,23 @@ class Evaluation:
             scores = np.ascontiguousarray(p.T)
             best = metrics.winners(scores)
             self._confuse(truth, best, h)
-            each = metrics.of_classes(scores, truth, best, self._model, self._judge)
+            rows: metrics.Rows = metrics.ClassRows(scores, truth, best, self._model, self._judge)
         elif self._ranking is not None:
             if self._loss.link.gives_probabilities:
                 self._score(self._ranking, np.ascontiguousarray(p), truth, h)
                 return
             self._ranking.add(p, truth, h)
-            each = metrics.of_two_classes(p, truth, self._judge)
+            rows = metrics.BinaryRows(p, truth, self._judge)
         else:
             self._labels = (min(self._labels[0], float(truth.min())), max(self._labels[1], float(truth.max())))
-            each = metrics.of_numbers(p, truth, self._judge)
-        self._total(each, len(p), h)
+            rows = metrics.NumberRows(p, truth, self._judge)
+        self._total(metrics.each(rows, self._task, self._loss), len(p), h)
 
     def _score(self, ranking: Ranking, p: Float64, positive: NDArray[np.bool_], h: Float64 | None) -> None:
-        """Two classes with logistic loss, in the core, from one moment that is kept to the next."""
-        names = ("loss", "zero_one", "brier")
+        """Two classes with probabilities, in the core, from one moment that is kept to the next."""
+        names = metrics.CORE_SUMS
+        others = metrics.each(metrics.BinaryRows(p, positive, self._judge), self._task, self._loss, apart_from=names)
+        totals = {name: float(_running(self._sums.get(name, 0.0), one, h)[-1]) for name, one in others.items()}
         sums = np.array([*(self._sums.get(name, 0.0) for name in names), self.weight, self._squared_weight])
         for done, last in self._stops(len(p)):
             part = slice(done, last)
@@ -170,7 +173,7 @@ class Evaluation:
             for track in (self._octaves, self._quarters):
                 if track.next == self.examples:
                     track.record(track.moment(self.examples, self.weight, loss, error), loss)
-        self._sums = dict(zip(names, sums.tolist(), strict=False))
+        self._sums = dict(zip(names, sums.tolist(), strict=False)) | totals
 
     def _stops(self, rows: int) -> Iterator[tuple[int, int]]:
         """So many rows in parts that end where a moment is to be kept."""
@@ -227,18 +230,8 @@ class Evaluation:
         if not self.examples:
             return {}
         means = {name: total / self.weight for name, total in self._sums.items()}
-        result = {"loss": means["loss"]}
-        if "zero_one" in means:
-            result["zero_one"] = means["zero_one"]
-        else:
-            result["rmse"] = math.sqrt(means.get("squared", means["loss"]))  # of squared loss they are one
-            result["mae"] = means["absolute"]
-        if "brier" in means:
-            result["log_loss"] = means.get("log_loss", means["loss"])  # of two classes they are one
-            result["brier"] = means["brier"]
-        if self._ranking is not None:
-            result["auc"] = self._ranking.area
-        return result
+        area = None if self._ranking is None else self._ranking.area
+        return metrics.values(self._task, self._loss, means, area)
 
     @property
     def per_class(self) -> dict[Label, dict[str, float]]:
@@ -348,7 +341,9 @@ class Evaluation:
             if self._sums or self.weight or self._squared_weight or self._confusion.any():
                 raise ValueError("sums without examples")
             return
-        if self._sums.keys() != self._names() or not (self.weight > 0 and self._squared_weight > 0):
+        if self._sums.keys() != metrics.sums(self._task, self._loss).keys() or not (
+            self.weight > 0 and self._squared_weight > 0
+        ):
             raise ValueError("sums that do not fit the model")
         if any(total < 0 for name, total in self._sums.items() if name != "loss" or not self._loss.rounds_below_zero):
             raise ValueError("a sum that is negative")
@@ -369,15 +364,6 @@ class Evaluation:
 
     def _class_labels(self) -> list[Label]:
         return self._model.classes if isinstance(self._model, OneVsAll) else []
-
-    def _names(self) -> set[str]:
-        """The sums that this kind of model has."""
-        likely = self._loss.link.gives_probabilities
-        if isinstance(self._model, OneVsAll):
-            return {"loss", "zero_one"} | ({"log_loss", "brier"} if likely else set())
-        if self._binary:
-            return {"loss", "zero_one"} | ({"brier"} if likely else set())
-        return {"loss", "absolute"} | (set() if self._loss.is_squared_error else {"squared"})
 
 
 def _running(start: float, values: Float64 | None, weight: Float64 | None, rows: int = 0) -> Float64:
