@@ -27,10 +27,11 @@ task, how far it came), and a digest of all the rest.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import math
 import os
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 import safetensors
@@ -40,13 +41,15 @@ from numpy.typing import NDArray
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
 from ..rules import RULES
-from .classes import Classes
-from .learner import Learner
-from .model import Model, chosen_kernel
-from .one_vs_all import OneVsAll
-from .sweep import Sweep
+from .kernels import chosen_kernel
+
+if TYPE_CHECKING:
+    from .model import Model
 
 VERSION = 2
+Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
+# Where the models live. They know this module; this one imports them when a file of their kind is read.
+_KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
 _KEY = "unitless"
 _ARRAYS = {
     "slots": np.uint32,
@@ -127,11 +130,11 @@ def to_bytes(model: Model) -> bytes:
         arrays[name] = arrays[name].astype(model.options.precision)
     header: dict[str, Any] = {
         "version": VERSION,
-        "kind": type(model).__name__ if type(model) in (OneVsAll, Sweep) else "Learner",
+        "kind": model._kind,
         "options": model.options.asdict(),
         "labels": labels,
-        "open": isinstance(model, OneVsAll) and model._classes.open,
-        "rates": [float.hex(rate) for rate in model._rates] if isinstance(model, Sweep) else None,
+        "open": model._open_to_classes(),
+        "rates": None if (rates := model._own_rates()) is None else [float.hex(rate) for rate in rates],
         **{key: state[key] for key in _PLAIN},  # type: ignore[literal-required]
         # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
@@ -160,9 +163,7 @@ def from_bytes(data: bytes) -> Any:
         _check(header, totals, arrays, model)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
         if (training := header.get("training")) is not None:
-            from . import training_record  # noqa: PLC0415  (it needs all that reads data)
-
-            training_record.check(training, model)
+            _module("training_record").check(training, model)
         model._training = training
         model._restore(_core_snapshot(**{**arrays, **floats}, **{key: header[key] for key in _PLAIN}, **totals))
     except ModelFileError:
@@ -187,17 +188,17 @@ def _fresh(header: dict[str, Any]) -> Model:
     listed = type(labels) is list or (labels is None and header["kind"] != "OneVsAll")
     if type(header["open"]) is not bool or not listed:
         raise ModelFileError("the file is no valid model: classes that are not a list")
-    if header["kind"] == "Learner":
-        return Learner(**options)
-    if header["kind"] == "OneVsAll":
-        model = OneVsAll(None if header["open"] else labels, **options)
-        if header["open"]:
-            model._classes.accept(Classes(labels, open=True).labels)
-        return model
-    if header["kind"] == "Sweep":
-        del (options := dict(options))["learning_rate"]
-        return Sweep(map(float.fromhex, header["rates"]), classes=labels, **options)
-    raise ModelFileError(f"the file is no valid model: it is of an unknown kind, {header['kind']!r}")
+    kind, rates = header["kind"], header["rates"]
+    if kind not in _KINDS:
+        raise ModelFileError(f"this is not a valid model file: it is of an unknown kind, {kind!r}")
+    rates = [float.fromhex(rate) for rate in rates] if kind == "Sweep" else None
+    model: Model = getattr(_module(_KINDS[kind]), kind)._fresh(options, labels, header["open"], rates)
+    return model
+
+
+def _module(name: str) -> Any:
+    """A module of this folder that knows this one: it is imported when it is needed, and here alone."""
+    return importlib.import_module(f".{name}", __package__)
 
 
 def _core_snapshot(**fields: Any) -> _core.Snapshot:
@@ -324,7 +325,7 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:
     """The core checks the lanes of models that have several. A plain learner has one, and keeps no scores of it."""
-    if isinstance(model, Learner) and model.options.learning_rate != "auto":
+    if model._has_one_lane():
         fresh = model._snapshot()
         for name in ("lane_heads", "lane_rates"):
             _require(arrays[name].tolist() == fresh[name].tolist(), "lanes that a plain learner does not have")

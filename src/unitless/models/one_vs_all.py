@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ class OneVsAll(Model):
         ['right', 'upper left']
     """
 
+    _kind = "OneVsAll"
+
     def __init__(
         self,
         classes: Iterable[Any] | int | None = None,
@@ -70,6 +72,18 @@ class OneVsAll(Model):
         if not self._classes.open and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two, or None to meet them on the way")
         super().__init__(settled, classes=len(self._classes.labels), open=self._classes.open)
+
+    @classmethod
+    def _fresh(
+        cls, options: dict[str, Any], labels: list[Label] | None, open: bool, rates: Sequence[float] | None
+    ) -> OneVsAll:
+        model = OneVsAll(None if open else labels, **options)
+        if open:
+            model._classes.accept(Classes(labels, open=True).labels)
+        return model
+
+    def _open_to_classes(self) -> bool:
+        return self._classes.open
 
     @property
     def classes(self) -> list[Label]:
