@@ -203,14 +203,14 @@ def test_junk_is_refused(junk: bytes) -> None:
 
 def test_another_safetensors_file_is_refused() -> None:
     other = safetensors.numpy.save({"weight": np.ones(3)}, {"format": "pt"})
-    with pytest.raises(ul.ModelFileError, match="no unitless model"):
+    with pytest.raises(ul.ModelFileError, match="this is not a model file of unitless"):
         model_file.from_bytes(other)
 
 
 def test_the_message_names_the_file(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("shopping")
-    with pytest.raises(ul.ModelFileError, match=r"notes\.txt: the file is no unitless model"):
+    with pytest.raises(ul.ModelFileError, match=r"notes\.txt: this is not a model file of unitless"):
         ul.load(path)
     with pytest.raises(ul.ModelFileError, match=r"cannot read .*missing"):
         ul.load(tmp_path / "missing")

@@ -188,7 +188,7 @@ class Evaluation:
         if missing:
             self._confusion = np.pad(self._confusion, ((0, 0), (0, missing)))
         known, hit = truth < self._confusion.shape[1], best == truth
-        predicted = slice(None) if best[0] >= 0 else slice(0)  # without scores nothing is
+        predicted = slice(None) if best[0] >= 0 else slice(0)  # without scores no class is predicted
         for counts, index, rows in zip(self._confusion, (truth, best, truth), (known, predicted, hit), strict=True):
             np.add.at(counts, index[rows], 1.0 if h is None else h[rows])  # one after another, as a loop would
 
@@ -303,7 +303,7 @@ class Evaluation:
         except ModelFileError:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise ModelFileError(f"this is no state of an evaluation: {error}") from None
+            raise ModelFileError(f"this is not the state of an evaluation: {error}") from None
         return evaluation
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -353,7 +353,7 @@ class Evaluation:
         if isinstance(self._model, OneVsAll):
             parts = float(self._confusion[0].sum())
         elif self._ranking is None and not -math.inf < self._labels[0] <= self._labels[1] < math.inf:
-            raise ValueError("a range of labels that is none")
+            raise ValueError("the limits of the labels are not numbers in order")
         if not math.isclose(parts, self.weight, rel_tol=1e-6):
             raise ValueError("counts that do not add up to the weight")
 

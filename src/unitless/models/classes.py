@@ -90,7 +90,7 @@ class Classes:
         if not self.open:
             shown = ", ".join(map(repr, self.labels[:10])) + (", ..." if len(self.labels) > 10 else "")
             raise InputError(
-                f"the class at row {row} is {label!r}, which is none of {shown}; "
+                f"the class at row {row} is {label!r}, which is not one of {shown}; "
                 "OneVsAll with classes=None lets classes join when they are first met"
             )
         return new.setdefault(plain, len(self.labels) + len(new))

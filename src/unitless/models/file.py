@@ -89,7 +89,7 @@ def check_writable(path: str) -> None:
     if os.path.isdir(path) or path.endswith(os.sep):
         reason = "it is a directory"
     elif os.path.exists(path) and not os.path.isfile(path):
-        reason = "it is no file but a device or a pipe"
+        reason = "it is a device or a pipe, not a file"
     elif not os.path.isdir(folder):
         reason = f"there is no directory {folder!r}"
     elif not os.access(folder, os.W_OK | os.X_OK):
@@ -178,7 +178,7 @@ def from_bytes(data: bytes) -> Any:
         RuntimeError,
         Error,
     ) as error:
-        raise ModelFileError(f"the file is no valid model: {error}") from None
+        raise ModelFileError(f"this is not a valid model file: {error}") from None
     return model
 
 
@@ -187,7 +187,7 @@ def _fresh(header: dict[str, Any]) -> Model:
     options, labels = header["options"], header["labels"]
     listed = type(labels) is list or (labels is None and header["kind"] != "OneVsAll")
     if type(header["open"]) is not bool or not listed:
-        raise ModelFileError("the file is no valid model: classes that are not a list")
+        raise ModelFileError("this is not a valid model file: classes that are not a list")
     kind, rates = header["kind"], header["rates"]
     if kind not in _KINDS:
         raise ModelFileError(f"this is not a valid model file: it is of an unknown kind, {kind!r}")
@@ -212,9 +212,9 @@ def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
         header = json.loads(text, parse_constant=_refused, parse_float=_finite)
         arrays = safetensors.numpy.load(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
-        raise ModelFileError("the file is no unitless model, or a damaged one") from None
+        raise ModelFileError("this is not a model file of unitless, or it is damaged") from None
     if not isinstance(header, dict) or set(arrays) != set(_ARRAYS):
-        raise ModelFileError("the file is no unitless model, or a damaged one")
+        raise ModelFileError("this is not a model file of unitless, or it is damaged")
     return header, arrays
 
 
@@ -241,7 +241,7 @@ def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
 
 def _require(condition: object, problem: str) -> None:
     if not condition:
-        raise ModelFileError(f"the file is no valid model: {problem}")
+        raise ModelFileError(f"this is not a valid model file: {problem}")
 
 
 def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
@@ -268,7 +268,8 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
         # The slots of columns come first; those of names and products are given out as they are met.
         first = 1 + features if columns is not None else 1
         _require(first <= slot.min() and slot.max() <= features + len(slot), "a product in an impossible place")
-    if names is not None:  # few names and many products of them can be written much shorter than they are said
+    if names is not None:
+        # A small file can have so many products that their names would fill the memory.
         length = np.array([len(name) for name in names], dtype=np.int64)
         said = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
         _require(said <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
@@ -282,7 +283,7 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
 def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
     """A digest protects against accidents, not against a file made to mislead: every number is looked at."""
     options, require = model.options, _require
-    require(set(header["options"]) == set(options.asdict()), "options that are not all of a learner's")
+    require(set(header["options"]) == set(options.asdict()), "it does not have exactly the options of a learner")
     for name, kind in _ARRAYS.items():
         stored = np.dtype(options.precision) if name in ("v", "H") else np.dtype(kind)
         require(arrays[name].dtype == stored and arrays[name].ndim == 1, "arrays of the wrong type")
@@ -307,7 +308,7 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     require(header["labels"] is None or heads == len(header["labels"]) + header["open"], "other classes than it has")
     require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
     low, high = totals["label_min"], totals["label_max"]
-    require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "a label range that is none")
+    require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "an impossible range of labels")
     require(type(header["examples"]) is int and 0 <= header["examples"] < 2**63, "an impossible number of examples")
     require(type(header["negative"]) is int and header["negative"] in (0, 1, 2), "an unknown coding of labels")
     columns, names = header["columns"], header["names"]

@@ -25,7 +25,7 @@ class OneVsAll(Model):
 
     Args:
         classes: the labels, of any kind: text, numbers, booleans; or a number n for the labels 1 … n, as Vowpal
-            Wabbit's `--oaa n`. A label that is none of them is an error. With None, classes join when they are first
+            Wabbit's `--oaa n`. A label that is not one of them is an error. With None, classes join when they are first
             met: a class joins in exactly the state that it would have had if it had been named from the beginning,
             because up to then all its labels were negative, and one more model that never sees its class is kept for
             this.
@@ -148,7 +148,7 @@ class OneVsAll(Model):
     def shares(self, scores: Any) -> Float64:
         """The classes' probabilities that scores stand for: `link(scores)`, scaled so that each row adds up to 1.
 
-        Only with logistic loss; other losses' scores are no probabilities.
+        Only with logistic loss; the scores of other losses do not stand for probabilities.
 
         Example:
             >>> import unitless as ul

@@ -54,7 +54,7 @@ def to_sklearn(model: Learner | OneVsAll | Sweep) -> Any:
 
 
 def _part(name: str) -> Any:
-    """Of scikit-learn."""
+    """A module of scikit-learn, which need not be installed."""
     try:
         return importlib.import_module(f"sklearn.{name}")
     except ImportError:

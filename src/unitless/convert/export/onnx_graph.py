@@ -291,7 +291,7 @@ class _Graph:
         self._output("label", kind)
 
     def finished(self, model: Learner | OneVsAll) -> onnx.ModelProto:
-        """The whole, checked."""
+        """The finished graph, which ONNX's own checker has accepted."""
         graph = self._helper.make_graph(self._nodes, "unitless", self._inputs, self._outputs, self._constants)
         from ...version import __version__  # noqa: PLC0415  (it reads the package's metadata)
 

@@ -100,7 +100,7 @@ class _Table:
     def __init__(self, found: Readable, names: list[str] | None) -> None:
         self.classes = int(found.number("--oaa", 1))
         if not 1 <= self.classes <= 2**16 or ("--oaa" in found.values and self.classes < 2):
-            raise ModelFileError(f"--oaa {self.classes} is no number of classes")
+            raise ModelFileError(f"--oaa {self.classes} is not a valid number of classes")
         stride = 1 << (self.classes - 1).bit_length()  # one place for each class, side by side
         mask = 2**found.bits - 1
         self._paired = _has_pairs(found)
@@ -226,7 +226,7 @@ def _fill(model: Model, found: Readable, table: _Table, unscaled: bool) -> None:
 def _restored(model: Model, state: Any) -> None:
     """Checked as a file of ours would be."""
     if not (np.isfinite(state["v"]).all() and np.isfinite(state["H"]).all()):
-        raise ModelFileError("a weight or a sum of squares is beyond all numbers; the text is damaged")
+        raise ModelFileError("a weight or a sum of squares is beyond the range of float64; the text is damaged")
     low, high = state["label_min"], state["label_max"]
     if low > high or min(state["t"], state["N"], state["T"]) < 0 or not 0 <= state["examples"] < 2**63:
         raise ModelFileError("its totals cannot be; the text is damaged")
