@@ -76,6 +76,7 @@ def test_names_in_messages() -> None:
     assert listed(["a"]) == "'a'"
     assert listed(["a", "b"], "and") == "'a' and 'b'"
     assert listed(["a", "b", "c"]) == "'a', 'b' or 'c'"
+    assert listed(["a", "b", "c"], "and", shown=str) == "a, b and c"
 
 
 def test_no_code_compares_the_names_of_losses_or_rules() -> None:

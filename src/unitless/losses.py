@@ -140,7 +140,7 @@ def names(**facts: Any) -> tuple[str, ...]:
     return tuple(loss.name for loss in _RECORDS if all(getattr(loss, field) == value for field, value in facts.items()))
 
 
-def listed(found: Iterable[str], last: str = "or") -> str:
+def listed(found: Iterable[str], last: str = "or", shown: Callable[[str], str] = repr) -> str:
     """Names for a message: 'a', 'b' or 'c'."""
-    quoted = [repr(name) for name in found]
-    return f" {last} ".join([*([", ".join(quoted[:-1])] if quoted[1:] else []), *quoted[-1:]])
+    texts = [shown(name) for name in found]
+    return f" {last} ".join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])

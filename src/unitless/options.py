@@ -81,7 +81,7 @@ class Options:
             raise OptionError(f"schedule is for the rules {others}; rule {self.rule!r} adapts its rates by itself")
         if not LOSSES[self.loss].in_label_unit and (self.target or self.clip == "labels"):
             name = "clip='labels'" if self.clip == "labels" else "target='auto'"
-            fitting = " and ".join(losses.names(in_label_unit=True))
+            fitting = losses.listed(losses.names(in_label_unit=True), "and", shown=str)
             raise OptionError(f"{name} is for {fitting} loss; {self.loss} loss predicts a score")
         if self.target and self.clip:
             raise OptionError("target='auto' limits predictions by itself; leave out clip")

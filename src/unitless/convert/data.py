@@ -72,7 +72,9 @@ def convert(
         raise OptionError("only files and tables can be converted")
     for name in ("target", "weight", "ignore", "only", "text"):
         if getattr(options, name):
-            raise OptionError(f"{name} names columns; {opened_source.name} has none: its format says what is what")
+            raise OptionError(
+                f"{name} names columns; {opened_source.name} has none: its format says which values are labels"
+            )
     text = _Named(opened_source)
     return text.as_table(output, to) if to in ("csv", "tsv", "parquet", "arrow") else text.as_text(output, to)
 

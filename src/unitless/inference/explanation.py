@@ -104,7 +104,7 @@ def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tu
             raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
         return 0, None
     if not model.classes:
-        raise InputError("no class has been met yet")
+        raise InputError("the model has not learned any class yet")
     head = int(scores.argmax()) if label is None else class_number(model, label)
     return head, model.classes[head]
 

@@ -62,7 +62,7 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     states = {key: state for key, (state, _) in taken.items()}
     own = {key: labels for key, (_, labels) in taken.items()}
     if base is not None and any(states[id(m)]["examples"] < states[id(base)]["examples"] for m in models):
-        raise MergeError("a model has seen less than the base: it cannot have been continued from it")
+        raise MergeError("a model has learned from fewer examples than the base: it was not continued from it")
     labels = _all_labels(list(own.values()))
     ordered = models[0].options.interactions == "ordered"
     layout = Layout.of([states[id(model)] for model in everyone], ordered)

@@ -70,7 +70,7 @@ class OneVsAll(Model):
         self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
-            raise OptionError("classes must be at least two, or None to meet them on the way")
+            raise OptionError("classes must be at least two, or None to let them join when they are first met")
         super().__init__(settled, classes=len(self._classes.labels), open=self._classes.open)
 
     @classmethod
@@ -133,7 +133,7 @@ class OneVsAll(Model):
     def classify(self, X: Any) -> np.ndarray[Any, Any]:
         """The class with the largest score, for each row."""
         if not self._classes.labels:
-            raise InputError("no class has been met yet")
+            raise InputError("the model has not learned any class yet")
         with self._lock:
             scores, labels = self.predict(X), label_array(self._classes.labels)
         return np.asarray(labels[scores.argmax(axis=1)])
@@ -141,7 +141,7 @@ class OneVsAll(Model):
     def classify_one(self, x: Any) -> Label:
         """The class with the largest score for one mapping of names to numbers."""
         if not self._classes.labels:
-            raise InputError("no class has been met yet")
+            raise InputError("the model has not learned any class yet")
         with self._lock:
             return self._classes.labels[int(self.predict_one(x).argmax())]
 

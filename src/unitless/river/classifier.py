@@ -106,7 +106,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         if classes is not None:
             named = Classes(classes, open=False).labels
             if len(named) < 2:
-                raise OptionError("classes must be at least two, or None to meet them on the way")
+                raise OptionError("classes must be at least two, or None to let them join when they are first met")
             if len(named) == 2:
                 self._tell_apart(named[0], named[1])
 

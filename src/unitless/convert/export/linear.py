@@ -109,9 +109,9 @@ def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
     names: list[Feature] = list(range(columns)) if state["names"] is None else [*state["names"]]
     task, labels = _labels(model, state["negative"])
     if not names:
-        raise OptionError("this model has met no features yet; there is nothing to export")
+        raise OptionError("this model has not learned any features yet; there is nothing to export")
     if task == "classes" and not labels:
-        raise OptionError("this model has met no class yet; there is nothing to export")
+        raise OptionError("this model has not learned any class yet; there is nothing to export")
     heads = len(labels) if isinstance(model, OneVsAll) else 1
     lanes = [reading.leader(head) for head in range(heads)]
     v = reading.v[:, lanes]

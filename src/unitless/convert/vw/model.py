@@ -163,7 +163,7 @@ class _Table:
         for name, (left, right) in factors.items():
             ordered = (min(number[left], number[right]), max(number[left], number[right]))
             if ordered in self.pairs:
-                raise ModelFileError(f"the product {name!r} is there in both orders, which unitless does not have")
+                raise ModelFileError(f"the product {name!r} is there in both orders, which unitless cannot represent")
             self.pairs.append(ordered)
             self.weights.append(self._rows[name])
 
@@ -174,7 +174,7 @@ class _Table:
         if len(known) == 1 or len(splits) == 1:
             return (known or splits)[0]
         if splits:
-            raise ModelFileError(f"{name!r} may be a product of different features; names with * cannot be told apart")
+            raise ModelFileError(f"{name!r} may be a product of different features; a name with * in it is ambiguous")
         return None
 
 
@@ -229,7 +229,7 @@ def _restored(model: Model, state: Any) -> None:
         raise ModelFileError("a weight or a sum of squares is beyond the range of float64; the text is damaged")
     low, high = state["label_min"], state["label_max"]
     if low > high or min(state["t"], state["N"], state["T"]) < 0 or not 0 <= state["examples"] < 2**63:
-        raise ModelFileError("its totals cannot be; the text is damaged")
+        raise ModelFileError("its totals are impossible; the text is damaged")
     try:
         model._restore(state)
     except Error as error:

@@ -121,9 +121,9 @@ def _head(found: Readable, lines: Iterator[tuple[int, str]]) -> None:
             found.resumable = bool(_whole(value, at, 0, 1))
             missing = {"Min label", "Max label", "bits", "options"} - seen
             if missing:
-                raise ModelFileError(f"its head has no {', '.join(sorted(missing))}; the text is damaged")
+                raise ModelFileError(f"its header has no {', '.join(sorted(missing))}; the text is damaged")
             return
-    raise ModelFileError("it ends within its head; the text is damaged")
+    raise ModelFileError("it ends within its header; the text is damaged")
 
 
 def _options(found: Readable, text: str) -> None:
