@@ -8,7 +8,7 @@ import re
 ROOT = pathlib.Path(__file__).parents[1]
 CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm rows | preparation: simd rows
     learner: simd algorithm rows engine preparation | text: rows | python: algorithm rows engine learner text"""
-PYTHON = """_core aliases errors frames inputs locks options rates version whole_file
+PYTHON = """_core aliases errors frames inputs locks losses options rates rules version whole_file
     data: | models: data | evaluation: models | plots: evaluation | inference: data models
     training: data models evaluation plots inference | convert: data models inference
     sklearn: data models | river: models inference | research: data models evaluation plots

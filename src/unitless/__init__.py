@@ -19,9 +19,10 @@ if TYPE_CHECKING:
     from .evaluation import evaluation as evaluate
     from .inference.explanation import explain
     from .models.file import load
+    from .models.kernels import kernels
     from .models.learner import Learner
     from .models.merge import merge
-    from .models.model import BIAS, kernels
+    from .models.model import BIAS
     from .models.one_vs_all import OneVsAll
     from .models.sweep import Sweep
     from .rates import rate_grid
@@ -74,7 +75,7 @@ _HOMES = {
     "compare": "training.compare",
     "explain": "inference.explanation",
     "from_vw": "convert.vw.model",
-    "kernels": "models.model",
+    "kernels": "models.kernels",
     "load": "models.file",
     "merge": "models.merge",
     "rate_grid": "rates",

@@ -9,10 +9,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
+from . import losses
 from .errors import OptionError
+from .losses import LOSSES, LossName
+from .rules import RULES, RuleName
 
-Rule = Literal["gd", "ag", "ng", "nag", "snag"]
-Loss = Literal["squared", "logistic", "hinge", "quantile", "poisson"]
+Rule: TypeAlias = RuleName
+Loss: TypeAlias = LossName
 Schedule = Literal["sqrt", "constant"]
 Order = Literal["paper", "vw"]
 Clip = Literal["labels", "vw"]
@@ -46,8 +49,8 @@ class Options:
     precision: Precision = "float64"
 
     def __post_init__(self) -> None:
-        _one_of("rule", self.rule, get_args(Rule))
-        _one_of("loss", self.loss, get_args(Loss))
+        _one_of("rule", self.rule, tuple(RULES))
+        _one_of("loss", self.loss, tuple(LOSSES))
         _one_of("order", self.order, get_args(Order))
         _one_of("clip", self.clip, (None, *get_args(Clip)))
         _one_of("schedule", self.schedule, (None, *get_args(Schedule)))
@@ -73,12 +76,13 @@ class Options:
         self._check_combinations()
 
     def _check_combinations(self) -> None:
-        if self.schedule is not None and self.rule not in ("gd", "ng"):
-            raise OptionError(f"schedule is for the rules 'gd' and 'ng'; rule {self.rule!r} adapts its rates by itself")
-        if self.clip == "labels" and self.loss not in ("squared", "quantile"):
-            raise OptionError(f"clip='labels' is for squared and quantile loss; {self.loss} loss predicts a score")
-        if self.target and self.loss not in ("squared", "quantile"):
-            raise OptionError(f"target='auto' is for squared and quantile loss; {self.loss} loss predicts a score")
+        if self.schedule is not None and RULES[self.rule].adaptive:
+            others = losses.listed([rule.name for rule in RULES.values() if not rule.adaptive], "and")
+            raise OptionError(f"schedule is for the rules {others}; rule {self.rule!r} adapts its rates by itself")
+        if not LOSSES[self.loss].in_label_unit and (self.target or self.clip == "labels"):
+            name = "clip='labels'" if self.clip == "labels" else "target='auto'"
+            fitting = losses.listed(losses.names(in_label_unit=True), "and", shown=str)
+            raise OptionError(f"{name} is for {fitting} loss; {self.loss} loss predicts a score")
         if self.target and self.clip:
             raise OptionError("target='auto' limits predictions by itself; leave out clip")
         if self.order == "vw" and (self.target or self.centre):

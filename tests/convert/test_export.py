@@ -352,7 +352,7 @@ def test_what_cannot_be_exported_is_said(export: Any) -> None:
     hashed.learn_one({"a": 1.0}, 1.0)
     with pytest.raises(ul.OptionError, match="hashed its features' names away"):
         export(hashed)
-    with pytest.raises(ul.OptionError, match="met no features yet"):
+    with pytest.raises(ul.OptionError, match="not learned any features yet"):
         export(ul.Learner())
     with pytest.raises(ul.OptionError, match="only models can be exported"):
         export([1.0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from streams import stream
 
 import unitless as ul
 from unitless.evaluate import Evaluation, chernoff_interval, progressive, relative_entropy
+from unitless.evaluation import metrics
 
 
 def auc(scores: np.ndarray, positive: np.ndarray, weight: np.ndarray) -> float:
@@ -195,3 +197,26 @@ def test_bad_input_is_refused() -> None:
     assert evaluation.examples == 0
     assert evaluation.metrics == {}
     assert math.isnan(evaluation.now.loss)
+
+
+@pytest.mark.parametrize(
+    ("model", "y"),
+    [
+        (ul.Learner(), [1.0, 2.0, 3.0, 4.0]),
+        (ul.Learner(loss="logistic"), [True, False, True, True]),
+        (ul.Learner(loss="hinge"), [True, False, True, True]),
+        (ul.OneVsAll(["a", "b"]), ["a", "b", "a", "a"]),
+    ],
+)
+def test_a_metric_is_one_record(model: Any, y: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    largest = metrics.Metric(
+        "largest", ("regression", "binary", "classes"), lambda rows: np.minimum(rows.loss, 0.5), total="cut"
+    )
+    X = [[1.0], [2.0], [-3.0], [4.0]]
+    before = ul.evaluate.progressive(model.copy(), X, y).metrics
+    monkeypatch.setattr(metrics, "METRICS", (*metrics.METRICS, largest))
+    result = ul.evaluate.progressive(model, X, y, [1.0, 2.0, 1.0, 4.0])
+    assert 0 < result.metrics["largest"] <= 0.5
+    restored = ul.evaluate.Evaluation.restore(model, result.evaluation.state())
+    assert restored.metrics == result.metrics
+    assert result.metrics.keys() - before.keys() == {"largest"}

@@ -148,13 +148,13 @@ def test_a_bad_value_late_in_a_long_call_changes_nothing(kind: Callable[[object]
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rule": "adam"}, "rule is 'adam'; it must be one of 'gd', 'ag', 'ng', 'nag', 'snag'"),
+        ({"rule": "adam"}, "rule is 'adam'; it must be one of 'nag', 'snag', 'ng', 'ag', 'gd'"),
         ({"loss": "log"}, "loss is 'log'; it must be one of 'squared'"),
         ({"learning_rate": 0}, "learning_rate is 0; it must be positive"),
         ({"learning_rate": NAN}, "learning_rate is nan"),
         ({"learning_rate": "fast"}, "learning_rate is 'fast'"),
         ({"quantile": 1.0}, "quantile is 1.0; it must lie between 0 and 1"),
-        ({"schedule": "sqrt"}, "schedule is for the rules 'gd' and 'ng'"),
+        ({"schedule": "sqrt"}, "schedule is for the rules 'ng' and 'gd'"),
         ({"order": "random"}, "order is 'random'"),
         ({"clip": "labels", "loss": "logistic"}, "clip='labels' is for squared and quantile loss"),
         ({"bits": 0}, "bits is 0; it must be a whole number from 1 to 30"),

@@ -26,8 +26,8 @@ import safetensors.numpy
 import unitless as ul
 from unitless.cli import inspect as cli_inspect
 from unitless.cli import main
-from unitless.inference import predictor
 from unitless.models import file as model_file
+from unitless.predicting import Predictor
 
 # Numbers that overflow on the way to an answer are no traceback.
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
@@ -96,7 +96,7 @@ class Trained:
 
     def uses(self) -> Iterator[Callable[[], object]]:
         """All that can be done with a model's file."""
-        yield lambda: list(predictor.Predictor(ul.load(self.forged)).batches(self.data))
+        yield lambda: list(Predictor(ul.load(self.forged)).batches(self.data))
         yield lambda: ul.train(self.data, resume=self.forged, model=self.out, **self.plan).asdict()
         yield lambda: ul.to_json(ul.load(self.forged))
         yield lambda: ul.to_sklearn(ul.load(self.forged))

@@ -7,7 +7,10 @@ import os
 import pathlib
 import pickle
 import struct
+import subprocess
+import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -200,14 +203,14 @@ def test_junk_is_refused(junk: bytes) -> None:
 
 def test_another_safetensors_file_is_refused() -> None:
     other = safetensors.numpy.save({"weight": np.ones(3)}, {"format": "pt"})
-    with pytest.raises(ul.ModelFileError, match="no unitless model"):
+    with pytest.raises(ul.ModelFileError, match="this is not a model file of unitless"):
         model_file.from_bytes(other)
 
 
 def test_the_message_names_the_file(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("shopping")
-    with pytest.raises(ul.ModelFileError, match=r"notes\.txt: the file is no unitless model"):
+    with pytest.raises(ul.ModelFileError, match=r"notes\.txt: this is not a model file of unitless"):
         ul.load(path)
     with pytest.raises(ul.ModelFileError, match=r"cannot read .*missing"):
         ul.load(tmp_path / "missing")
@@ -278,3 +281,16 @@ def test_a_sweep_of_many_rates_and_classes_needs_as_many_lanes() -> None:
     with pytest.raises(ul.ModelFileError, match="lanes"):
         model_file.from_bytes(forged(data, rates=rates, labels=labels))
     assert time.perf_counter() - start < 2
+
+
+def test_models_know_files_and_files_do_not_know_models() -> None:
+    code = "import sys, unitless.models.file; print(*(m for m in sys.modules if m.startswith('unitless.models.')))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
+    assert set(done.stdout.split()) == {"unitless.models.file", "unitless.models.kernels"}
+
+
+@pytest.mark.parametrize("made", [ul.Learner(), ul.OneVsAll(), ul.OneVsAll(["a", "b"]), ul.Sweep([0.1, 1.0])])
+def test_a_subclass_is_saved_as_the_kind_of_model_that_it_is(made: Any) -> None:
+    kind = type(made)
+    made.__class__ = type("Own", (kind,), {})
+    assert type(model_file.from_bytes(model_file.to_bytes(made))) is kind

@@ -243,7 +243,7 @@ def test_bad_rows_leave_the_model_as_it_was(model: tuple[str, Make]) -> None:
     if task == "classes":
         labels = labels.astype(object)
         labels[10] = "new"  # and yet the rows are bad
-    with pytest.raises(ul.InputError, match=r"nan at row 149, column 3|which is none of"):
+    with pytest.raises(ul.InputError, match=r"nan at row 149, column 3|which is not one of"):
         m.learn(worse, labels)
     with pytest.raises(ul.InputError):
         m.learn(X[:, :5], y)

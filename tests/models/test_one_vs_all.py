@@ -163,7 +163,7 @@ def test_a_number_of_classes_means_one_to_that_number() -> None:
     m = ul.OneVsAll(5)
     assert m.classes == [1, 2, 3, 4, 5]
     np.testing.assert_array_equal(m.learn(X, y), ul.OneVsAll([1, 2, 3, 4, 5]).learn(X, y))
-    with pytest.raises(ul.InputError, match="the class at row 0 is 0, which is none of 1, 2, 3, 4, 5"):
+    with pytest.raises(ul.InputError, match="the class at row 0 is 0, which is not one of 1, 2, 3, 4, 5"):
         m.learn(X, y - 1)
     assert ul.Sweep([0.5], classes=5).classes == [1, 2, 3, 4, 5]
 

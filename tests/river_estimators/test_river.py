@@ -327,7 +327,7 @@ def test_a_label_that_cannot_be_is_refused_and_nothing_is_learned() -> None:
         (model, -1, "-1; it must be False or True"),
         (model, [True], "it must be False or True"),
         (model, None, "None; it must be False or True"),
-        (named, "d", "'d', which is none of 'a', 'b', 'c'"),
+        (named, "d", "'d', which is not one of 'a', 'b', 'c'"),
         (UnitlessRegressor(), "12", "12"),
         (UnitlessClassifier(), None, "classes are text, numbers or booleans"),
     ):

@@ -286,7 +286,7 @@ def test_class_weights_are_sample_weights() -> None:
 def test_balanced_weights_need_all_labels() -> None:
     with pytest.raises(ValueError, match="not supported for partial_fit"):
         UnitlessClassifier(class_weight="balanced").partial_fit([[1.0], [2.0]], [0, 1], [0, 1])
-    with pytest.raises(ValueError, match="class_weight has 'cow', which is none of the classes"):
+    with pytest.raises(ValueError, match="class_weight has 'cow', which is not one of the classes"):
         UnitlessClassifier(class_weight={"cow": 2.0}).fit(*data("three"))
 
 
@@ -357,7 +357,8 @@ def test_two_classes_that_may_become_three() -> None:
 def test_unknown_classes_are_an_error_otherwise() -> None:
     X, y = data("three")
     estimator = UnitlessClassifier().partial_fit(X, np.where(y == "eel", "dog", y), ["cat", "dog"])
-    with pytest.raises(ValueError, match=f"the class at row {np.argmax(y == 'eel')} is 'eel', which is none of 'cat'"):
+    row = np.argmax(y == "eel")
+    with pytest.raises(ValueError, match=f"the class at row {row} is 'eel', which is not one of 'cat'"):
         estimator.partial_fit(X, y)
     with pytest.raises(ValueError, match="not the same as on the first call to partial_fit"):
         estimator.partial_fit(X, y, classes=["cat", "dog", "eel"])

@@ -90,7 +90,7 @@ def test_a_stream_of_classes_needs_to_be_told_them() -> None:
     told = ul.sweep_rates(rows(), "y", ["nag"], RATES, classes=given)
     found = ul.sweep_rates(list(rows()), "y", ["nag"], RATES)
     assert told["nag"].errors == found["nag"].errors
-    with pytest.raises(ul.InputError, match=r"row \d+ is 'lower', which is none of '\w+', '\w+', '\w+'$"):
+    with pytest.raises(ul.InputError, match=r"row \d+ is 'lower', which is not one of '\w+', '\w+', '\w+'$"):
         ul.sweep_rates(rows("lower"), "y", ["nag"], RATES, classes=given)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..losses import LOSSES
 from . import arguments, display, options
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     from ..inference.explanation import class_number  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
     from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
+    from ..rules import RULES  # noqa: PLC0415
 
     reading = model._reading()
     several = isinstance(model, OneVsAll)
@@ -162,7 +164,7 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
         return [], 0
     lanes = [reading.leader(head) for head in heads]
     v = np.abs(reading.v[:, lanes])
-    importance = v if model.options.rule in ("ng", "nag", "snag") else v * reading.state["scale"][:, None]
+    importance = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
     best = importance.argmax(axis=1) if len(importance) else np.zeros(0, np.intp)
     most = importance.max(axis=1) if len(importance) else np.zeros(0)
     order = [k for k in np.argsort(-most, kind="stable").tolist() if reading.features[k] != BIAS]
@@ -340,7 +342,7 @@ def _show_explanation(
 def _prediction(model: Learner | OneVsAll, why: Explanation) -> str:
     said = why.prediction
     text = repr(said) if isinstance(said, float) else str(said)
-    if model.options.loss == "logistic":
+    if LOSSES[model.options.loss].link.gives_probabilities:
         p = float(model.link(why.limited))
         if why.label is not None:
             return f"{text} (for {why.label} against all others: {display.share(p)})"

@@ -6,6 +6,11 @@ from typing import Annotated
 
 import typer
 
+from ..losses import names
+from ..rules import RULES
+
+_LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary")) + "."
+
 READING = "How the data is read"
 LEARNING = "What is learned"
 OUTPUT = "Output"
@@ -72,7 +77,11 @@ Positive = Annotated[
 ]
 Loss = Annotated[
     str | None,
-    typer.Option("--loss", help="squared, quantile, poisson; logistic, hinge.", rich_help_panel=LEARNING),
+    typer.Option(
+        "--loss",
+        help=_LOSSES,
+        rich_help_panel=LEARNING,
+    ),
 ]
 NoCentre = Annotated[
     bool, typer.Option("--no-centre", help="Take columns as they are, offset included.", rich_help_panel=LEARNING)
@@ -89,7 +98,7 @@ Bits = Annotated[
 ]
 Rules = Annotated[
     list[str] | None,
-    typer.Option("--rules", help="Among nag, snag, ng, ag, gd; separated by commas.", rich_help_panel=LEARNING),
+    typer.Option("--rules", help=f"Among {', '.join(RULES)}; separated by commas.", rich_help_panel=LEARNING),
 ]
 Rate = Annotated[str | None, typer.Option("--rate", help="Learning rate: auto, or a number.", rich_help_panel=LEARNING)]
 Quantile = Annotated[float | None, typer.Option("--quantile", help="For quantile loss.", rich_help_panel=LEARNING)]

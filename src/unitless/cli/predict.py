@@ -130,9 +130,10 @@ def _format(output: str | None, asked: str | None) -> str:
 
 def _check(predictor: Predictor, probabilities: bool) -> None:
     from ..errors import OptionError  # noqa: PLC0415
+    from ..losses import LOSSES  # noqa: PLC0415
 
     loss = predictor.model.options.loss
-    if probabilities and loss != "logistic":
+    if probabilities and not LOSSES[loss].link.gives_probabilities:
         why = "it predicts numbers" if predictor.target.task == "regression" else f"its loss is {loss}"
         raise OptionError(f"--probabilities is for models of classes with logistic loss; {why}")
 

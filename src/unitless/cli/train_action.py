@@ -54,17 +54,19 @@ def carry_out(given: Mapping[str, Any]) -> int:
     return 130
 
 
-_METRICS = ("loss", "zero_one", "accuracy", "log_loss", "brier", "auc", "rmse", "mae")
-
-
 def _check_metrics(wanted: list[str]) -> None:
+    from ..evaluation.metrics import METRICS  # noqa: PLC0415
+
+    known = ["accuracy", *(metric.name for metric in METRICS)]
     for name in wanted:
-        if name not in _METRICS:
-            raise OptionError(f"--metrics: there is no {name!r}; there are {', '.join(_METRICS)}")
+        if name not in known:
+            raise OptionError(f"--metrics: there is no {name!r}; there are {', '.join(known)}")
 
 
 def summary(result: TrainResult, wanted: list[str]) -> None:
     """What came of it."""
+    from ..evaluation.metrics import METRICS  # noqa: PLC0415
+
     metrics = dict(result.metrics)
     low, high = result.interval
     lines: list[tuple[str, str]] = [("task", result.task)]
@@ -76,14 +78,14 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     if error is not None:
         sure = f"90% sure: {display.share(1 - high)} to {display.share(1 - low)}"
         values["accuracy"] = f"{display.share(1 - error)} ({sure})"
-        values["zero_one"] = display.share(error)
     elif metrics:
         sure = f"90% sure: {display.number(low)} to {display.number(high)}"
         values["rmse"] = f"{display.number(metrics['rmse'])} ({sure})"
-    for name in ("mae", "log_loss", "brier", "auc"):
-        if name in metrics:
-            values[name] = display.number(metrics[name])
-    hidden = () if wanted else ("zero_one", "log_loss") if "auc" in metrics else ("zero_one",)
+    for metric in METRICS:
+        if metric.name in metrics:
+            show = display.share if metric.is_share else display.number
+            values.setdefault(metric.name, show(metrics[metric.name]))
+    hidden = [metric.name for metric in METRICS if result.target.task in metric.hidden]
     shown = [name for name in values if (name in wanted if wanted else name not in hidden)]
     lines += [(name.replace("_", " "), values[name]) for name in shown]
     if result.holdout:

@@ -37,7 +37,7 @@ FORMATS = (*WRITERS, "vw", "libsvm")
 
 @dataclass
 class Converted:
-    """What was written."""
+    """How a conversion went: rows written, rows skipped, remarks."""
 
     rows: int = 0
     skipped: int = 0
@@ -72,7 +72,9 @@ def convert(
         raise OptionError("only files and tables can be converted")
     for name in ("target", "weight", "ignore", "only", "text"):
         if getattr(options, name):
-            raise OptionError(f"{name} names columns; {opened_source.name} has none: its format says what is what")
+            raise OptionError(
+                f"{name} names columns; {opened_source.name} has none: its format says which values are labels"
+            )
     text = _Named(opened_source)
     return text.as_table(output, to) if to in ("csv", "tsv", "parquet", "arrow") else text.as_text(output, to)
 
@@ -185,7 +187,7 @@ class _Rows:
             problem = problem or "the target is infinite"
             wrong |= np.isinf(labels.values)
         if self._libsvm and labels is not None and not labels.present().all():
-            problem = problem or "the target has no value, which libsvm has no way to say"
+            problem = problem or "the target has no value, which libsvm cannot express"
             wrong |= ~labels.present()
         if wrong.any():
             if self._reader.options.on_error == "fail":
@@ -302,7 +304,7 @@ def _constant(words: NDArray[Any]) -> Any:
 
 
 class _Named:
-    """VW text or libsvm."""
+    """Converts rows of named features, as VW text and libsvm have them."""
 
     def __init__(self, source: NamedText) -> None:
         self._source = source
@@ -317,7 +319,7 @@ class _Named:
                 yield piece
 
     def as_text(self, output: str | None, to: str) -> Converted:
-        """Line by line."""
+        """Each row as a line of text."""
         done = Converted()
         form = {"vw": self._vw, "libsvm": self._libsvm, "jsonl": self._json}[to]
         with opened(output) as file:
@@ -349,7 +351,7 @@ class _Named:
         pa, read = pyarrow(), piece.content
         if np.isnan(read.label).any():
             row = int(np.flatnonzero(np.isnan(read.label))[0])
-            raise InputError(f"{piece.place(row)}: there is no label, which libsvm has no way to say")
+            raise InputError(f"{piece.place(row)}: there is no label, which libsvm cannot express")
         self._weighed += int((read.weight != 1).sum())
         indices = np.array([self._number(name, piece) for name in read.names], np.int64)
         ids, values, rows = combined(read)
@@ -372,7 +374,7 @@ class _Named:
         if self._as_they_are:
             if not own:
                 raise InputError(
-                    f"{piece.place.file}: feature {name!r} is no number, but those before it were, and were kept"
+                    f"{piece.place.file}: feature {name!r} is not a number, as the features before it were"
                 )
             return int(name)
         return self._index.setdefault(name, 1 + len(self._index))

@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import losses
 from ..errors import InputError, ModelFileError, OptionError
 from ..inputs import Float64
 from .located_rows import Place
@@ -221,9 +222,10 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
     if isinstance(raw, Texts) and raw.values == ["false", "true"] and task in (None, "binary") and positive is None:
         return Target("binary", ["false", "true"], False)  # both are known, whichever has been met
     if task is None and loss is not None:
-        task = {"squared": "regression", "quantile": "regression", "poisson": "regression"}.get(loss)
-        if loss in ("logistic", "hinge") and not number:
-            task = task or ("binary" if len(present.distinct()[0]) <= 2 else "classes")
+        if loss in losses.names(task="regression"):
+            task = "regression"
+        elif loss in losses.names(task="binary") and not number:
+            task = "binary" if len(present.distinct()[0]) <= 2 else "classes"
     if task not in (None, *TASKS):
         raise OptionError(f"task is {task!r}; it must be one of 'regression', 'binary', 'classes'")
     if task == "regression":

@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from .. import inputs
 from ..errors import InputError, ModelFileError, OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
@@ -68,9 +69,10 @@ class Evaluation:
     def __init__(self, model: Learner | OneVsAll) -> None:
         if not isinstance(model, Learner | OneVsAll):
             raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
-        self._model = model
+        self._model, self._loss = model, LOSSES[model.options.loss]
         self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
-        self._binary = isinstance(model, Learner) and model.options.loss in ("logistic", "hinge")
+        self._binary = isinstance(model, Learner) and self._loss.for_classes
+        self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
         self._sums: dict[str, float] = {}
         self._ranking = Ranking() if self._binary else None
         self._confusion: Float64 = np.zeros((3, 0))  # by class: seen, predicted, both
@@ -119,7 +121,7 @@ class Evaluation:
             raise InputError(f"predictions have {p.ndim} dimensions; a Learner makes one per row")
         labels = inputs.vector(y, "y", len(p), "predictions")
         if not self._binary:
-            least = 0.0 if self._judge.options.loss == "poisson" else -sys.float_info.max
+            least = -sys.float_info.max if self._loss.smallest_label is None else self._loss.smallest_label
             if len(labels) and not least <= labels.min() <= labels.max() <= sys.float_info.max:
                 self._judge.losses(p, labels)  # which says what is wrong, and where
             return labels
@@ -145,21 +147,23 @@ class Evaluation:
             scores = np.ascontiguousarray(p.T)
             best = metrics.winners(scores)
             self._confuse(truth, best, h)
-            each = metrics.of_classes(scores, truth, best, self._model, self._judge)
+            rows: metrics.Rows = metrics.ClassRows(scores, truth, best, self._model, self._judge)
         elif self._ranking is not None:
-            if self._judge.options.loss == "logistic":
+            if self._loss.link.gives_probabilities:
                 self._score(self._ranking, np.ascontiguousarray(p), truth, h)
                 return
             self._ranking.add(p, truth, h)
-            each = metrics.of_two_classes(p, truth, self._judge)
+            rows = metrics.BinaryRows(p, truth, self._judge)
         else:
             self._labels = (min(self._labels[0], float(truth.min())), max(self._labels[1], float(truth.max())))
-            each = metrics.of_numbers(p, truth, self._judge)
-        self._total(each, len(p), h)
+            rows = metrics.NumberRows(p, truth, self._judge)
+        self._total(metrics.each(rows, self._task, self._loss), len(p), h)
 
     def _score(self, ranking: Ranking, p: Float64, positive: NDArray[np.bool_], h: Float64 | None) -> None:
-        """Two classes with logistic loss, in the core, from one moment that is kept to the next."""
-        names = ("loss", "zero_one", "brier")
+        """Two classes with probabilities, in the core, from one moment that is kept to the next."""
+        names = metrics.CORE_SUMS
+        others = metrics.each(metrics.BinaryRows(p, positive, self._judge), self._task, self._loss, apart_from=names)
+        totals = {name: float(_running(self._sums.get(name, 0.0), one, h)[-1]) for name, one in others.items()}
         sums = np.array([*(self._sums.get(name, 0.0) for name in names), self.weight, self._squared_weight])
         for done, last in self._stops(len(p)):
             part = slice(done, last)
@@ -169,7 +173,7 @@ class Evaluation:
             for track in (self._octaves, self._quarters):
                 if track.next == self.examples:
                     track.record(track.moment(self.examples, self.weight, loss, error), loss)
-        self._sums = dict(zip(names, sums.tolist(), strict=False))
+        self._sums = dict(zip(names, sums.tolist(), strict=False)) | totals
 
     def _stops(self, rows: int) -> Iterator[tuple[int, int]]:
         """So many rows in parts that end where a moment is to be kept."""
@@ -184,7 +188,7 @@ class Evaluation:
         if missing:
             self._confusion = np.pad(self._confusion, ((0, 0), (0, missing)))
         known, hit = truth < self._confusion.shape[1], best == truth
-        predicted = slice(None) if best[0] >= 0 else slice(0)  # without scores nothing is
+        predicted = slice(None) if best[0] >= 0 else slice(0)  # without scores no class is predicted
         for counts, index, rows in zip(self._confusion, (truth, best, truth), (known, predicted, hit), strict=True):
             np.add.at(counts, index[rows], 1.0 if h is None else h[rows])  # one after another, as a loop would
 
@@ -226,18 +230,8 @@ class Evaluation:
         if not self.examples:
             return {}
         means = {name: total / self.weight for name, total in self._sums.items()}
-        result = {"loss": means["loss"]}
-        if "zero_one" in means:
-            result["zero_one"] = means["zero_one"]
-        else:
-            result["rmse"] = math.sqrt(means.get("squared", means["loss"]))  # of squared loss they are one
-            result["mae"] = means["absolute"]
-        if "brier" in means:
-            result["log_loss"] = means.get("log_loss", means["loss"])  # of two classes they are one
-            result["brier"] = means["brier"]
-        if self._ranking is not None:
-            result["auc"] = self._ranking.area
-        return result
+        area = None if self._ranking is None else self._ranking.area
+        return metrics.values(self._task, self._loss, means, area)
 
     @property
     def per_class(self) -> dict[Label, dict[str, float]]:
@@ -309,7 +303,7 @@ class Evaluation:
         except ModelFileError:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-            raise ModelFileError(f"this is no state of an evaluation: {error}") from None
+            raise ModelFileError(f"this is not the state of an evaluation: {error}") from None
         return evaluation
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -347,10 +341,11 @@ class Evaluation:
             if self._sums or self.weight or self._squared_weight or self._confusion.any():
                 raise ValueError("sums without examples")
             return
-        if self._sums.keys() != self._names() or not (self.weight > 0 and self._squared_weight > 0):
+        if self._sums.keys() != metrics.sums(self._task, self._loss).keys() or not (
+            self.weight > 0 and self._squared_weight > 0
+        ):
             raise ValueError("sums that do not fit the model")
-        loss = self._judge.options.loss
-        if any(total < 0 for name, total in self._sums.items() if (name, loss) != ("loss", "poisson")):
+        if any(total < 0 for name, total in self._sums.items() if name != "loss" or not self._loss.rounds_below_zero):
             raise ValueError("a sum that is negative")
         if not self._sums.get("zero_one", 0.0) <= self.weight or not np.all(self._confusion >= 0):
             raise ValueError("counts that are negative or too large")
@@ -358,7 +353,7 @@ class Evaluation:
         if isinstance(self._model, OneVsAll):
             parts = float(self._confusion[0].sum())
         elif self._ranking is None and not -math.inf < self._labels[0] <= self._labels[1] < math.inf:
-            raise ValueError("a range of labels that is none")
+            raise ValueError("the limits of the labels are not numbers in order")
         if not math.isclose(parts, self.weight, rel_tol=1e-6):
             raise ValueError("counts that do not add up to the weight")
 
@@ -369,15 +364,6 @@ class Evaluation:
 
     def _class_labels(self) -> list[Label]:
         return self._model.classes if isinstance(self._model, OneVsAll) else []
-
-    def _names(self) -> set[str]:
-        """The sums that this kind of model has."""
-        loss = self._judge.options.loss
-        if isinstance(self._model, OneVsAll):
-            return {"loss", "zero_one"} | ({"log_loss", "brier"} if loss == "logistic" else set())
-        if self._binary:
-            return {"loss", "zero_one"} | ({"brier"} if loss == "logistic" else set())
-        return {"loss", "absolute"} | ({"squared"} if loss != "squared" else set())
 
 
 def _running(start: float, values: Float64 | None, weight: Float64 | None, rows: int = 0) -> Float64:

@@ -40,7 +40,7 @@ def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> 
 
 
 def relative_entropy(p: float, q: float) -> float:
-    """KL(p‖q) of two coins."""
+    """KL(p‖q) of two Bernoulli distributions."""
     first = p * math.log(p / q) if p > 0 and q > 0 else (0.0 if p == 0 else math.inf)
     second = (1 - p) * math.log((1 - p) / (1 - q)) if p < 1 and q < 1 else (0.0 if p == 1 else math.inf)
     return first + second

@@ -1,60 +1,216 @@
-"""What each row adds to each metric: one array per name, each row's value the same whatever rows are around it.
+"""The metrics, one record each: what a row adds to it, for which tasks it is, how it is reported.
 
-Sums over classes are taken one class after another for that reason: NumPy adds up in an order that depends on an
-array's shape.
+To add a metric, add its record to `METRICS`; evaluation, model files and the command line follow.
+
+Each row's value is the same whatever rows are around it. Sums over classes are taken one class after another for that
+reason: NumPy adds up in an order that depends on an array's shape.
 """
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..inputs import Float64
+from ..losses import LOSSES, Loss
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def of_numbers(p: Float64, y: Float64, judge: Learner) -> dict[str, Float64]:
-    """Loss, squared and absolute error; with squared loss the first two are one."""
-    each = {"loss": judge.losses(p, y)}
-    error = np.abs(judge.link(p) - y)
-    if judge.options.loss != "squared":
-        each["squared"] = error * error
-    each["absolute"] = error
-    return each
+@dataclass
+class NumberRows:
+    """Rows of numbers: predictions and labels."""
+
+    p: Float64
+    y: Float64
+    judge: Learner  # which computes the loss
+
+    @cached_property
+    def loss(self) -> Float64:
+        return self.judge.losses(self.p, self.y)
+
+    @cached_property
+    def error(self) -> Float64:
+        """The absolute error."""
+        return np.asarray(np.abs(self.judge.link(self.p) - self.y))
 
 
-def of_two_classes(p: Float64, positive: NDArray[np.bool_], judge: Learner) -> dict[str, Float64]:
-    """Loss and error, of hinge loss; logistic loss is added up in the core."""
-    return {"loss": judge.losses(p, positive), "zero_one": np.not_equal(p > 0, positive).astype(np.float64)}
+@dataclass
+class BinaryRows:
+    """Rows of two classes: scores, and whether each row is of the positive class."""
+
+    p: Float64
+    positive: NDArray[np.bool_]
+    judge: Learner
+
+    @cached_property
+    def loss(self) -> Float64:
+        return self.judge.losses(self.p, self.positive)
+
+    @cached_property
+    def wrong(self) -> Float64:
+        return np.not_equal(self.p > 0, self.positive).astype(np.float64)
 
 
-def of_classes(
-    scores: Float64, truth: NDArray[np.intp], best: NDArray[np.intp], model: OneVsAll, judge: Learner
-) -> dict[str, Float64]:
-    """Loss and error; with logistic loss log loss and Brier score of the classes' shares. Scores: one row per class."""
-    met = truth < len(scores)  # a class that joins later has no score yet
-    rows = np.flatnonzero(met)
-    own = truth[rows] * len(truth) + rows  # where each row's own class is
-    limited = np.maximum(np.minimum(scores, 700.0), -700.0)  # a class that was not known has minus infinity
-    result = {"zero_one": (best != truth).astype(np.float64)}
-    if model.options.loss != "logistic":
-        signs = np.full(scores.size, 0.0 if model.options.loss == "poisson" else -1.0)
-        signs[own] = 1.0
-        result["loss"] = total(judge.losses(limited.ravel(), signs).reshape(scores.shape))
+@dataclass
+class ClassRows:
+    """Rows of several classes."""
+
+    scores: Float64  # by class and row
+    truth: NDArray[np.intp]  # the number of each row's own class; a class that joins later has no score yet
+    best: NDArray[np.intp]  # the class with the largest score
+    model: OneVsAll
+    judge: Learner
+
+    @cached_property
+    def wrong(self) -> Float64:
+        return np.not_equal(self.best, self.truth).astype(np.float64)
+
+    @cached_property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether a row's own class has a score."""
+        return np.asarray(self.truth < len(self.scores))
+
+    @cached_property
+    def own(self) -> NDArray[np.intp]:
+        """Where the scores of the rows' own classes are, among all scores in one dimension."""
+        rows = np.flatnonzero(self.known)
+        return np.asarray(self.truth[rows] * len(self.truth) + rows)
+
+    @cached_property
+    def limited(self) -> Float64:
+        """The scores; that of a class that was not known yet is minus infinity."""
+        return np.maximum(np.minimum(self.scores, 700.0), -700.0)
+
+    @cached_property
+    def shares(self) -> Float64:
+        """The probabilities of the classes, in one dimension."""
+        return np.ascontiguousarray(self.model.shares(self.limited.T).T).reshape(-1)
+
+    @cached_property
+    def share_of_own(self) -> Float64:
+        """The probability of each row's own class."""
+        result = np.zeros(len(self.truth))
+        result[self.known] = self.shares[self.own]
         return result
-    shares = np.ascontiguousarray(model.shares(limited.T).T).reshape(-1)
-    of_own = np.zeros(len(truth))
-    of_own[rows] = shares[own]
-    result["log_loss"] = -np.log(np.maximum(of_own, _TINY))
-    shares[own] = of_own[rows] - 1.0  # Brier's score is Σ(share - hit)²
-    shares *= shares
-    result["brier"] = total(shares.reshape(scores.shape)) + ~met
-    flat = limited.reshape(-1)
-    flat[own] = -flat[own]
-    result["loss"] = total(logistic(limited))
+
+    @cached_property
+    def loss(self) -> Float64:
+        """The sum of the losses of the classes' models."""
+        loss = LOSSES[self.model.options.loss]
+        if not loss.link.gives_probabilities:
+            labels = np.full(self.scores.size, loss.other_class)
+            labels[self.own] = 1.0
+            return total(self.judge.losses(self.limited.ravel(), labels).reshape(self.scores.shape))
+        against = self.limited.copy()
+        flat = against.reshape(-1)
+        flat[self.own] = -flat[self.own]
+        return total(logistic(against))
+
+
+Rows: TypeAlias = NumberRows | BinaryRows | ClassRows
+
+
+def _never(loss: Loss, task: str) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class Metric:
+    """What there is to know about a metric."""
+
+    name: str
+    tasks: tuple[str, ...]
+    each: Callable[[Any], Float64] | None  # what rows (of its tasks) add to its sum; None: it is not a mean over rows
+    total: str = ""  # what its sum is called in states of evaluations; its own name if not given
+    finish: Callable[[float], float] = float  # from the mean to the metric
+    of_probabilities: bool = False  # only for losses whose scores stand for probabilities
+    is_loss: Callable[[Loss, str], bool] = _never  # where the mean is that of the loss, there is no sum of its own
+    smaller_is_better: bool = True
+    is_share: bool = False  # shown in percent
+    hidden: tuple[str, ...] = ()  # for which tasks it is only shown if asked for, because another one says the same
+
+
+def _brier(rows: ClassRows) -> Float64:
+    difference = rows.shares.copy()
+    difference[rows.own] = rows.share_of_own[rows.known] - 1.0
+    difference *= difference
+    return np.asarray(total(difference.reshape(rows.scores.shape)) + ~rows.known)
+
+
+METRICS = (
+    Metric("loss", ("regression", "binary", "classes"), lambda rows: rows.loss),
+    Metric(
+        "zero_one",
+        ("binary", "classes"),
+        lambda rows: rows.wrong,
+        is_share=True,
+        hidden=("binary", "classes"),  # accuracy is shown
+    ),
+    Metric(
+        "log_loss",
+        ("binary", "classes"),
+        lambda rows: -np.log(np.maximum(rows.share_of_own, _TINY)),
+        of_probabilities=True,
+        is_loss=lambda loss, task: task == "binary",
+        hidden=("binary",),
+    ),
+    Metric("brier", ("binary", "classes"), _brier, of_probabilities=True),  # Σ(share - hit)²; of two classes: the core
+    Metric("auc", ("binary",), None, smaller_is_better=False),  # see ranking.py
+    Metric(
+        "rmse",
+        ("regression",),
+        lambda rows: rows.error * rows.error,
+        total="squared",
+        finish=math.sqrt,
+        is_loss=lambda loss, task: loss.is_squared_error,
+    ),
+    Metric("mae", ("regression",), lambda rows: rows.error, total="absolute"),
+)
+
+CORE_SUMS = ("loss", "zero_one", "brier")
+"""The sums that the core adds up by itself, for two classes with probabilities."""
+
+
+def of(task: str, loss: Loss) -> list[Metric]:
+    """The metrics of a task and a loss, in the order in which they are reported."""
+    return [
+        metric
+        for metric in METRICS
+        if task in metric.tasks and (loss.link.gives_probabilities or not metric.of_probabilities)
+    ]
+
+
+def sums(task: str, loss: Loss) -> dict[str, Metric]:
+    """The sums that are kept for a task and a loss, and whose they are, in the order of model files."""
+    summed = [one for one in of(task, loss) if one.each is not None and not one.is_loss(loss, task)]
+    summed.sort(key=lambda one: task == "classes" and one.name == "loss")  # there the loss comes last
+    return {one.total or one.name: one for one in summed}
+
+
+def each(rows: Rows, task: str, loss: Loss, apart_from: Iterable[str] = ()) -> dict[str, Float64]:
+    """What each row adds to each sum."""
+    wanted = {name: one.each for name, one in sums(task, loss).items() if name not in apart_from}
+    return {name: add(rows) for name, add in wanted.items() if add is not None}
+
+
+def values(task: str, loss: Loss, means: dict[str, float], area: float | None) -> dict[str, float]:
+    """The metrics, from the means of the sums and, of two classes, the area under the ROC curve."""
+    result = {}
+    for one in of(task, loss):
+        if one.each is None:
+            assert area is not None
+            result[one.name] = area
+        else:
+            result[one.name] = one.finish(means["loss" if one.is_loss(loss, task) else one.total or one.name])
     return result
 
 

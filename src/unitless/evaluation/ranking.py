@@ -39,14 +39,14 @@ class Ranking:
         below_zero = bins >= 1 << (self.BITS - 1)  # their sign bit is set, and a larger magnitude ranks lower
         bins = np.concatenate([bins[below_zero][::-1], bins[~below_zero]])
         negative, positive = counts[:, bins]
-        with np.errstate(over="ignore", invalid="ignore"):  # of weights whose products are no numbers any more
+        with np.errstate(over="ignore", invalid="ignore"):  # the products of very large weights overflow
             pairs = float(negative.sum() * positive.sum())
             below = np.cumsum(negative) - negative
             return float((positive * (below + negative / 2)).sum()) / pairs if pairs else math.nan
 
     @property
     def weight(self) -> float:
-        """Of all examples."""
+        """The total weight of all examples."""
         return float(self.counts.sum())
 
     def state(self) -> dict[str, Any]:

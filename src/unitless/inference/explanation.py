@@ -24,6 +24,7 @@ from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.model import Feature
 from ..models.one_vs_all import OneVsAll
+from ..rules import RULES
 from .predictor import Predictor, places
 
 _WORD = 2**64 - 1
@@ -103,7 +104,7 @@ def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tu
             raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
         return 0, None
     if not model.classes:
-        raise InputError("no class has been met yet")
+        raise InputError("the model has not learned any class yet")
     head = int(scores.argmax()) if label is None else class_number(model, label)
     return head, model.classes[head]
 
@@ -296,11 +297,12 @@ class _Row:
     def explained(self, head: int) -> Explanation:
         """The score of a head, taken apart."""
         reading, options, state = self._reading, self._options, self._reading.state
+        rule = RULES[options.rule]
         v = reading.v[:, reading.leader(head)]
         with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
-            w = v / reading.scale if options.rule in ("ng", "nag", "snag") else v
+            w = v / reading.scale if rule.unit_free else v
         ahead = options.order == "paper"  # Vowpal Wabbit's order predicts with the scales as they are
-        spread = math.sqrt(state["t"] + ahead) if options.rule == "snag" else 1.0
+        spread = math.sqrt(state["t"] + ahead) if rule.sums_squares else 1.0
         total: dict[int, float] = {}
         for _, slot, _, x in self._parts:
             total[slot] = total.get(slot, 0.0) + x
@@ -327,16 +329,16 @@ class _Row:
 
     def _seen(self, scale: float, x: float) -> float:
         """z, as the rule sees x: beyond the largest value so far nag holds it, ng shrinks it."""
-        rule = self._options.rule
-        if rule in ("gd", "ag"):
+        rule = RULES[self._options.rule]
+        if not rule.unit_free:
             return x
         if self._options.order == "vw":
             return x / scale
-        if rule == "snag":
+        if rule.beyond == "squash":
             q = x / scale
             return q / math.sqrt(1.0 + q * q)
         if abs(x) > scale:
-            return math.copysign(1.0, x) if rule == "nag" else math.copysign(scale / abs(x), x)
+            return math.copysign(1.0, x) if rule.beyond == "hold" else math.copysign(scale / abs(x), x)
         return x / scale
 
 

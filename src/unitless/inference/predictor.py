@@ -18,6 +18,7 @@ from ..data.labels import number_text
 from ..data.source import other_kind
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll, by_row
 
@@ -145,7 +146,7 @@ class Predictor:
                 codes[readable] = scores.argmax(axis=1) if several else scores > 0
         else:
             numbers = self.model.link(every)
-        if self.model.options.loss == "logistic":
+        if LOSSES[self.model.options.loss].link.gives_probabilities:
             probabilities = np.full((total, len(classes)), np.nan)
             if several:
                 probabilities[readable] = self.model.shares(scores)  # type: ignore[union-attr]

@@ -12,13 +12,14 @@ import numpy as np
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
+from ..rules import RULES
 from .model import BIAS, Feature
 
 ByFeature = dict[Feature, float]
 
 
 def name_slots(state: _core.Snapshot) -> list[int]:
-    """Where the names live, in their order: in the slots that are no product's."""
+    """Where the names live, in their order: in the slots that are not used by products."""
     if state["names"] is None:
         return []
     products = set(state["products"][2::3].tolist())
@@ -26,7 +27,7 @@ def name_slots(state: _core.Snapshot) -> list[int]:
 
 
 class Reading:
-    """A model's state with its lanes told apart."""
+    """A model's state, read by feature and by lane. A lane is one set of weights: that of one rate of one class."""
 
     def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
         self.options, self.candidates, self.state = options, rates, state
@@ -76,25 +77,25 @@ class Reading:
 
     @property
     def scale(self) -> Float64:
-        """s by slot."""
+        """The scales s, by slot."""
         scale = self.state["scale"]
-        return scale / np.sqrt(self.state["t"]) if self.options.rule == "snag" else scale
+        return scale / np.sqrt(self.state["t"]) if RULES[self.options.rule].sums_squares else scale
 
     def scales(self) -> ByFeature:
-        """s by feature."""
+        """The scales s, by feature."""
         return dict(zip(self.features, self.scale.tolist(), strict=True))
 
     def importance(self, lane: int) -> ByFeature:
-        """|w|·s by feature."""
+        """The importance |w|·s, by feature."""
         v = np.abs(self.v[:, lane])
-        values = v if self.options.rule in ("ng", "nag", "snag") else v * self.state["scale"]
+        values = v if RULES[self.options.rule].unit_free else v * self.state["scale"]
         return dict(zip(self.features, values.tolist(), strict=True))
 
     def weights(self, lane: int) -> ByFeature:
         """w by feature, in the data's units, what centring and the target take away given back."""
         v = self.v[:, lane]
-        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
-            w = v / self.scale if self.options.rule in ("ng", "nag", "snag") else v
+        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond the range of float64
+            w = v / self.scale if RULES[self.options.rule].unit_free else v
         weights = dict(zip(self.state["slots"].tolist(), w.tolist(), strict=True))
         means = self._means()
         if means:

@@ -28,12 +28,14 @@ class Classes:
             labels = range(1, labels + 1)
         if isinstance(labels, str | bytes) or not (labels is None or isinstance(labels, Iterable)):
             raise OptionError(
-                f"classes is {labels!r}; it must be a list of labels, a number n for 1 to n, or None to meet them later"
+                f"classes is {labels!r}; it must be a list of labels, a number n for 1 to n, or None to let classes "
+                "join when they are first met"
             )
         for label in () if labels is None else labels:
             plain = _plain(label)
             if plain is None or plain in self._number:
-                raise OptionError(f"classes has {label!r} {'twice' if plain is not None else 'for a label'}")
+                problem = "twice" if plain is not None else "as a label; labels are text, numbers or booleans"
+                raise OptionError(f"classes has {label!r} {problem}")
             self._add(plain)
 
     def _add(self, label: Label) -> None:
@@ -90,7 +92,7 @@ class Classes:
         if not self.open:
             shown = ", ".join(map(repr, self.labels[:10])) + (", ..." if len(self.labels) > 10 else "")
             raise InputError(
-                f"the class at row {row} is {label!r}, which is none of {shown}; "
+                f"the class at row {row} is {label!r}, which is not one of {shown}; "
                 "OneVsAll with classes=None lets classes join when they are first met"
             )
         return new.setdefault(plain, len(self.labels) + len(new))

@@ -27,10 +27,11 @@ task, how far it came), and a digest of all the rest.
 from __future__ import annotations
 
 import hashlib
+import importlib
 import json
 import math
 import os
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 import safetensors
@@ -39,13 +40,16 @@ from numpy.typing import NDArray
 
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
-from .classes import Classes
-from .learner import Learner
-from .model import Model, chosen_kernel
-from .one_vs_all import OneVsAll
-from .sweep import Sweep
+from ..rules import RULES
+from .kernels import chosen_kernel
+
+if TYPE_CHECKING:
+    from .model import Model
 
 VERSION = 2
+Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
+# Where the models live. They know this module; this one imports them when a file of their kind is read.
+_KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
 _KEY = "unitless"
 _ARRAYS = {
     "slots": np.uint32,
@@ -85,7 +89,7 @@ def check_writable(path: str) -> None:
     if os.path.isdir(path) or path.endswith(os.sep):
         reason = "it is a directory"
     elif os.path.exists(path) and not os.path.isfile(path):
-        reason = "it is no file but a device or a pipe"
+        reason = "it is a device or a pipe, not a file"
     elif not os.path.isdir(folder):
         reason = f"there is no directory {folder!r}"
     elif not os.access(folder, os.W_OK | os.X_OK):
@@ -126,11 +130,11 @@ def to_bytes(model: Model) -> bytes:
         arrays[name] = arrays[name].astype(model.options.precision)
     header: dict[str, Any] = {
         "version": VERSION,
-        "kind": type(model).__name__ if type(model) in (OneVsAll, Sweep) else "Learner",
+        "kind": model._kind,
         "options": model.options.asdict(),
         "labels": labels,
-        "open": isinstance(model, OneVsAll) and model._classes.open,
-        "rates": [float.hex(rate) for rate in model._rates] if isinstance(model, Sweep) else None,
+        "open": model._open_to_classes(),
+        "rates": None if (rates := model._own_rates()) is None else [float.hex(rate) for rate in rates],
         **{key: state[key] for key in _PLAIN},  # type: ignore[literal-required]
         # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
@@ -159,9 +163,7 @@ def from_bytes(data: bytes) -> Any:
         _check(header, totals, arrays, model)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
         if (training := header.get("training")) is not None:
-            from . import training_record  # noqa: PLC0415  (it needs all that reads data)
-
-            training_record.check(training, model)
+            _module("training_record").check(training, model)
         model._training = training
         model._restore(_core_snapshot(**{**arrays, **floats}, **{key: header[key] for key in _PLAIN}, **totals))
     except ModelFileError:
@@ -176,7 +178,7 @@ def from_bytes(data: bytes) -> Any:
         RuntimeError,
         Error,
     ) as error:
-        raise ModelFileError(f"the file is no valid model: {error}") from None
+        raise ModelFileError(f"this is not a valid model file: {error}") from None
     return model
 
 
@@ -185,18 +187,18 @@ def _fresh(header: dict[str, Any]) -> Model:
     options, labels = header["options"], header["labels"]
     listed = type(labels) is list or (labels is None and header["kind"] != "OneVsAll")
     if type(header["open"]) is not bool or not listed:
-        raise ModelFileError("the file is no valid model: classes that are not a list")
-    if header["kind"] == "Learner":
-        return Learner(**options)
-    if header["kind"] == "OneVsAll":
-        model = OneVsAll(None if header["open"] else labels, **options)
-        if header["open"]:
-            model._classes.accept(Classes(labels, open=True).labels)
-        return model
-    if header["kind"] == "Sweep":
-        del (options := dict(options))["learning_rate"]
-        return Sweep(map(float.fromhex, header["rates"]), classes=labels, **options)
-    raise ModelFileError(f"the file is no valid model: it is of an unknown kind, {header['kind']!r}")
+        raise ModelFileError("this is not a valid model file: classes that are not a list")
+    kind, rates = header["kind"], header["rates"]
+    if kind not in _KINDS:
+        raise ModelFileError(f"this is not a valid model file: it is of an unknown kind, {kind!r}")
+    rates = [float.fromhex(rate) for rate in rates] if kind == "Sweep" else None
+    model: Model = getattr(_module(_KINDS[kind]), kind)._fresh(options, labels, header["open"], rates)
+    return model
+
+
+def _module(name: str) -> Any:
+    """A module of this folder that knows this one: it is imported when it is needed, and here alone."""
+    return importlib.import_module(f".{name}", __package__)
 
 
 def _core_snapshot(**fields: Any) -> _core.Snapshot:
@@ -210,9 +212,9 @@ def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
         header = json.loads(text, parse_constant=_refused, parse_float=_finite)
         arrays = safetensors.numpy.load(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
-        raise ModelFileError("the file is no unitless model, or a damaged one") from None
+        raise ModelFileError("this is not a model file of unitless, or it is damaged") from None
     if not isinstance(header, dict) or set(arrays) != set(_ARRAYS):
-        raise ModelFileError("the file is no unitless model, or a damaged one")
+        raise ModelFileError("this is not a model file of unitless, or it is damaged")
     return header, arrays
 
 
@@ -239,7 +241,7 @@ def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
 
 def _require(condition: object, problem: str) -> None:
     if not condition:
-        raise ModelFileError(f"the file is no valid model: {problem}")
+        raise ModelFileError(f"this is not a valid model file: {problem}")
 
 
 def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
@@ -266,7 +268,8 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
         # The slots of columns come first; those of names and products are given out as they are met.
         first = 1 + features if columns is not None else 1
         _require(first <= slot.min() and slot.max() <= features + len(slot), "a product in an impossible place")
-    if names is not None:  # few names and many products of them can be written much shorter than they are said
+    if names is not None:
+        # A small file can have so many products that their names would fill the memory.
         length = np.array([len(name) for name in names], dtype=np.int64)
         said = int(length[left - 1].sum() + length[right - 1].sum()) if len(slot) else 0
         _require(said <= max(1 << 20, _LONGEST * size), "names of products that are longer than all the rest")
@@ -280,7 +283,7 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
 def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
     """A digest protects against accidents, not against a file made to mislead: every number is looked at."""
     options, require = model.options, _require
-    require(set(header["options"]) == set(options.asdict()), "options that are not all of a learner's")
+    require(set(header["options"]) == set(options.asdict()), "it does not have exactly the options of a learner")
     for name, kind in _ARRAYS.items():
         stored = np.dtype(options.precision) if name in ("v", "H") else np.dtype(kind)
         require(arrays[name].dtype == stored and arrays[name].ndim == 1, "arrays of the wrong type")
@@ -305,7 +308,7 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     require(header["labels"] is None or heads == len(header["labels"]) + header["open"], "other classes than it has")
     require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
     low, high = totals["label_min"], totals["label_max"]
-    require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "a label range that is none")
+    require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "an impossible range of labels")
     require(type(header["examples"]) is int and 0 <= header["examples"] < 2**63, "an impossible number of examples")
     require(type(header["negative"]) is int and header["negative"] in (0, 1, 2), "an unknown coding of labels")
     columns, names = header["columns"], header["names"]
@@ -317,13 +320,13 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     if len(slot) and slot[0] == 0:
         require(options.bias, "a bias in a model without one")
         # The bias is 1 in every example, so its scale is known. Vowpal Wabbit's models bring their own.
-        known = math.sqrt(totals["t"]) if options.rule == "snag" else 1.0
+        known = math.sqrt(totals["t"]) if RULES[options.rule].sums_squares else 1.0
         require(options.order == "vw" or math.isclose(float(scale[0]), known, rel_tol=1e-3), "an impossible bias")
 
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:
     """The core checks the lanes of models that have several. A plain learner has one, and keeps no scores of it."""
-    if isinstance(model, Learner) and model.options.learning_rate != "auto":
+    if model._has_one_lane():
         fresh = model._snapshot()
         for name in ("lane_heads", "lane_rates"):
             _require(arrays[name].tolist() == fresh[name].tolist(), "lanes that a plain learner does not have")

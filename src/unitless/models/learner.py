@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from .. import inputs
 from ..inputs import Float64
 from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule
 from .by_feature import ByFeature, Reading
+from .classes import Label
 from .model import Model
 
 
@@ -59,6 +61,8 @@ class Learner(Model):
         {'(bias)': 1.0, 0: 2000000.0, 1: 1.0, 2: -3e-06}
     """
 
+    _kind = "Learner"
+
     def __init__(
         self,
         rule: Rule = "nag",
@@ -94,6 +98,15 @@ class Learner(Model):
             precision=precision,
         )
         super().__init__(options)
+
+    @classmethod
+    def _fresh(
+        cls, options: dict[str, Any], labels: list[Label] | None, open: bool, rates: Sequence[float] | None
+    ) -> Learner:
+        return Learner(**options)
+
+    def _has_one_lane(self) -> bool:
+        return self._options.learning_rate != "auto"
 
     def learn(self, X: Any, y: Any, weight: Any = None) -> Float64:
         """Learn from rows in order. Gives the predictions made before each row was learned.

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from .. import _core, inputs
-from ..errors import InputError, OptionError
+from ..errors import InputError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Options
 from ..rates import AUTO_RATES, AUTO_START
+from . import file as model_file
+from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -25,24 +28,29 @@ BIAS = "(bias)"
 Feature: TypeAlias = str | int
 
 
-def kernels() -> list[str]:
-    """The instruction sets that this machine can run, slowest first. All give the same bits.
-
-    The environment variable UNITLESS_KERNEL chooses one; otherwise it is the last.
-    """
-    return _core.kernels()
-
-
-def chosen_kernel() -> str:
-    """The instruction set for new learners."""
-    name = os.environ.get("UNITLESS_KERNEL") or kernels()[-1]
-    if name not in kernels():
-        raise OptionError(f"UNITLESS_KERNEL is {name!r}; this machine runs {', '.join(kernels())}")
-    return name
-
-
 class Model(_core.Learner):
     """The core's learner with its options, and input of any kind."""
+
+    _kind: ClassVar[model_file.Kind]  # what model files call it
+
+    @classmethod
+    def _fresh(
+        cls, options: dict[str, Any], labels: list[Label] | None, open: bool, rates: Sequence[float] | None
+    ) -> Model:
+        """A model of this kind that has seen nothing."""
+        raise NotImplementedError
+
+    def _own_rates(self) -> Sequence[float] | None:
+        """The rates of a sweep."""
+        return None
+
+    def _open_to_classes(self) -> bool:
+        """Whether classes join when they are first met."""
+        return False
+
+    def _has_one_lane(self) -> bool:
+        """Whether there is one set of weights, without scores of its rate."""
+        return False
 
     def __init__(
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
@@ -121,22 +129,14 @@ class Model(_core.Learner):
             return self._snapshot(), getattr(self, "classes", None)
 
     def link(self, score: Any) -> Float64:
-        """What a score stands for: a probability for logistic loss, a rate for poisson, itself otherwise."""
-        scores: Float64 = np.asarray(score, dtype=np.float64)
-        if self._options.loss == "logistic":
-            odds = np.exp(np.minimum(scores, 0.0))  # both ways of writing it, each where it does not overflow
-            return np.asarray(odds / (1.0 + np.exp(-np.abs(scores))))
-        return np.asarray(np.exp(scores)) if self._options.loss == "poisson" else scores
+        """What a score stands for, by the loss: a probability (logistic), a rate (of counts), or the score itself."""
+        return LOSSES[self._options.loss].link.function(np.asarray(score, dtype=np.float64))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model to a file, all of it or nothing. A loaded model goes on as if it had never stopped."""
-        from . import file as model_file  # noqa: PLC0415  (it needs this class)
-
         model_file.save(self, path)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from . import file as model_file  # noqa: PLC0415
-
         return model_file.from_bytes, (model_file.to_bytes(self),)
 
     def __copy__(self) -> Self:

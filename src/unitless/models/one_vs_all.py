@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..locks import forkable_lock
+from ..losses import LOSSES, names
 from ..options import Auto, Clip, Loss, Options, Rule, check_names
 from .by_feature import ByFeature, Reading
 from .classes import Classes, Label
@@ -24,12 +25,12 @@ class OneVsAll(Model):
 
     Args:
         classes: the labels, of any kind: text, numbers, booleans; or a number n for the labels 1 … n, as Vowpal
-            Wabbit's `--oaa n`. A label that is none of them is an error. With None, classes join when they are first
+            Wabbit's `--oaa n`. A label that is not one of them is an error. With None, classes join when they are first
             met: a class joins in exactly the state that it would have had if it had been named from the beginning,
             because up to then all its labels were negative, and one more model that never sees its class is kept for
             this.
         rule: see `Learner`.
-        loss: the loss of each class's model, its labels being +1 for the class and -1 for others ("poisson": 0).
+        loss: the loss of each class's model, its labels being +1 for the class and -1 for others (of counts 1 and 0).
         learning_rate: "auto" runs several rates for each class and follows the one whose loss is smallest so far, as
             `Learner` does; each class finds its own.
         clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
@@ -50,6 +51,8 @@ class OneVsAll(Model):
         ['right', 'upper left']
     """
 
+    _kind = "OneVsAll"
+
     def __init__(
         self,
         classes: Iterable[Any] | int | None = None,
@@ -67,8 +70,20 @@ class OneVsAll(Model):
         self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
-            raise OptionError("classes must be at least two, or None to meet them on the way")
+            raise OptionError("classes must be at least two, or None to let them join when they are first met")
         super().__init__(settled, classes=len(self._classes.labels), open=self._classes.open)
+
+    @classmethod
+    def _fresh(
+        cls, options: dict[str, Any], labels: list[Label] | None, open: bool, rates: Sequence[float] | None
+    ) -> OneVsAll:
+        model = OneVsAll(None if open else labels, **options)
+        if open:
+            model._classes.accept(Classes(labels, open=True).labels)
+        return model
+
+    def _open_to_classes(self) -> bool:
+        return self._classes.open
 
     @property
     def classes(self) -> list[Label]:
@@ -118,7 +133,7 @@ class OneVsAll(Model):
     def classify(self, X: Any) -> np.ndarray[Any, Any]:
         """The class with the largest score, for each row."""
         if not self._classes.labels:
-            raise InputError("no class has been met yet")
+            raise InputError("the model has not learned any class yet")
         with self._lock:
             scores, labels = self.predict(X), label_array(self._classes.labels)
         return np.asarray(labels[scores.argmax(axis=1)])
@@ -126,14 +141,14 @@ class OneVsAll(Model):
     def classify_one(self, x: Any) -> Label:
         """The class with the largest score for one mapping of names to numbers."""
         if not self._classes.labels:
-            raise InputError("no class has been met yet")
+            raise InputError("the model has not learned any class yet")
         with self._lock:
             return self._classes.labels[int(self.predict_one(x).argmax())]
 
     def shares(self, scores: Any) -> Float64:
         """The classes' probabilities that scores stand for: `link(scores)`, scaled so that each row adds up to 1.
 
-        Only with logistic loss; other losses' scores are no probabilities.
+        Only with logistic loss; the scores of other losses do not stand for probabilities.
 
         Example:
             >>> import unitless as ul
@@ -141,7 +156,7 @@ class OneVsAll(Model):
             >>> m.shares([[0.0, 0.0, 0.0], [3.0, 0.0, -3.0]]).round(2).tolist()
             [[0.33, 0.33, 0.33], [0.64, 0.33, 0.03]]
         """
-        if self._options.loss != "logistic":
+        if not LOSSES[self._options.loss].link.gives_probabilities:
             raise OptionError(f"shares are for logistic loss; this model's is {self._options.loss!r}")
         try:
             array = np.asarray(scores, dtype=np.float64)
@@ -201,7 +216,7 @@ def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip |
         raise OptionError("target='auto' is for numbers; one-vs-all predicts classes")
     if clip not in (None, "labels"):
         raise OptionError(f"clip is {clip!r}; with classes it must be 'labels' or None")
-    return clip if loss in ("squared", "quantile") else None
+    return clip if loss in names(in_label_unit=True) else None
 
 
 def by_row(flat: Float64, rows: int, width: int) -> Float64:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from .. import _core, inputs
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..losses import DEFAULTS, LOSSES
 from ..options import Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
 from ..rates import rate_grid
@@ -44,6 +45,8 @@ class Sweep(Model):
         1.0
     """
 
+    _kind = "Sweep"
+
     def __init__(
         self,
         rates: Iterable[float] | None = None,
@@ -61,7 +64,7 @@ class Sweep(Model):
         if not self._rates:
             raise OptionError("rates is empty; a sweep needs at least one learning rate")
         check_names(options)
-        chosen: Loss = loss or ("squared" if classes is None else "logistic")
+        chosen: Loss = loss or DEFAULTS["regression" if classes is None else "classes"]
         if classes is not None:
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
@@ -70,6 +73,16 @@ class Sweep(Model):
         if self._classes is not None and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two")
         super().__init__(settled, self._rates, classes=len(self._classes.labels) if self._classes else 0)
+
+    @classmethod
+    def _fresh(
+        cls, options: dict[str, Any], labels: list[Label] | None, open: bool, rates: Sequence[float] | None
+    ) -> Sweep:
+        others = {name: value for name, value in options.items() if name != "learning_rate"}
+        return Sweep(rates, classes=labels, **others)
+
+    def _own_rates(self) -> Sequence[float]:
+        return self._rates
 
     @property
     def rates(self) -> Float64:
@@ -134,7 +147,7 @@ class Sweep(Model):
     @property
     def errors(self) -> Float64:
         """The progressive 0-1 loss of each rate: how often the predicted class was wrong."""
-        if self._classes is None and self._options.loss not in ("logistic", "hinge"):
+        if self._classes is None and not LOSSES[self._options.loss].for_classes:
             raise InputError(f"{self._options.loss} loss predicts no classes: there are no errors to count")
         state = self._snapshot()
         return np.asarray(state["errors"] / max(state["t"], sys.float_info.min))

@@ -15,6 +15,7 @@ from ..data import Schema, Target
 from ..data.progress import Progress
 from ..data.read_options import DATES, MISSING
 from ..errors import ModelFileError
+from ..losses import LOSSES
 from .model import Model
 from .one_vs_all import OneVsAll
 
@@ -29,8 +30,7 @@ def check(training: Any, model: Model) -> None:
     Schema.read(training.get("schema"))
     Progress.read(training.get("progress"))
     target = Target.read(training.get("target"))
-    numbers = model.options.loss in ("squared", "quantile", "poisson")
-    task = "classes" if isinstance(model, OneVsAll) else "regression" if numbers else "binary"
+    task = "classes" if isinstance(model, OneVsAll) else LOSSES[model.options.loss].task
     # Names that are not valid Unicode cannot come from data: this raises a ValueError, as any other bad value does.
     json.dumps([training["schema"], training["target"]], ensure_ascii=False).encode()
     labels = model.classes if isinstance(model, OneVsAll) else []

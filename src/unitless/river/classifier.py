@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import exp
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from river import base
 from river.utils import dataframe
 
-from .. import inputs
+from .. import inputs, losses
 from ..errors import InputError, OptionError
+from ..losses import LOSSES, ClassLoss
 from ..models.classes import Classes, Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
@@ -60,7 +61,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self,
         classes: Sequence[Any] | None = None,
         rule: Rule = "nag",
-        loss: Literal["logistic", "hinge"] = "logistic",
+        loss: ClassLoss = "logistic",
         learning_rate: float | Auto = "auto",
         importance_aware: bool = True,
         bias: bool = True,
@@ -85,8 +86,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.bits = bits
         self.precision = precision
         self.missing = missing
-        if loss not in ("logistic", "hinge"):
-            raise OptionError(f"loss is {loss!r}; it must be one of 'logistic', 'hinge'")
+        if loss not in (known := losses.names(task="binary")):
+            raise OptionError(f"loss is {loss!r}; it must be one of {', '.join(map(repr, known))}")
         self._begin(
             rule=rule,
             loss=loss,
@@ -105,7 +106,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         if classes is not None:
             named = Classes(classes, open=False).labels
             if len(named) < 2:
-                raise OptionError("classes must be at least two, or None to meet them on the way")
+                raise OptionError("classes must be at least two, or None to let them join when they are first met")
             if len(named) == 2:
                 self._tell_apart(named[0], named[1])
 
@@ -155,8 +156,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     def predict_proba_one(self, x: Row) -> dict[Any, float]:  # type: ignore[override]
         """The probability of each label; none before the first example, if the classes are not known."""
-        if self.loss != "logistic":
-            raise NotImplementedError(_NO_PROBABILITIES)
+        if not LOSSES[self.loss].link.gives_probabilities:
+            raise NotImplementedError(f"{self.loss} loss gives no probabilities; loss='logistic' does")
         if not self._two:
             scores = self._scores_of(x)
             return dict(zip(self._labels, _shares(scores), strict=True)) if scores else {}
@@ -221,8 +222,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     def predict_proba_many(self, X: Any) -> Any:
         """The probability of each label, one column each, for the rows of a frame; as a frame of the same library."""
-        if self.loss != "logistic":
-            raise NotImplementedError(_NO_PROBABILITIES)
+        if not LOSSES[self.loss].link.gives_probabilities:
+            raise NotImplementedError(f"{self.loss} loss gives no probabilities; loss='logistic' does")
         frame, scores = self._scores(X)
         columns: dict[Label, Any] = {}
         if scores is not None and self._two:
@@ -255,9 +256,6 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         """The two labels, if there are no more; y is the first label, if there was none before."""
         starts_with_boolean = self._model is None and self.classes is None and isinstance(y, bool | np.bool_)
         return (False, True) if starts_with_boolean else self._two
-
-
-_NO_PROBABILITIES = "hinge loss gives no probabilities; loss='logistic' does"
 
 
 def _side_of(label: Any, two: tuple[Label, Label], row: int | None = None) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 from river import base
 from river.utils import dataframe
 
-from .. import inputs
+from .. import inputs, losses
 from ..errors import InputError, OptionError
+from ..losses import IDENTITY, LOSSES, NumberLoss
 from ..models.learner import Learner
 from ..options import Auto, Clip, Order, Precision, Rule, Schedule
 from . import rows
@@ -35,8 +36,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
 
     Args:
         rule: see `unitless.Learner`; as all options whose meaning is not said here.
-        loss: "squared", "quantile" (predicts the quantile given by `quantile`) or "poisson" (counts; predicts
-            their mean).
+        loss: "squared", or another loss for numbers: see `unitless.Learner`. Predictions of counts are their mean.
         learning_rate: a number, or "auto".
         target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
             `clip`; None leaves them to the learning rate.
@@ -56,7 +56,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
     def __init__(
         self,
         rule: Rule = "nag",
-        loss: Literal["squared", "quantile", "poisson"] = "squared",
+        loss: NumberLoss = "squared",
         learning_rate: float | Auto = "auto",
         importance_aware: bool = True,
         bias: bool = True,
@@ -86,9 +86,9 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.bits = bits
         self.precision = precision
         self.missing = missing
-        if loss in ("logistic", "hinge"):
+        if loss in losses.names(task="binary"):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
-        fits = loss in ("squared", "quantile") and clip is None and order == "paper"
+        fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
         self._begin(
             rule=rule,
             loss=loss,
@@ -124,7 +124,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
 
     def predict_one(self, x: Row) -> float:
         """The prediction for one row; changes nothing."""
-        if self._direct and self.loss != "poisson":
+        if self._direct and LOSSES[self.loss].link is IDENTITY:
             try:
                 return predict_one(self._model, x)  # type: ignore[no-any-return]
             except InputError:  # it may be text

@@ -12,8 +12,10 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from .. import losses
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..losses import LOSSES, ClassLoss
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
@@ -26,7 +28,6 @@ from .rows import Rows
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-ClassLoss = Literal["logistic", "hinge"]
 NewClasses = Literal["error", "allow"]
 
 
@@ -39,7 +40,7 @@ def _with_probabilities(method: Method) -> Method:
     def has(estimator: UnitlessClassifier) -> bool:
         fitted = hasattr(estimator, "model_")  # which keeps its loss, whatever parameters are set afterwards
         loss = estimator.model_.options.loss if fitted else estimator.loss
-        if loss != "logistic":
+        if loss not in LOSSES or not LOSSES[loss].link.gives_probabilities:
             raise AttributeError(f"loss={loss!r} has no probabilities; loss='logistic' has")
         return True
 
@@ -187,8 +188,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         return self.new_classes == "allow"
 
     def _new_model(self) -> Learner | OneVsAll:
-        if self.loss not in get_args(ClassLoss):
-            raise OptionError(f"loss is {self.loss!r}; a classifier's is one of 'logistic', 'hinge'")
+        if self.loss not in (known := losses.names(task="binary")):
+            raise OptionError(f"loss is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}")
         shared = {
             "rule": self.rule,
             "loss": self.loss,

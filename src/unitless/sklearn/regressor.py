@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, column_or_1d
 
-from .. import inputs
+from .. import inputs, losses
 from ..errors import OptionError
 from ..inputs import Float64
+from ..losses import LOSSES, NumberLoss
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
@@ -21,8 +22,6 @@ from .estimator import UnitlessEstimator, weights_of
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
-NumberLoss = Literal["squared", "quantile", "poisson"]
 
 
 class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc]
@@ -35,11 +34,11 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
 
     Args:
         rule: how weights are updated; see `unitless.Learner`.
-        loss: "squared"; "quantile", which predicts the quantile `quantile`; "poisson" for counts.
-        quantile: see `loss`.
+        loss: "squared", or another loss for numbers: see `Learner`.
+        quantile: which quantile "quantile" loss predicts.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
         target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
-            the range of the labels seen. Not for poisson loss, whose predictions are rates. None: y as it is.
+            the range of the labels seen. Only for losses whose scores are in the unit of y. None: y as it is.
         n_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
         shuffle: `fit` goes through the rows in a random order.
         random_state: of that order.
@@ -48,7 +47,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         bias: add an intercept.
         warm_start: `fit` goes on with the model of the last one.
         extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
-            of the labels; then `predict(X)` is `X @ coef_ + intercept_` everywhere (poisson: its logarithm).
+            of the labels; then `predict(X)` is `X @ coef_ + intercept_` everywhere (of counts, its logarithm).
 
     After fitting, beside what every regressor has:
 
@@ -133,14 +132,14 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         return self
 
     def _new_model(self) -> Learner:
-        if self.loss not in get_args(NumberLoss):
-            raise OptionError(f"loss is {self.loss!r}; a regressor's is one of 'squared', 'quantile', 'poisson'")
+        if self.loss not in (known := losses.names(task="regression")):
+            raise OptionError(f"loss is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}")
         return Learner(
             self.rule,
             self.loss,
             self.learning_rate,
             quantile=self.quantile,
-            target=None if self.loss == "poisson" else self.target,
+            target=self.target if LOSSES[self.loss].in_label_unit else None,
             centre=self.centre,
             interactions=self.interactions,
             bias=self.bias,

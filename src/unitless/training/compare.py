@@ -11,8 +11,10 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from .. import rules as update_rules
 from ..errors import OptionError
 from ..evaluation.evaluation import Moment
+from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Rule
@@ -23,7 +25,7 @@ from .shared_run import Contender, SharedRun, reading_and_learning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RULES: tuple[Rule, ...] = ("nag", "snag", "ng", "ag", "gd")
+RULES: tuple[Rule, ...] = tuple(rule.name for rule in update_rules.RULES.values())
 
 
 def compare(
@@ -167,7 +169,7 @@ class Comparison:
         """What the best is best in: zero_one (the error) of classes; of numbers rmse, or a loss that is no square."""
         if self.whole.target.task != "regression":
             return "zero_one"
-        return "rmse" if self.whole.model.options.loss == "squared" else "loss"
+        return "rmse" if LOSSES[self.whole.model.options.loss].is_squared_error else "loss"
 
     @property
     def ranked(self) -> list[str]:

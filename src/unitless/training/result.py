@@ -58,7 +58,7 @@ class TrainResult:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Progressive metrics by name: loss, zero_one, log_loss, brier, auc; or loss, rmse, mae."""
+        """Progressive metrics by name: the loss, and those of the task, such as zero_one and auc, or rmse and mae."""
         return self.evaluation.metrics
 
     @property

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
+from .. import inputs, losses
 from ..data import Bad, Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.error_location import placed
@@ -53,17 +53,17 @@ class ModelRequest:
     def model(self, target: Target, centred: bool) -> Learner | OneVsAll:
         """With everything on that makes learning just work, unless it is asked to be otherwise."""
         options = dict(self.options)
-        loss = options.setdefault("loss", "squared" if target.task == "regression" else "logistic")
-        for_numbers = loss in ("squared", "quantile", "poisson")
-        if target.task == "binary" and for_numbers:
-            raise OptionError(f"loss {loss!r} is for numbers; a binary task takes 'logistic' or 'hinge'")
-        if target.task == "regression" and not for_numbers:
-            raise OptionError(f"loss {loss!r} is for classes; numbers take 'squared', 'quantile' or 'poisson'")
+        loss = options.setdefault("loss", losses.DEFAULTS[target.task])
+        fitting = losses.names(task=target.task)
+        if target.task == "binary" and loss in losses.names(task="regression"):
+            raise OptionError(f"loss {loss!r} is for numbers; a binary task takes {losses.listed(fitting)}")
+        if target.task == "regression" and loss not in fitting:
+            raise OptionError(f"loss {loss!r} is for classes; numbers take {losses.listed(fitting)}")
         options.setdefault("learning_rate", "auto")
         options.setdefault("centre", centred and "bits" not in options)
         if target.task == "classes":
             return OneVsAll(None, **options)
-        if target.task == "regression" and loss != "poisson" and "clip" not in options:
+        if loss in losses.names(task="regression", in_label_unit=True) and "clip" not in options:
             options.setdefault("target", "auto")
         return Learner(**options)
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, Generic, TypeVar
 
 from ..data import Batch, ReadOptions
 from ..data.progress import Progress
 from ..errors import DivergedError, OptionError
 from ..options import Rule
+from ..rules import RULES
 from .interruption import interruptible
 from .run import Run
 
@@ -95,7 +96,7 @@ class SharedRun(Generic[AnyRun]):
 def checked_rules(rules: Iterable[str]) -> list[Rule]:
     """Rules that exist, each once."""
     names = [rules] if isinstance(rules, str) else list(rules)
-    known: Sequence[Rule] = get_args(Rule)
+    known = [rule.name for rule in RULES.values()]
     if not names:
         raise OptionError("rules is empty; name at least one")
     for name in names:

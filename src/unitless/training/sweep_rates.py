@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import rules as update_rules
 from ..data import Batch, Reader, open_source
 from ..data import labels as task_labels
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
@@ -30,7 +32,7 @@ from .shared_run import Contender, SharedRun, reading_and_learning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RULES: tuple[Rule, ...] = ("nag", "snag", "ag")
+RULES: tuple[Rule, ...] = tuple(rule.name for rule in update_rules.RULES.values() if rule.adaptive)
 
 
 def sweep_rates(
@@ -237,8 +239,8 @@ class Swept:
         order = np.argsort(sweep.rates)
         losses = one.run.scored(sweep.losses[order])
         losses = np.where(np.isfinite(losses) & (one.diverged is None), losses, np.inf)
-        two = sweep.classes is not None or sweep.options.loss in ("logistic", "hinge")
-        squared = not two and sweep.options.loss == "squared"
+        two = sweep.classes is not None or LOSSES[sweep.options.loss].for_classes
+        squared = not two and LOSSES[sweep.options.loss].is_squared_error
         return cls(
             one.rule,
             sweep.rates[order].tolist(),
@@ -277,7 +279,7 @@ class Swept:
     def good_rates(self) -> tuple[float, float]:
         """From where to where, around the best rate, the loss is within a tenth of the least: how much tuning matters.
 
-        Losses that can be negative (poisson) have no such tenth: then only the best rate is given.
+        Losses that can be negative have no such tenth: then only the best rate is given.
         """
         if self.best is None:
             return math.nan, math.nan

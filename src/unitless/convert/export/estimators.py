@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import losses
 from ...errors import OptionError
 from ...inputs import Float64
+from ...losses import LOSSES, Loss
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll, label_array
 from ...models.sweep import Sweep
@@ -18,9 +20,9 @@ from .linear import Linear, exportable, linear
 def to_sklearn(model: Learner | OneVsAll | Sweep) -> Any:
     """The model as a fitted estimator of scikit-learn, which predicts as `predict(X, extrapolate=True)` does.
 
-    Numbers are predicted by a `LinearRegression`, with quantile loss a `QuantileRegressor`, with poisson loss a
-    `PoissonRegressor` (which gives rates). Two classes are told apart by a `LogisticRegression`, or, with another loss
-    than logistic, by a `LinearSVC` (which has no probabilities); many classes by a `OneVsRestClassifier` of such, whose
+    Numbers are predicted by a `LinearRegression`, or by the regressor of scikit-learn that has the model's loss, if
+    that is not squared error. Two classes are told apart by a `LogisticRegression`, or, with another loss than
+    logistic, by a `LinearSVC` (which has no probabilities); many classes by a `OneVsRestClassifier` of such, whose
     probabilities are the model's `shares`.
 
     Classes are sorted, as everywhere in scikit-learn: `classes_` has them. Columns are the model's features in its
@@ -52,30 +54,31 @@ def to_sklearn(model: Learner | OneVsAll | Sweep) -> Any:
 
 
 def _part(name: str) -> Any:
-    """Of scikit-learn."""
+    """A module of scikit-learn, which need not be installed."""
     try:
         return importlib.import_module(f"sklearn.{name}")
     except ImportError:
         raise OptionError("this needs scikit-learn: pip install scikit-learn") from None
 
 
+def _estimator(loss: Loss, **parameters: Any) -> Any:
+    """The estimator of scikit-learn that goes with a loss, not fitted."""
+    module, _, name = loss.scikit_learn.partition(".")
+    return getattr(_part(module), name)(**parameters)
+
+
 def _regressor(plain: Linear, intercept: float, quantile: float) -> Any:
-    models = _part("linear_model")
-    if plain.loss == "quantile":
-        regressor = models.QuantileRegressor(quantile=quantile)
-    elif plain.loss == "poisson":
-        regressor = models.PoissonRegressor()
+    regressor = _estimator(plain.loss, **({"quantile": quantile} if plain.loss.has_quantile else {}))
+    if plain.loss.link is not losses.IDENTITY:
         regressor._base_loss = regressor._get_loss()  # where its `fit` leaves the link
-    else:
-        regressor = models.LinearRegression()
     regressor.coef_, regressor.intercept_ = plain.weights[:, 0].copy(), intercept
     return _with_features(regressor, plain)
 
 
 def _classifier(plain: Linear, weights: Float64, intercept: float, classes: Any) -> Any:
     """Of two classes, the second one for scores above 0."""
-    logistic = plain.loss == "logistic"
-    classifier = _part("linear_model").LogisticRegression() if logistic else _part("svm").LinearSVC()
+    # Classes that were learned with a loss for numbers have scores, as a support vector machine's, and no more.
+    classifier = _estimator(plain.loss if plain.loss.for_classes else LOSSES["hinge"])
     if classes[0] > classes[1]:  # the positive class is the second of the sorted ones
         weights, intercept, classes = -weights, -intercept, classes[::-1]
     classifier.coef_, classifier.intercept_ = weights[None, :].copy(), np.array([intercept])

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,20 +29,16 @@ from ...data.labels import Task
 from ...errors import OptionError
 from ...inference.predictor import Predictor
 from ...inputs import Float64
+from ...losses import LOSSES, Loss
 from ...models.by_feature import Reading
 from ...models.classes import Label
 from ...models.learner import Learner
 from ...models.model import Feature
 from ...models.one_vs_all import OneVsAll
 from ...models.sweep import Sweep
-
-Held: TypeAlias = Literal["linear", "hold", "shrink", "squash"]
-Link: TypeAlias = Literal["identity", "logistic", "exp"]
+from ...rules import RULES, Beyond
 
 _FEW = 1 << 17  # columns that can be exported whether they are in use or not
-
-_HELD: dict[str, Held] = {"nag": "hold", "ng": "shrink", "snag": "squash"}
-_LINKS: dict[str, Link] = {"logistic": "logistic", "poisson": "exp"}
 
 
 @dataclass(frozen=True)
@@ -61,11 +57,10 @@ class Linear:
     product_coefficients: Float64  # by product and head
     intercepts: Float64  # by head
     limits: tuple[float, float] | None
-    held: Held
+    held: Beyond
     task: Task
     labels: list[Label]  # of the heads; binary: the negative, then the positive; regression: none
-    loss: str
-    link: Link
+    loss: Loss
 
     @property
     def weights(self) -> Float64:
@@ -100,7 +95,7 @@ def exportable(model: Any) -> Learner | OneVsAll:
 
 def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
     """What `model.predict(X, extrapolate=extrapolate)` computes."""
-    options = model.options
+    options, rule = model.options, RULES[model.options.rule]
     if options.bits is not None:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
     reading = model._reading()
@@ -114,16 +109,16 @@ def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
     names: list[Feature] = list(range(columns)) if state["names"] is None else [*state["names"]]
     task, labels = _labels(model, state["negative"])
     if not names:
-        raise OptionError("this model has met no features yet; there is nothing to export")
+        raise OptionError("this model has not learned any features yet; there is nothing to export")
     if task == "classes" and not labels:
-        raise OptionError("this model has met no class yet; there is nothing to export")
+        raise OptionError("this model has not learned any class yet; there is nothing to export")
     heads = len(labels) if isinstance(model, OneVsAll) else 1
     lanes = [reading.leader(head) for head in range(heads)]
     v = reading.v[:, lanes]
     plain = extrapolate or options.order == "vw"  # Vowpal Wabbit's learner predicts linearly
-    held: Held = "linear" if plain else _HELD.get(options.rule, "linear")
+    held: Beyond = "linear" if plain else rule.beyond
     scale: Float64 = np.ones(len(v))
-    if options.rule in ("ng", "nag", "snag"):
+    if rule.unit_free:
         scale = reading.scale if plain else state["scale"]
     if held == "squash":
         v = v * math.sqrt(state["t"] + 1.0)
@@ -163,8 +158,7 @@ def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
         held=held,
         task=task,
         labels=labels,
-        loss=options.loss,
-        link=_LINKS.get(options.loss, "identity"),
+        loss=LOSSES[options.loss],
     )
 
 
@@ -178,7 +172,7 @@ def _rows(scale: Float64, v: Float64, rows: list[int]) -> tuple[Float64, Float64
 
 
 def _intercepts(
-    reading: Reading, held: Held, scale: Float64, v: Float64, row_of: dict[int, int], plain: bool
+    reading: Reading, held: Beyond, scale: Float64, v: Float64, row_of: dict[int, int], plain: bool
 ) -> tuple[Float64, tuple[float, float] | None]:
     """The bias, the target's offset included, and the limits of the scores."""
     options, state = reading.options, reading.state
@@ -200,6 +194,6 @@ def _labels(model: Learner | OneVsAll, negative: int) -> tuple[Task, list[Label]
         return predictor.target.task, predictor.labels
     if isinstance(model, OneVsAll):
         return "classes", model.classes
-    if model.options.loss in ("logistic", "hinge"):
+    if LOSSES[model.options.loss].for_classes:
         return "binary", [-1 if negative == 2 else 0, 1]
     return "regression", []

@@ -10,7 +10,7 @@ Inputs, by what `inputs` asks for:
 Outputs, by task:
 
     scores         [rows], with many classes [rows, classes]: what `predict` gives
-    prediction     regression: [rows], a number; with poisson loss a rate
+    prediction     regression: [rows], a number (of counts their rate)
     label          binary, classes: [rows], as it was in the data
     probabilities  logistic loss: [rows, classes], adding up to 1; binary: of the negative label, then of the positive
 
@@ -257,7 +257,7 @@ class _Graph:
             self._node("Identity", score, name="scores")
             self._output("scores", self.float, heads)
             self._label(self._node("ArgMax", score, axis=1, keepdims=0))
-            if model.link == "logistic":
+            if model.loss.link.gives_probabilities:
                 self._shares(score)
             return
         self._node("Reshape", score, self._constant("flat", np.array([-1], np.int64)), name="scores")
@@ -265,12 +265,12 @@ class _Graph:
         if model.task == "binary":
             positive = self._node("Greater", "scores", self._number(0.0))
             self._label(self._node("Cast", positive, to=self._onnx.TensorProto.INT64))
-            if model.link == "logistic":
+            if model.loss.link.gives_probabilities:
                 both = self._node("Concat", self._node("Neg", score), score, axis=1)
-                self._node("Sigmoid", both, name="probabilities")
+                self._node(model.loss.link.onnx, both, name="probabilities")
                 self._output("probabilities", self.float, 2)
             return
-        self._node("Exp" if model.link == "exp" else "Identity", "scores", name="prediction")
+        self._node(model.loss.link.onnx, "scores", name="prediction")
         self._output("prediction", self.float)
 
     def _shares(self, score: str) -> None:
@@ -291,7 +291,7 @@ class _Graph:
         self._output("label", kind)
 
     def finished(self, model: Learner | OneVsAll) -> onnx.ModelProto:
-        """The whole, checked."""
+        """The finished graph, which ONNX's own checker has accepted."""
         graph = self._helper.make_graph(self._nodes, "unitless", self._inputs, self._outputs, self._constants)
         from ...version import __version__  # noqa: PLC0415  (it reads the package's metadata)
 
@@ -308,7 +308,7 @@ class _Graph:
             "task": self.model.task,
             "target": schema.get("target"),
             "classes": self.model.labels or None,
-            "loss": self.model.loss,
+            "loss": self.model.loss.name,
             "beyond": self.model.held,
         }
         texts = {key: json.dumps(value, ensure_ascii=False) for key, value in about.items()}

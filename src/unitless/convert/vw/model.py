@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ... import losses, rules
 from ...errors import Error, ModelFileError, OptionError
 from ...inputs import Float64
 from ...models.learner import Learner
@@ -42,7 +43,7 @@ def from_vw(
     Args:
         path: the text.
         loss: Vowpal Wabbit does not write it down. If not given, it is "logistic" where the range of labels is that of
-            scores, otherwise "squared"; say "hinge", "quantile" or "poisson" yourself. Scores do not depend on it, only
+            scores, otherwise "squared"; give another one by its name. Scores do not depend on it, only
             what they stand for and how learning goes on.
         quantile: for quantile loss.
         names: the features' names, if the text has only their hashes (`--readable_model`): `x`, or `a^x` for x of
@@ -75,7 +76,7 @@ def from_text(
     table = _Table(found, None if names is None else list(names))
     ranged = (found.label_min, found.label_max) == SCORES
     options: dict[str, Any] = {
-        "loss": loss or ("logistic" if ranged else "squared"),
+        "loss": loss or losses.DEFAULTS["binary" if ranged else "regression"],
         "quantile": quantile,
         "learning_rate": found.number("--learning_rate", 0.5 if found.adaptive and found.normalized else 10.0),
         "importance_aware": found.invariant,
@@ -84,10 +85,7 @@ def from_text(
     if table.pairs:
         options["interactions"] = [(table.names[a - 1], table.names[b - 1]) for a, b in table.pairs]
     unscaled = not found.normalized or not found.resumable or table.classes > 1
-    if unscaled:
-        options["rule"] = "ag" if found.adaptive else "gd"
-    else:
-        options["rule"] = "nag" if found.adaptive else "ng"
+    options["rule"] = rules.like(unit_free=not unscaled, adaptive=found.adaptive).name
     if table.classes > 1:
         model: Learner | OneVsAll = OneVsAll(table.classes, **options)
     else:
@@ -102,7 +100,7 @@ class _Table:
     def __init__(self, found: Readable, names: list[str] | None) -> None:
         self.classes = int(found.number("--oaa", 1))
         if not 1 <= self.classes <= 2**16 or ("--oaa" in found.values and self.classes < 2):
-            raise ModelFileError(f"--oaa {self.classes} is no number of classes")
+            raise ModelFileError(f"--oaa {self.classes} is not a valid number of classes")
         stride = 1 << (self.classes - 1).bit_length()  # one place for each class, side by side
         mask = 2**found.bits - 1
         self._paired = _has_pairs(found)
@@ -165,7 +163,7 @@ class _Table:
         for name, (left, right) in factors.items():
             ordered = (min(number[left], number[right]), max(number[left], number[right]))
             if ordered in self.pairs:
-                raise ModelFileError(f"the product {name!r} is there in both orders, which unitless does not have")
+                raise ModelFileError(f"the product {name!r} is there in both orders, which unitless cannot represent")
             self.pairs.append(ordered)
             self.weights.append(self._rows[name])
 
@@ -176,7 +174,7 @@ class _Table:
         if len(known) == 1 or len(splits) == 1:
             return (known or splits)[0]
         if splits:
-            raise ModelFileError(f"{name!r} may be a product of different features; names with * cannot be told apart")
+            raise ModelFileError(f"{name!r} may be a product of different features; a name with * in it is ambiguous")
         return None
 
 
@@ -221,17 +219,17 @@ def _fill(model: Model, found: Readable, table: _Table, unscaled: bool) -> None:
     state["T"] = found.totals.get("total_weight", 0.0)
     state["examples"] = int(found.totals.get("example_number", 0.0))
     state["label_min"], state["label_max"] = found.label_min, found.label_max
-    state["negative"] = 2 if model.options.loss in ("logistic", "hinge") and table.classes == 1 else 0
+    state["negative"] = 2 if losses.LOSSES[model.options.loss].for_classes and table.classes == 1 else 0
     _restored(model, state)
 
 
 def _restored(model: Model, state: Any) -> None:
     """Checked as a file of ours would be."""
     if not (np.isfinite(state["v"]).all() and np.isfinite(state["H"]).all()):
-        raise ModelFileError("a weight or a sum of squares is beyond all numbers; the text is damaged")
+        raise ModelFileError("a weight or a sum of squares is beyond the range of float64; the text is damaged")
     low, high = state["label_min"], state["label_max"]
     if low > high or min(state["t"], state["N"], state["T"]) < 0 or not 0 <= state["examples"] < 2**63:
-        raise ModelFileError("its totals cannot be; the text is damaged")
+        raise ModelFileError("its totals are impossible; the text is damaged")
     try:
         model._restore(state)
     except Error as error:

@@ -26,7 +26,7 @@ _VALUES = {"--quadratic", "--interactions", "--oaa", "--hash", "--hash_seed", "-
 
 @dataclass(frozen=True)
 class Weight:
-    """One line."""
+    """A weight: one line of the text."""
 
     place: int
     name: str | None
@@ -37,7 +37,7 @@ class Weight:
 
 @dataclass
 class Readable:
-    """What the text says."""
+    """A model of Vowpal Wabbit as its text has it: range of labels, options, totals, weights."""
 
     label_min: float = math.nan
     label_max: float = math.nan
@@ -50,12 +50,12 @@ class Readable:
 
     @property
     def adaptive(self) -> bool:
-        """Each weight has a G."""
+        """Whether each weight comes with its sum of squared gradients G (`--adaptive`)."""
         return "--adaptive" in self.flags or self._by_default
 
     @property
     def normalized(self) -> bool:
-        """Each weight has an s."""
+        """Whether each weight comes with its scale s (`--normalized`)."""
         return "--normalized" in self.flags or self._by_default
 
     @property
@@ -68,7 +68,7 @@ class Readable:
         return not self.flags & {"--adaptive", "--normalized", "--invariant", "--sgd"}
 
     def number(self, option: str, default: float) -> float:
-        """An option's number."""
+        """The number that an option has, or the default."""
         texts = self.values.get(option, [])
         if not texts:
             return default
@@ -84,7 +84,7 @@ def is_readable(text: str) -> bool:
 def parse(text: str) -> Readable:
     """What the text says, or a ModelFileError that says what is wrong with it, and where."""
     if not is_readable(text):
-        raise ModelFileError("this is no text of a Vowpal Wabbit model; vw --invert_hash FILE writes one")
+        raise ModelFileError("this is not the text of a Vowpal Wabbit model; vw --invert_hash FILE writes one")
     found = Readable()
     lines = ((number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1))
     _head(found, lines)
@@ -121,9 +121,9 @@ def _head(found: Readable, lines: Iterator[tuple[int, str]]) -> None:
             found.resumable = bool(_whole(value, at, 0, 1))
             missing = {"Min label", "Max label", "bits", "options"} - seen
             if missing:
-                raise ModelFileError(f"its head has no {', '.join(sorted(missing))}; the text is damaged")
+                raise ModelFileError(f"its header has no {', '.join(sorted(missing))}; the text is damaged")
             return
-    raise ModelFileError("it ends within its head; the text is damaged")
+    raise ModelFileError("it ends within its header; the text is damaged")
 
 
 def _options(found: Readable, text: str) -> None:
@@ -166,7 +166,7 @@ def _weight(line: str, number: int, columns: int, places: int) -> Weight:
     at = f"line {number}"
     match = re.fullmatch(r"(?:(.*):)?(\d+):(\S+)((?: \S+)*)", line)
     if match is None:
-        raise ModelFileError(f"{at} is {line[:60]!r}, which is no weight; the text is damaged")
+        raise ModelFileError(f"{at} is {line[:60]!r}, which is not a weight; the text is damaged")
     state = tuple(_number(text, at) for text in match[4].split())
     if len(state) != columns:
         raise ModelFileError(f"{at} has {len(state)} numbers after the weight, not {columns}; the text is damaged")
@@ -181,11 +181,11 @@ def _number(text: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ModelFileError(f"{where}: {text[:40]!r} is no finite number")
+        raise ModelFileError(f"{where}: {text[:40]!r} is not a finite number")
     return value
 
 
 def _whole(text: str, where: str, low: int, high: int) -> int:
     if not re.fullmatch(r" *[0-9]{1,19} *", text) or not low <= int(text) <= high:
-        raise ModelFileError(f"{where}: {text[:40]!r} is no whole number from {low} to {high}")
+        raise ModelFileError(f"{where}: {text[:40]!r} is not a whole number from {low} to {high}")
     return int(text)

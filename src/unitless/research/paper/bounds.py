@@ -78,7 +78,7 @@ STEPS = len(_FOR_THE_BALL) + len(_FOR_ONE_PREDICTOR) + 3
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """How a bound fared."""
+    """How close a bound came to what was measured."""
 
     bound: str
     losses: str
@@ -211,7 +211,7 @@ class Attack:
     searched_normalized: tuple[float, ...]
 
     def asdict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The result as JSON can keep it."""
         return dataclasses.asdict(self)
 
 

@@ -23,7 +23,7 @@ class Claim:
     because: str
 
     def asdict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The result as JSON can keep it."""
         return dataclasses.asdict(self)
 
 

@@ -45,7 +45,7 @@ NEWTON_WITHOUT_UNITS = tuple((10.0**k, limit) for limit in (2.0, 8.0) for k in r
 """The same where ε has no unit."""
 
 OVERESTIMATES = (1.0, 10.0, 100.0, 1000.0, 10_000.0)
-"""vSGD's C."""
+"""The constant C of vSGD."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Rows:
     """What all learners see, in the order in which they see it."""
 
     X: Float64
-    """With a column of ones."""
+    """The inputs with a column of ones."""
     y: NDArray[Any]
     """±1, class numbers from 0, or labels brought to the range from 0 to 1."""
     task: Task

@@ -44,7 +44,7 @@ class Loaded:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return int(self.table.num_rows)
 
 
@@ -132,7 +132,7 @@ def _parquet(path: pathlib.Path) -> Any:
     try:
         return pyarrow("parquet").read_table(path)
     except pyarrow().ArrowException as error:
-        raise DatasetError(f"it is no Parquet file, or a damaged one ({error})") from None
+        raise DatasetError(f"it is not a Parquet file, or it is damaged ({error})") from None
 
 
 def _original(dataset: Dataset, path: pathlib.Path) -> Any:

@@ -136,7 +136,7 @@ _TRIED = {
 
 
 def _far_note(one: Result) -> str:
-    """What is to be said of a number that was not met."""
+    """The remark on a number of the paper that was not reproduced."""
     tried = _TRIED.get((one.table, one.dataset, one.normalised, one.rule), "")
     where = f"{one.dataset}{', pre-normalised' if one.normalised else ''}, {RULE_NAMES[one.rule]}"
     at = one.loss_at_printed_rate

@@ -49,7 +49,7 @@ class Curve:
     """Is every loss, of every rate, the same to the last bit at every scale?"""
 
     def asdict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The result as JSON can keep it."""
         return dataclasses.asdict(self)
 
 

@@ -18,7 +18,7 @@ class Format:
     delimiter: str
     label: str  # its name in the header, or "first" or "last" where there is none
     meanings: tuple[str, str] | None = None  # the texts of labels 0 and 1
-    left_out: tuple[str, ...] = ()  # columns of the header that are no features
+    left_out: tuple[str, ...] = ()  # columns of the header that are not features
 
     @property
     def header(self) -> bool:

@@ -45,7 +45,7 @@ class Prepared:
 
     @property
     def rows(self) -> int:
-        """How many."""
+        """The number of rows."""
         return len(self.y)
 
     @cached_property

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-RULE_NAMES = {"gd": "GD", "ag": "AG", "ng": "NG", "nag": "NAG", "snag": "sNAG"}
+from ...rules import RULES
+
+RULE_NAMES: dict[str, str] = {rule.name: rule.paper for rule in RULES.values()}
 
 
 class Cell(NamedTuple):

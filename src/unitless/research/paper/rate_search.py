@@ -35,7 +35,7 @@ class Search:
     """The progressive losses of the rates exp(0.2 k) around the best."""
 
     exponents: tuple[int, ...]
-    """k of each rate."""
+    """The exponent k of each rate."""
     losses: Float64
     """One row for each order of the rows, one column for each rate."""
     coarse: dict[int, float]
@@ -59,7 +59,7 @@ class Search:
 
     @property
     def loss(self) -> float:
-        """Its mean loss."""
+        """The mean loss of the best rate."""
         return float(self.mean[self.best])
 
     @property

@@ -85,7 +85,7 @@ def check_folder(folder: pathlib.Path) -> None:
 
 
 def markdown(sections: Iterable[Section], about: dict[str, Any], opening: Sequence[str]) -> str:
-    """The page."""
+    """The report as a page of Markdown."""
     parts = [f"# {TITLE}", *opening]
     for section in sections:
         parts += [f"## {section.title}", *section.text]

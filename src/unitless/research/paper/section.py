@@ -40,12 +40,12 @@ class Section:
     seconds: float = 0.0
 
     def asdict(self) -> dict[str, Any]:
-        """The data for JSON: a number that is none is None."""
+        """The data for JSON, in which not-a-number becomes null."""
         found: dict[str, Any] = _finite({"experiment": self.name, **self.data})
         return found
 
     def json(self) -> str:
-        """The same as text."""
+        """The section as JSON text."""
         return json.dumps(self.asdict(), indent=2)
 
 

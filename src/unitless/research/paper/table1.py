@@ -5,7 +5,7 @@ counts the header line as an example), Census, Covertype and Shuttle. The featur
 Census has 28 of text beside its 13 of numbers, some of which are codes (industry, occupation, own business, veterans).
 
 In CT Slice −0.25 stands for a histogram bin outside of the image. The authors made an indicator of it, so it is no
-value of the feature here either, and a column with nothing but zeros left is no feature: zeros were not written out.
+value of the feature here either, and a column with nothing but zeros left is not a feature: zeros were not written out.
 Of UCI's 384 columns the paper counts 360, which this reading may explain, but a sample can neither show nor refute it.
 """
 
@@ -39,7 +39,7 @@ class Row:
     note: str
 
     def asdict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The result as JSON can keep it."""
         return dataclasses.asdict(self)
 
 

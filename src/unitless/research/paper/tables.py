@@ -56,7 +56,7 @@ class Result:
         return 1 / RATE_FACTOR <= self.rate / self.printed_rate <= RATE_FACTOR
 
     def asdict(self) -> dict[str, Any]:
-        """All of it, for JSON."""
+        """The result as JSON can keep it."""
         return {
             **dataclasses.asdict(self),
             "spread": [min(self.losses), max(self.losses)],
@@ -67,7 +67,7 @@ class Result:
 
 @dataclasses.dataclass(frozen=True)
 class _Plan:
-    """What a table compares."""
+    """What a table of the paper compares."""
 
     rule: Rule
     normalisation: Normalisation

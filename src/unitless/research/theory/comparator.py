@@ -64,7 +64,7 @@ def best_predictor(X: Float64, y: Float64, loss: Loss, ball: Ball, gap: float = 
     Args:
         X: inputs, one in each row.
         y: labels.
-        loss: one of `Linear` and the losses of `unitless.reference` except Poisson.
+        loss: `Linear`, or `Squared`, `Logistic`, `Hinge` or `Quantile` of `unitless.reference`.
         ball: the class of predictors.
         gap: stop when the total loss is proven to be within gap·(1 + |total loss|) of the minimum.
     """

@@ -48,7 +48,7 @@ def truncated_slope(loss: Loss, p: float, y: float, C: float) -> float:
     and it is L itself at every comparator, whose predictions are within [−C, C]. Lemma 1 and all that follows from it
     apply to it, whatever the convex loss and however large the labels.
 
-    The two simpler choices do not do. The slope at the raw p bounds the loss of the raw p, which is only sure to be
+    The two simpler choices do not do. The slope at the raw p bounds the loss of the raw p, which is only certain to be
     no less than that of p̄ if L has a minimum within [−C, C] (squared loss with |y| ≤ C, hinge loss with C ≥ 1, but
     never logistic loss). The slope at p̄ without the second case moves away from p̄ on its own account: on the side
     where L falls, L(p̄) − L(w*·x) ≤ g′(p̄ − w*·x) is not ≤ g′(p − w*·x).

@@ -1,0 +1,146 @@
+"""The losses, one record each. Other code asks the record for what it needs to know and does not compare names.
+
+To add a loss: its formulas in `core/` (loss.hpp), its record here, and its oracle in `research/reference.py`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from .inputs import Float64
+
+# For type checkers only, which cannot read records; a test compares these names with the records.
+NumberLoss: TypeAlias = Literal["squared", "quantile", "poisson"]
+ClassLoss: TypeAlias = Literal["logistic", "hinge"]
+LossName: TypeAlias = Literal[NumberLoss, ClassLoss]
+
+LossTask: TypeAlias = Literal["regression", "binary"]
+LinkName: TypeAlias = Literal["identity", "logistic", "exp"]
+
+
+# NumPy is imported where it is used: the command line reads the losses' names before it needs NumPy.
+
+
+@dataclass(frozen=True)
+class Link:
+    """How a score becomes what it stands for."""
+
+    name: LinkName
+    function: Callable[[Float64], Float64]
+    onnx: str  # the ONNX operator that computes it
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the score of a class stands for the class's probability."""
+        return self.name == "logistic"
+
+
+def _identity(scores: Float64) -> Float64:
+    return scores
+
+
+def _logistic(scores: Float64) -> Float64:
+    import numpy as np  # noqa: PLC0415
+
+    odds = np.exp(np.minimum(scores, 0.0))  # both ways of writing it, each where it does not overflow
+    return np.asarray(odds / (1.0 + np.exp(-np.abs(scores))))
+
+
+def _exp(scores: Float64) -> Float64:
+    import numpy as np  # noqa: PLC0415
+
+    return np.asarray(np.exp(scores))
+
+
+IDENTITY = Link("identity", _identity, "Identity")
+LOGISTIC = Link("logistic", _logistic, "Sigmoid")
+EXP = Link("exp", _exp, "Exp")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What there is to know about a loss, apart from its formulas, which are in the core."""
+
+    name: LossName
+    about: str  # one sentence for help texts
+    task: LossTask  # "regression": labels are numbers; "binary": they are the signs of two classes
+    link: Link
+    scikit_learn: str  # the estimator of scikit-learn that predicts as a model with this loss does
+    in_label_unit: bool = False  # scores are in the label's unit, so that clip="labels" and target="auto" apply
+    is_squared_error: bool = False  # then its mean is the square of the RMSE
+    has_quantile: bool = False  # whether the option `quantile` says which loss it is
+    smallest_label: float | None = None  # of numbers: None if they may be negative
+    rounds_below_zero: bool = False  # a loss of 0 may be computed as slightly less, from terms that cancel
+    other_class: float = -1.0  # in one-vs-all, the label of rows of the other classes; that of its own is 1
+
+    @property
+    def for_classes(self) -> bool:
+        """Whether its labels are two classes, not numbers."""
+        return self.task == "binary"
+
+
+_RECORDS = (
+    Loss(
+        "squared",
+        "Squared error: predicts the mean.",
+        task="regression",
+        link=IDENTITY,
+        scikit_learn="linear_model.LinearRegression",
+        in_label_unit=True,
+        is_squared_error=True,
+    ),
+    Loss(
+        "logistic",
+        "Log loss of two classes: predicts the logarithm of the odds.",
+        task="binary",
+        link=LOGISTIC,
+        scikit_learn="linear_model.LogisticRegression",
+    ),
+    Loss(
+        "hinge",
+        "Hinge loss of two classes: a margin, without probabilities.",
+        task="binary",
+        link=IDENTITY,
+        scikit_learn="svm.LinearSVC",
+    ),
+    Loss(
+        "quantile",
+        "Pinball loss: predicts the quantile given by the option of that name.",
+        task="regression",
+        link=IDENTITY,
+        scikit_learn="linear_model.QuantileRegressor",
+        in_label_unit=True,
+        has_quantile=True,
+    ),
+    Loss(
+        "poisson",
+        "Half the Poisson deviance of counts: predicts the logarithm of their mean.",
+        task="regression",
+        link=EXP,
+        scikit_learn="linear_model.PoissonRegressor",
+        smallest_label=0.0,
+        rounds_below_zero=True,
+        other_class=0.0,
+    ),
+)
+
+LOSSES: dict[str, Loss] = {loss.name: loss for loss in _RECORDS}
+"""By name."""
+
+DEFAULTS: dict[str, LossName] = {"regression": "squared", "binary": "logistic", "classes": "logistic"}
+"""By task, the loss if none is asked for."""
+
+
+def names(**facts: Any) -> tuple[str, ...]:
+    """The losses whose records say so: `names(task="binary")`."""
+    return tuple(loss.name for loss in _RECORDS if all(getattr(loss, field) == value for field, value in facts.items()))
+
+
+def listed(found: Iterable[str], last: str = "or", shown: Callable[[str], str] = repr) -> str:
+    """Names for a message: 'a', 'b' or 'c'."""
+    texts = [shown(name) for name in found]
+    return f" {last} ".join([*([", ".join(texts[:-1])] if texts[1:] else []), *texts[-1:]])

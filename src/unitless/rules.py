@@ -1,0 +1,56 @@
+"""The update rules, one record each. Other code asks the record for what it needs to know and does not compare names.
+
+To add a rule: its formulas in `core/` (rule.hpp), its record here, and its oracle in `research/reference.py`. Models of
+a rule whose state is weighed in another way than these need a case in `models/merge.py` as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+# For type checkers only, which cannot read records; a test compares these names with the records.
+RuleName: TypeAlias = Literal["nag", "snag", "ng", "ag", "gd"]
+
+Beyond: TypeAlias = Literal["linear", "hold", "shrink", "squash"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What there is to know about a rule, apart from its formulas, which are in the core."""
+
+    name: RuleName
+    paper: str  # its name in the paper
+    about: str  # one sentence for help texts
+    unit_free: bool  # the state is v = w·s and H = G/s², without the features' units; otherwise it is w and G
+    adaptive: bool  # each weight has a rate of its own, from its squared gradients; others take the option `schedule`
+    # What a prediction makes of z = x/s beyond the values seen: z itself, ±1, 1/z, or z/√(1 + z²).
+    beyond: Beyond
+    sums_squares: bool = False  # the stored scale is √Σx², and s is that over √t; otherwise it is s = max |x|
+
+
+_RECORDS = (
+    Rule("nag", "NAG", "Normalized adaptive gradient.", unit_free=True, adaptive=True, beyond="hold"),
+    Rule(
+        "snag",
+        "sNAG",
+        "The same with scales from second moments: less sensitive to outliers.",
+        unit_free=True,
+        adaptive=True,
+        beyond="squash",
+        sums_squares=True,
+    ),
+    Rule("ng", "NG", "Normalized gradient.", unit_free=True, adaptive=False, beyond="shrink"),
+    Rule("ag", "AG", "Adaptive gradient (AdaGrad); depends on units.", unit_free=False, adaptive=True, beyond="linear"),
+    Rule("gd", "GD", "Gradient descent; depends on units.", unit_free=False, adaptive=False, beyond="linear"),
+)
+
+RULES: dict[str, Rule] = {rule.name: rule for rule in _RECORDS}
+"""By name: the unit-free ones first."""
+
+
+def like(*, unit_free: bool, adaptive: bool) -> Rule:
+    """The rule with these properties whose scale is the largest |x|: Vowpal Wabbit has these four."""
+    return next(
+        rule for rule in _RECORDS if (rule.unit_free, rule.adaptive, rule.sums_squares) == (unit_free, adaptive, False)
+    )
