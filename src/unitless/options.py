@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
-from .errors import OptionError
+from .errors import Option, OptionError, Phrase
 
 Rule = Literal["gd", "ag", "ng", "nag", "snag"]
 Loss = Literal["squared", "logistic", "hinge", "quantile", "poisson"]
@@ -59,32 +59,56 @@ class Options:
             object.__setattr__(self, name, bool(value))
         if not (isinstance(self.learning_rate, str) and self.learning_rate == "auto"):
             if isinstance(self.learning_rate, str) or self.learning_rate is None:
-                raise OptionError(f"learning_rate is {self.learning_rate!r}; it must be a number or 'auto'")
+                raise OptionError(f"is {self.learning_rate!r}; it must be a number or 'auto'", option="learning_rate")
             object.__setattr__(self, "learning_rate", rate(self.learning_rate, "learning_rate"))
         object.__setattr__(self, "quantile", number("quantile", self.quantile))
         object.__setattr__(self, "interactions", _interactions(self.interactions))
         if not 0 < self.quantile < 1:
-            raise OptionError(f"quantile is {self.quantile!r}; it must lie between 0 and 1")
+            raise OptionError(f"is {self.quantile!r}; it must lie between 0 and 1", option="quantile")
         if self.bits is not None:
             whole = hasattr(self.bits, "__index__") and not isinstance(self.bits, bool)
             if not whole or not 1 <= operator.index(self.bits) <= MAX_BITS:
-                raise OptionError(f"bits is {self.bits!r}; it must be a whole number from 1 to {MAX_BITS}, or None")
+                raise OptionError(
+                    f"is {self.bits!r}; it must be a whole number from 1 to {MAX_BITS}, or None", option="bits"
+                )
             object.__setattr__(self, "bits", operator.index(self.bits))
         self._check_combinations()
 
     def _check_combinations(self) -> None:
         if self.schedule is not None and self.rule not in ("gd", "ng"):
-            raise OptionError(f"schedule is for the rules 'gd' and 'ng'; rule {self.rule!r} adapts its rates by itself")
+            raise OptionError(
+                f"is for the rules 'gd' and 'ng'; rule {self.rule!r} adapts its rates by itself", option="schedule"
+            )
         if self.clip == "labels" and self.loss not in ("squared", "quantile"):
-            raise OptionError(f"clip='labels' is for squared and quantile loss; {self.loss} loss predicts a score")
+            raise OptionError(
+                Phrase(
+                    Option("clip", "labels"), f" is for squared and quantile loss; {self.loss} loss predicts a score"
+                )
+            )
         if self.target and self.loss not in ("squared", "quantile"):
-            raise OptionError(f"target='auto' is for squared and quantile loss; {self.loss} loss predicts a score")
+            raise OptionError(
+                Phrase(
+                    Option("target", "auto"), f" is for squared and quantile loss; {self.loss} loss predicts a score"
+                )
+            )
         if self.target and self.clip:
-            raise OptionError("target='auto' limits predictions by itself; leave out clip")
+            raise OptionError(
+                Phrase(Option("target", "auto"), " limits predictions by itself; leave out ", Option("clip"))
+            )
         if self.order == "vw" and (self.target or self.centre):
-            raise OptionError("order='vw' is Vowpal Wabbit's learner; it has neither target='auto' nor centre=True")
+            raise OptionError(
+                Phrase(
+                    *(Option("order", "vw"), " is Vowpal Wabbit's learner; it has neither "),
+                    *(Option("target", "auto"), " nor ", Option("centre", True)),
+                )
+            )
         if self.centre and self.bits is not None:
-            raise OptionError("hashed features are never centred: leave out either bits or centre=True")
+            raise OptionError(
+                Phrase(
+                    *("hashed features are never centred: leave out either ", Option("bits")),
+                    *(" or ", Option("centre", True)),
+                )
+            )
         if self.learning_rate == "auto":
             self.check_lanes()
 
@@ -93,7 +117,10 @@ class Options:
         for name, value in (("order", "vw"), ("clip", "vw"), ("precision", "float32")):
             if getattr(self, name) == value:
                 raise OptionError(
-                    f"{name}={value!r} is for one learner; learning_rate='auto', OneVsAll and Sweep run several at once"
+                    Phrase(
+                        *(Option(name, value), " is for one learner; ", Option("learning_rate", "auto")),
+                        ", OneVsAll and Sweep run several at once",
+                    )
                 )
 
     def asdict(self) -> dict[str, Any]:
@@ -135,24 +162,24 @@ def rate(value: object, name: str) -> float:
     """A learning rate: positive and finite."""
     result = number(name, value)
     if not 0 < result < math.inf:
-        raise OptionError(f"{name} is {result:g}; it must be positive and finite")
+        raise OptionError(f"is {result:g}; it must be positive and finite", option=name)
     return result
 
 
 def number(name: str, value: object) -> float:
     """A plain float, whatever kind of number it was."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise OptionError(f"{name} is {value!r}; it must be a number")
+        raise OptionError(f"is {value!r}; it must be a number", option=name)
     try:
         return float(value)
     except (OverflowError, TypeError, ValueError):
-        raise OptionError(f"{name} is not a number that a float64 can hold") from None
+        raise OptionError("is not a number that a float64 can hold", option=name) from None
 
 
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in allowed):
         choices = ", ".join(repr(choice) for choice in allowed)
-        raise OptionError(f"{name} is {value!r}; it must be one of {choices}")
+        raise OptionError(f"is {value!r}; it must be one of {choices}", option=name)
 
 
 def _interactions(value: Any) -> Interactions | None:
@@ -163,15 +190,15 @@ def _interactions(value: Any) -> Interactions | None:
         return 2
     usage = "it must be None, 2, 'ordered', or a list of pairs such as [('age', 'income'), ('job=*', 'city=*')]"
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise OptionError(f"interactions is {value!r}; {usage}")
+        raise OptionError(f"is {value!r}; {usage}", option="interactions")
     pairs = []
     for pair in value:
         sides = tuple(pair) if isinstance(pair, Iterable) and not isinstance(pair, str | bytes) else ()
         if len(sides) != 2:
-            raise OptionError(f"interactions has {pair!r}, which is no pair; {usage}")
+            raise OptionError(f"has {pair!r}, which is no pair; {usage}", option="interactions")
         pairs.append((_side(sides[0]), _side(sides[1])))
     if not pairs:
-        raise OptionError(f"interactions is empty; {usage}")
+        raise OptionError(f"is empty; {usage}", option="interactions")
     return tuple(pairs)
 
 

@@ -7,11 +7,11 @@ import pathlib
 
 import numpy as np
 import pytest
+from unitless.training.progress import Progress
 
 import unitless as ul
 from unitless.cli import main
 from unitless.predicting import Predictor
-from unitless.training.progress import Progress
 
 Capture = pytest.CaptureFixture[str]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OptionError
+from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..options import Auto, Clip, Loss, Options, Rule, check_names
@@ -198,7 +198,7 @@ class OneVsAll(Model):
 def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip | None:
     """Scores of losses that predict numbers can be limited to the range of their labels; others need not."""
     if options.get("target"):
-        raise OptionError("target='auto' is for numbers; one-vs-all predicts classes")
+        raise OptionError(Phrase(Option("target", "auto"), " is for numbers; one-vs-all predicts classes"))
     if clip not in (None, "labels"):
         raise OptionError(f"clip is {clip!r}; with classes it must be 'labels' or None")
     return clip if loss in ("squared", "quantile") else None

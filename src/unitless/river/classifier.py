@@ -86,7 +86,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.precision = precision
         self.missing = missing
         if loss not in ("logistic", "hinge"):
-            raise OptionError(f"loss is {loss!r}; it must be one of 'logistic', 'hinge'")
+            raise OptionError(f"is {loss!r}; it must be one of 'logistic', 'hinge'", option="loss")
         self._begin(
             rule=rule,
             loss=loss,

@@ -188,7 +188,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     def _new_model(self) -> Learner | OneVsAll:
         if self.loss not in get_args(ClassLoss):
-            raise OptionError(f"loss is {self.loss!r}; a classifier's is one of 'logistic', 'hinge'")
+            raise OptionError(f"is {self.loss!r}; a classifier's is one of 'logistic', 'hinge'", option="loss")
         shared = {
             "rule": self.rule,
             "loss": self.loss,

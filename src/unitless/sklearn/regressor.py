@@ -134,7 +134,9 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
 
     def _new_model(self) -> Learner:
         if self.loss not in get_args(NumberLoss):
-            raise OptionError(f"loss is {self.loss!r}; a regressor's is one of 'squared', 'quantile', 'poisson'")
+            raise OptionError(
+                f"is {self.loss!r}; a regressor's is one of 'squared', 'quantile', 'poisson'", option="loss"
+            )
         return Learner(
             self.rule,
             self.loss,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -36,8 +35,7 @@ class Contender(Generic[AnyRun]):
         try:
             self.run._learn(batch)
         except DivergedError as error:
-            found = re.search(r"diverged at (.*?); the rows before", str(error))
-            self.diverged = found[1] if found else str(error)
+            self.diverged = error.where
         self.seconds += time.perf_counter() - start
 
 
@@ -97,12 +95,12 @@ def checked_rules(rules: Iterable[str]) -> list[Rule]:
     names = [rules] if isinstance(rules, str) else list(rules)
     known: Sequence[Rule] = get_args(Rule)
     if not names:
-        raise OptionError("rules is empty; name at least one")
+        raise OptionError("is empty; name at least one", option="rules")
     for name in names:
         if name not in known:
-            raise OptionError(f"rules has {name!r}; there are {', '.join(map(repr, known))}")
+            raise OptionError(f"has {name!r}; there are {', '.join(map(repr, known))}", option="rules")
         if names.count(name) > 1:
-            raise OptionError(f"rules has {name!r} twice")
+            raise OptionError(f"has {name!r} twice", option="rules")
     return [rule for name in names for rule in known if rule == name]
 
 

@@ -96,7 +96,7 @@ def _checked(rates: Iterable[float] | None) -> list[float]:
     grid: list[float] = sweep.rates.tolist()
     for rate in grid:
         if grid.count(rate) > 1:
-            raise OptionError(f"rates has {rate:g} twice")
+            raise OptionError(f"has {rate:g} twice", option="rates")
     return grid
 
 
@@ -122,7 +122,7 @@ class _KnownClasses:
         try:
             return [task_labels.plain_number(label) if run.target.number else str(label) for label in self._given]
         except (TypeError, ValueError):
-            raise OptionError(f"classes are {self._given!r}, but the target's values are numbers") from None
+            raise OptionError(f"are {self._given!r}, but the target's values are numbers", option="classes") from None
 
     def _read(self, run: SweepRun) -> list[Label]:
         if not run.source.repeatable:
@@ -208,7 +208,7 @@ class SweepRun(Run):
         try:
             numbers, _ = class_numbers(sweep._classes, batch, weight)
         except InputError as error:
-            raise InputError(str(error).split("; OneVsAll")[0]) from None
+            raise error.at(advice="") from None
         return np.maximum(numbers, 0.0)  # what has no class has no weight either
 
 
