@@ -118,7 +118,7 @@ def _suffix(source: str, output: str) -> str:
         if not os.path.exists(source):
             raise InputError(f"{source}: there is no such file")
         raise InputError(
-            f"{source} holds no model that could become {output}: only a model of ours or of Vowpal Wabbit"
+            f"{source} is not a model that could become {output}: that takes a model of unitless or of Vowpal Wabbit"
         )
     kind = None if output == "-" else suffix_format(output)
     if kind is None:

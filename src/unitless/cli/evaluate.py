@@ -48,8 +48,8 @@ def command(
 ) -> int:
     """Which rule learns this data best? All of them side by side, in one reading.
 
-    Every row is predicted before it is learned, so all numbers are out of sample. A learner whose numbers run away is
-    left out from there.
+    Every row is predicted before it is learned, so all numbers are out of sample. A learner that diverges is left out
+    from there on.
     """
     shared = arguments.passed_on(given, (*options.MODEL, *options.PLAN, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
@@ -84,7 +84,7 @@ def command(
 
 
 def summary(comparison: Comparison) -> None:
-    """What came of it."""
+    """Print the results."""
     whole, numbers = comparison.whole, comparison.judged_by != "zero_one"
     display.facts(
         [

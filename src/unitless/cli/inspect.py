@@ -281,7 +281,7 @@ def _explained(
         try:
             parsed = json.loads(text)
         except ValueError as error:
-            raise InputError(f"--explain: this is no JSON: {error}; write it as '{{\"age\": 31}}'") from None
+            raise InputError(f"--explain: this is not valid JSON: {error}; write it as '{{\"age\": 31}}'") from None
         return explain(model, parsed, label)
     if row is not None and row < 1:
         raise OptionError(f"--row is {row}; rows count from 1")

@@ -105,7 +105,7 @@ def _numbers(rates: list[str]) -> list[float] | None:
 
 
 def summary(outcome: RateSweep, show_all: bool) -> None:
-    """What came of it."""
+    """Print the results."""
     first = next(iter(outcome.rules.values()))
     rows = [display.count(outcome.learned, "row") + " learned"]
     rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []

@@ -64,7 +64,7 @@ def _check_metrics(wanted: list[str]) -> None:
 
 
 def summary(result: TrainResult, wanted: list[str]) -> None:
-    """What came of it."""
+    """Print the results."""
     metrics = dict(result.metrics)
     low, high = result.interval
     lines: list[tuple[str, str]] = [("task", result.task)]

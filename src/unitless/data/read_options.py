@@ -33,7 +33,7 @@ class ReadOptions:
         missing: what a missing value is: "absent" (the feature is not there), or an "error".
         on_error: what to do with rows that cannot be read: "fail", or "skip" and count them.
         format: of files whose name and content do not say it.
-        delimiter: between the columns of CSV; found out if not given.
+        delimiter: between the columns of CSV; detected if not given.
         header: whether the first row of CSV has the columns' names. Without, they are called 1, 2, 3, ...
         encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
         zero_based: whether a libsvm file counts its features from 0.

@@ -107,7 +107,7 @@ class Plan:
 
 
 class Run:
-    """One of them."""
+    """Learning from a source: batch by batch, with checkpoints, until the end or until it is interrupted."""
 
     def __init__(
         self,

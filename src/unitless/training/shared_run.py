@@ -27,7 +27,7 @@ class Contender(Generic[AnyRun]):
     diverged: str | None = None
 
     def take(self, batch: Batch) -> None:
-        """Learn a batch, unless the numbers have run away."""
+        """Learn a batch, unless the learner has diverged."""
         if self.diverged is not None:
             return
         start = time.perf_counter()

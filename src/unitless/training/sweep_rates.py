@@ -112,7 +112,9 @@ class _KnownClasses:
         if self._found is None:
             self._found = self._read(run) if self._given is None else self._labels(run)
             if len(self._found) < 2:
-                raise InputError(f"the target has one value only, {self._found[0]!r}" if self._found else "no classes")
+                raise InputError(
+                    f"the target has one value only, {self._found[0]!r}" if self._found else "the target has no classes"
+                )
         return self._found
 
     def _labels(self, run: SweepRun) -> list[Label]:
@@ -315,7 +317,7 @@ class RateSweep:
 
     @property
     def task(self) -> str:
-        """The task, in words."""
+        """The task as a sentence."""
         return str(self.target)
 
     @property
