@@ -15,7 +15,7 @@ DATES = ("error", "parts")
 MISSING = ("absent", "error")
 SKIP_ROWS = Phrase("correct it, or skip such rows (", Option("on_error", "skip"), ")")
 SKIP_LINES = Phrase("correct it, or skip such lines (", Option("on_error", "skip"), ")")
-ALLOW_MISSING = Phrase("has no value (", Option("missing", "absent"), " allows that)")
+ALLOW_MISSING = Phrase(Option("missing", "absent"), " allows that")
 
 
 @dataclass(frozen=True)

@@ -305,7 +305,7 @@ def named(
         else:
             plain[name] = value
     if absent and options.missing == "error":
-        raise InputError(Phrase(f"{absent[0]!r} ") + ALLOW_MISSING, **place.at(number))
+        raise InputError(f"{absent[0]!r} has no value", advice=ALLOW_MISSING, **place.at(number))
     return plain, absent
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, Phrase
+from ..errors import InputError
 from ..inputs import FlagColumn, Float64, Frame, TextColumn
 from .arrow import as_numpy, booleans, is_native, pyarrow
 from .csv_columns import Parsed
@@ -41,7 +41,7 @@ def features(arrow: Any, schema: Schema, place: Place, missing_allowed: bool) ->
                 missing[name] = max(missing[name], absent)
                 if not missing_allowed:
                     row = _first_missing(read)
-                    raise InputError(Phrase(f"column {name!r} ") + ALLOW_MISSING, **place.at(row))
+                    raise InputError(f"column {name!r} has no value", advice=ALLOW_MISSING, **place.at(row))
             names.append(part)
             columns.append(read)
     rows = arrow.rows if isinstance(arrow, Parsed) else arrow.num_rows
