@@ -7,10 +7,10 @@ import pathlib
 
 import numpy as np
 import pytest
-from unitless.training.progress import Progress
 
 import unitless as ul
 from unitless.cli import main
+from unitless.data.progress import Progress
 from unitless.predicting import Predictor
 
 Capture = pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless import model_file
+from unitless.models import file as model_file
 
 
 def trained(**options: Any) -> ul.Learner:

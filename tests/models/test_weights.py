@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 import unitless as ul
-from unitless import model_file
+from unitless.models import file as model_file
 
 NAMES = list("abcde")
 OPTIONS: list[dict[str, Any]] = [
