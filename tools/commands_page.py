@@ -2,7 +2,7 @@
 
 Run it after changing a command: `python tools/commands_page.py`. A test says when that was forgotten.
 
-It reads the commands' signatures, which are ours, and not what typer makes of them, which changes with its versions.
+It reads the records of the commands' options, and not what typer makes of them, which changes with its versions.
 """
 
 from __future__ import annotations
@@ -11,11 +11,10 @@ import inspect
 import pathlib
 import typing
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
-from typer.models import ArgumentInfo, CommandInfo, OptionInfo
-
-from unitless.cli.app import app
+from unitless.cli.commands import COMMANDS
 
 PAGE = pathlib.Path(__file__).parent.parent / "docs" / "commands.md"
 INTRODUCTION = """\
@@ -29,42 +28,32 @@ code.
 
 def page() -> str:
     """The page as it should be."""
-    return "\n".join([INTRODUCTION, *("\n".join(_command(one)) for one in app.registered_commands)])
+    return "\n".join([INTRODUCTION, *("\n".join(_command(one)) for one in COMMANDS)])
 
 
-def _command(command: CommandInfo) -> Iterator[str]:
-    assert command.callback is not None
-    hints = typing.get_type_hints(command.callback, include_extras=True)
+def _command(command: ModuleType) -> Iterator[str]:
     arguments: list[tuple[str, str]] = []
     panels: dict[str, list[tuple[str, str]]] = {}
-    usage = [f"unitless {command.name}"]
-    for name, parameter in inspect.signature(command.callback).parameters.items():
-        kind, info = typing.get_args(hints[name])[:2]
-        help = _help(info.help, parameter.default)
-        if isinstance(info, ArgumentInfo):
-            metavar = info.metavar or name.upper()
-            usage.append(metavar if parameter.default is inspect.Parameter.empty else f"[{metavar}]")
-            arguments.append((f"`{metavar}`", help + _choices(kind)))
-        elif isinstance(info, OptionInfo):
-            names = [info.default, *(info.param_decls or ())]  # in an annotation, the first name stands as the default
-            flags = ", ".join(f"`{flag}`" for flag in names if isinstance(flag, str))
-            value = "" if kind is bool else f" {_value(kind)}"
-            panels.setdefault(info.rich_help_panel or "Options", []).append((flags + value, help + _choices(kind)))
-    yield from (f"## {command.name}", "", "    " + " ".join([*usage, "[OPTIONS]"]), "")
-    yield from (inspect.getdoc(command.callback) or "", "")
+    usage = [f"unitless {command.NAME}"]
+    for option in command.OPTIONS:
+        help = _help(option.help, option.default) + _choices(option.kind)
+        if option.argument:
+            metavar = option.metavar or option.name.upper()
+            usage.append(metavar if option.required else f"[{metavar}]")
+            arguments.append((f"`{metavar}`", help))
+        else:
+            flags = ", ".join(f"`{name}`" for name in option.names)
+            value = "" if option.kind is bool else " NUMBER" if option.kind in (int, float) else " TEXT"
+            panels.setdefault(option.panel or "Options", []).append((flags + value, help))
+    yield from (f"## {command.NAME}", "", "    " + " ".join([*usage, "[OPTIONS]"]), "")
+    yield from (inspect.getdoc(command.command) or "", "")
     if arguments:
         yield from _table("Arguments", arguments)
     for panel, options in panels.items():
         yield from _table(panel, options)
-    examples = [line for line in (command.epilog or "").splitlines() if line and not line.startswith("[bold]")]
+    examples = [line for line in command.EXAMPLES.splitlines() if line and not line.startswith("[bold]")]
     if examples:
         yield from ("Examples:", "", *(f"    {line}" for line in examples), "")
-
-
-def _value(kind: Any) -> str:
-    """What an option takes, in a word."""
-    kinds = typing.get_args(kind) or (kind,)
-    return next((word for type_, word in ((int, "NUMBER"), (float, "NUMBER")) if type_ in kinds), "TEXT")
 
 
 def _choices(kind: Any) -> str:

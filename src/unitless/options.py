@@ -1,16 +1,17 @@
 """The options of a learner, validated in one place."""
 
+# ruff: noqa: RUF009  (a field that is declared by a function is a field)
 from __future__ import annotations
 
 import difflib
 import math
 import operator
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from . import losses
-from .errors import OptionError
+from .errors import Option, OptionError, Phrase
 from .losses import LOSSES, LossName
 from .rules import RULES, RuleName
 
@@ -29,75 +30,126 @@ Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]
 MAX_BITS = 30
 
 
+def _declared(
+    default: Any, check: Callable[[str, Any], Any], core: Callable[[Any], Any] | None = None, *, passed: bool = True
+) -> Any:
+    """A field that is an option.
+
+    Args:
+        default: its value if it is not given.
+        check: gives the value in the form in which it is kept, or raises an `OptionError`; called with the name first.
+        core: what the core takes instead of the value.
+        passed: whether the core takes it, under the same name.
+    """
+    return field(default=default, metadata={"check": check, "core": core, "passed": passed})
+
+
+def _choice(*allowed: object) -> Callable[[str, Any], Any]:
+    """Checks that a value is one of those that are allowed."""
+
+    def check(name: str, value: Any) -> Any:
+        _one_of(name, value, allowed)
+        return value
+
+    return check
+
+
+def _flag(name: str, value: Any) -> bool:
+    _one_of(name, bool(value) if type(value).__name__ in ("bool", "bool_") else value, (True, False))
+    return bool(value)
+
+
+def _rate_or_auto(name: str, value: Any) -> float | Auto:
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    if isinstance(value, str) or value is None:
+        raise OptionError(f"is {value!r}; it must be a number or 'auto'", option=name)
+    return rate(value, name)
+
+
+def _fraction(name: str, value: Any) -> float:
+    result = number(name, value)
+    if not 0 < result < 1:
+        raise OptionError(f"is {result!r}; it must lie between 0 and 1", option=name)
+    return result
+
+
+def _bits(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    whole = hasattr(value, "__index__") and not isinstance(value, bool)
+    if not whole or not 1 <= operator.index(value) <= MAX_BITS:
+        raise OptionError(f"is {value!r}; it must be a whole number from 1 to {MAX_BITS}, or None", option=name)
+    return operator.index(value)
+
+
 @dataclass(frozen=True)
 class Options:
-    """What a learner is asked to be. See `Learner` for what each means."""
+    """What a learner is asked to be. See `Learner` for what each means.
 
-    rule: Rule = "nag"
-    loss: Loss = "squared"
-    learning_rate: float | Auto = 0.5
-    importance_aware: bool = True
-    bias: bool = True
-    quantile: float = 0.5
-    schedule: Schedule | None = None
-    order: Order = "paper"
-    clip: Clip | None = None
-    target: Auto | None = None
-    centre: bool = False
-    interactions: Interactions | None = None
-    bits: int | None = None
-    precision: Precision = "float64"
+    An option is declared here once: its name, type, default, check, and what the core takes for it.
+    """
+
+    rule: Rule = _declared("nag", _choice(*RULES))
+    loss: Loss = _declared("squared", _choice(*LOSSES))
+    learning_rate: float | Auto = _declared(0.5, _rate_or_auto, passed=False)
+    importance_aware: bool = _declared(True, _flag)
+    bias: bool = _declared(True, _flag)
+    quantile: float = _declared(0.5, _fraction)
+    schedule: Schedule | None = _declared(None, _choice(None, *get_args(Schedule)), lambda value: value or "sqrt")
+    order: Order = _declared("paper", _choice(*get_args(Order)))
+    clip: Clip | None = _declared(None, _choice(None, *get_args(Clip)), lambda value: value or "none")
+    target: Auto | None = _declared(None, _choice(None, "auto"), lambda value: value is not None)
+    centre: bool = _declared(False, _flag)
+    interactions: Interactions | None = _declared(None, lambda _, value: _interactions(value), passed=False)
+    bits: int | None = _declared(None, _bits)
+    precision: Precision = _declared("float64", _choice(*get_args(Precision)))
 
     def __post_init__(self) -> None:
-        _one_of("rule", self.rule, tuple(RULES))
-        _one_of("loss", self.loss, tuple(LOSSES))
-        _one_of("order", self.order, get_args(Order))
-        _one_of("clip", self.clip, (None, *get_args(Clip)))
-        _one_of("schedule", self.schedule, (None, *get_args(Schedule)))
-        _one_of("target", self.target, (None, "auto"))
-        _one_of("precision", self.precision, get_args(Precision))
-        for name in ("importance_aware", "bias", "centre"):
-            value = getattr(self, name)
-            _one_of(name, bool(value) if type(value).__name__ in ("bool", "bool_") else value, (True, False))
-            object.__setattr__(self, name, bool(value))
-        if not (isinstance(self.learning_rate, str) and self.learning_rate == "auto"):
-            if isinstance(self.learning_rate, str) or self.learning_rate is None:
-                raise OptionError(f"learning_rate is {self.learning_rate!r}; it must be a number or 'auto'")
-            object.__setattr__(self, "learning_rate", rate(self.learning_rate, "learning_rate"))
-        object.__setattr__(self, "quantile", number("quantile", self.quantile))
-        object.__setattr__(self, "interactions", _interactions(self.interactions))
-        if not 0 < self.quantile < 1:
-            raise OptionError(f"quantile is {self.quantile!r}; it must lie between 0 and 1")
-        if self.bits is not None:
-            whole = hasattr(self.bits, "__index__") and not isinstance(self.bits, bool)
-            if not whole or not 1 <= operator.index(self.bits) <= MAX_BITS:
-                raise OptionError(f"bits is {self.bits!r}; it must be a whole number from 1 to {MAX_BITS}, or None")
-            object.__setattr__(self, "bits", operator.index(self.bits))
+        for one in fields(self):
+            object.__setattr__(self, one.name, one.metadata["check"](one.name, getattr(self, one.name)))
         self._check_combinations()
 
     def _check_combinations(self) -> None:
         if self.schedule is not None and RULES[self.rule].adaptive:
             others = losses.listed([rule.name for rule in RULES.values() if not rule.adaptive], "and")
-            raise OptionError(f"schedule is for the rules {others}; rule {self.rule!r} adapts its rates by itself")
+            raise OptionError(
+                f"is for the rules {others}; rule {self.rule!r} adapts its rates by itself", option="schedule"
+            )
         if not LOSSES[self.loss].in_label_unit and (self.target or self.clip == "labels"):
-            name = "clip='labels'" if self.clip == "labels" else "target='auto'"
+            asked = Option("clip", "labels") if self.clip == "labels" else Option("target", "auto")
             fitting = losses.listed(losses.names(in_label_unit=True), "and", shown=str)
-            raise OptionError(f"{name} is for {fitting} loss; {self.loss} loss predicts a score")
+            raise OptionError(Phrase(asked, f" is for {fitting} loss; {self.loss} loss predicts a score"))
         if self.target and self.clip:
-            raise OptionError("target='auto' limits predictions by itself; leave out clip")
+            raise OptionError(
+                Phrase(Option("target", "auto"), " limits predictions by itself; leave out ", Option("clip"))
+            )
         if self.order == "vw" and (self.target or self.centre):
-            raise OptionError("order='vw' is Vowpal Wabbit's learner; it has neither target='auto' nor centre=True")
+            raise OptionError(
+                Phrase(
+                    *(Option("order", "vw"), " is Vowpal Wabbit's learner; it has neither "),
+                    *(Option("target", "auto"), " nor ", Option("centre", True)),
+                )
+            )
         if self.centre and self.bits is not None:
-            raise OptionError("hashed features are never centred: leave out either bits or centre=True")
+            raise OptionError(
+                Phrase(
+                    *("hashed features are never centred: leave out either ", Option("bits")),
+                    *(" or ", Option("centre", True)),
+                )
+            )
         if self.learning_rate == "auto":
             self.check_lanes()
 
     def check_lanes(self) -> None:
-        """Some options are for one learner alone."""
+        """Refuse options that only a single learner has."""
         for name, value in (("order", "vw"), ("clip", "vw"), ("precision", "float32")):
             if getattr(self, name) == value:
                 raise OptionError(
-                    f"{name}={value!r} is for one learner; learning_rate='auto', OneVsAll and Sweep run several at once"
+                    Phrase(
+                        *(Option(name, value), " is for one learner; ", Option("learning_rate", "auto")),
+                        ", OneVsAll and Sweep run several at once",
+                    )
                 )
 
     def asdict(self) -> dict[str, Any]:
@@ -108,26 +160,19 @@ class Options:
         """The options as the core takes them."""
         kind = {None: "none", 2: "all", "ordered": "ordered"}
         listed = isinstance(self.interactions, tuple)
+        passed = {one.name: (getattr(self, one.name), one.metadata) for one in fields(self) if one.metadata["passed"]}
         return {
-            "rule": self.rule,
-            "loss": self.loss,
-            "importance_aware": self.importance_aware,
-            "bias": self.bias,
-            "quantile": self.quantile,
-            "schedule": self.schedule or "sqrt",
-            "order": self.order,
-            "clip": self.clip or "none",
-            "precision": self.precision,
-            "target": self.target is not None,
-            "centre": self.centre,
+            **{
+                name: value if about["core"] is None else about["core"](value)
+                for name, (value, about) in passed.items()
+            },
             "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
-            "bits": self.bits,
         }
 
 
 def check_names(options: Iterable[str]) -> None:
-    """Options by another name get a hint instead of a surprise."""
+    """Refuse names that no option has, with a hint."""
     for name in options:
         if name not in Options.__dataclass_fields__:
             near = difflib.get_close_matches(name, Options.__dataclass_fields__, 1, 0.5)
@@ -139,43 +184,43 @@ def rate(value: object, name: str) -> float:
     """A learning rate: positive and finite."""
     result = number(name, value)
     if not 0 < result < math.inf:
-        raise OptionError(f"{name} is {result:g}; it must be positive and finite")
+        raise OptionError(f"is {result:g}; it must be positive and finite", option=name)
     return result
 
 
 def number(name: str, value: object) -> float:
     """A plain float, whatever kind of number it was."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
-        raise OptionError(f"{name} is {value!r}; it must be a number")
+        raise OptionError(f"is {value!r}; it must be a number", option=name)
     try:
         return float(value)
     except (OverflowError, TypeError, ValueError):
-        raise OptionError(f"{name} is not a number that a float64 can hold") from None
+        raise OptionError("is not a number that a float64 can hold", option=name) from None
 
 
 def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
     if not any(value is choice or (isinstance(value, str) and value == choice) for choice in allowed):
         choices = ", ".join(repr(choice) for choice in allowed)
-        raise OptionError(f"{name} is {value!r}; it must be one of {choices}")
+        raise OptionError(f"is {value!r}; it must be one of {choices}", option=name)
 
 
 def _interactions(value: Any) -> Interactions | None:
-    """In the one form in which they are kept: tuples all the way down."""
+    """Interactions in the form in which they are kept: tuples of tuples."""
     if value is None or (isinstance(value, str) and value == "ordered"):
         return value  # type: ignore[return-value]
     if not isinstance(value, str | bool) and hasattr(value, "__index__") and operator.index(value) == 2:
         return 2
     usage = "it must be None, 2, 'ordered', or a list of pairs such as [('age', 'income'), ('job=*', 'city=*')]"
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        raise OptionError(f"interactions is {value!r}; {usage}")
+        raise OptionError(f"is {value!r}; {usage}", option="interactions")
     pairs = []
     for pair in value:
         sides = tuple(pair) if isinstance(pair, Iterable) and not isinstance(pair, str | bytes) else ()
         if len(sides) != 2:
-            raise OptionError(f"interactions has {pair!r}, which is no pair; {usage}")
+            raise OptionError(f"has {pair!r}, which is not a pair; {usage}", option="interactions")
         pairs.append((_side(sides[0]), _side(sides[1])))
     if not pairs:
-        raise OptionError(f"interactions is empty; {usage}")
+        raise OptionError(f"is empty; {usage}", option="interactions")
     return tuple(pairs)
 
 
@@ -196,7 +241,7 @@ def _side(value: Any) -> Side:
 
 
 def _selectors(side: Side) -> list[tuple[str, bool, int]]:
-    """(name, is it only the beginning, column or -1) for each."""
+    """For each feature of a side: its name, whether that is only the beginning of names, and the column or -1."""
     members = side if isinstance(side, tuple) else (side,)
     return [
         ("", False, member) if isinstance(member, int) else (member.removesuffix("*"), member.endswith("*"), -1)

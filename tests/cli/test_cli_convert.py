@@ -300,4 +300,4 @@ def test_what_is_no_model_does_not_become_one(
     assert "nowhere: there is no such file" in capsys.readouterr().err
     pathlib.Path("data.csv").write_text("a,b\n1,2\n")
     assert main(["convert", "data.csv", name]) == 1
-    assert "data.csv holds no model" in capsys.readouterr().err
+    assert "data.csv is not a model" in capsys.readouterr().err

@@ -26,7 +26,7 @@ def test_a_table_and_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
     header = next(k for k, line in enumerate(lines) if line.startswith("rule"))
-    assert lines[header].split() == ["rule", "loss", "since", "32,768", "error", "90%", "sure", "rate", "seconds"]
+    assert lines[header].split() == ["rule", "loss", "since", "32,768", "error", "90%", "interval", "rate", "seconds"]
     assert lines[header + 1].startswith("nag   best")
     assert lines[header + 2].startswith("gd    worse")
     assert "nag is clearly better than gd." in printed.out

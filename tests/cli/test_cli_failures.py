@@ -9,6 +9,7 @@ import sys
 import pytest
 
 from unitless.cli import failures
+from unitless.errors import InputError, Option, Phrase
 
 
 @pytest.mark.parametrize(("code", "said"), [(None, 0), (0, 0), (1, 1), (3, 3), (True, 1)])
@@ -32,6 +33,7 @@ def test_output_that_nobody_reads_any_more_is_no_failure(how: str) -> None:
     script = f"""
 import errno, sys
 from unitless.cli import failures
+from unitless.errors import InputError, Option, Phrase
 def work():
     try:
         raise BrokenPipeError(errno.EPIPE, "gone")
@@ -50,17 +52,29 @@ def test_a_reader_that_stops_early_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("message", "shown"),
+    ("option", "shown"),
     [
-        ("column 'model=golf' has no value (missing='absent' allows that)", None),
-        ('the value of feature "loss=3" is not finite', 'the value of feature "loss=3" is not finite'),
-        ("correct it, or skip such rows (on_error='skip')", "correct it, or skip such rows (--on-error skip)"),
-        (
-            "the model's columns are 'bits=2'; use inputs='matrix'",
-            "the model's columns are 'bits=2'; use --inputs matrix",
-        ),
+        (Option("on_error", "skip"), "--on-error skip"),
+        (Option("learning_rate"), "--rate"),
+        (Option("learning_rate", "auto"), "--rate auto"),
+        (Option("header", False), "--no-header"),
+        (Option("centre", False), "--no-centre"),
+        (Option("zero_based", True), "--zero-based"),
+        (Option("inputs", "matrix"), "--inputs matrix"),
+        (Option("importance_aware", True), "importance_aware=True"),  # the command line has no such option
+        (Option("clip", "labels"), "clip='labels'"),
+        (Option("centre", True), "centre=True"),
     ],
 )
-def test_what_users_call_their_features_is_not_taken_for_an_option(message: str, shown: str | None) -> None:
-    expected = shown or "column 'model=golf' has no value (--missing absent allows that)"
-    assert failures.as_options(message) == expected
+def test_options_are_written_as_the_command_line_has_them(option: Option, shown: str) -> None:
+    assert failures.flag(option) == shown
+
+
+def test_what_users_call_their_features_is_not_taken_for_an_option(capsys: pytest.CaptureFixture[str]) -> None:
+    def fail() -> int:
+        raise InputError(
+            "column 'model=golf' is on_error='skip'", advice=Phrase("use ", Option("on_error", "skip")), file="a.csv"
+        )
+
+    assert failures.answered(fail) == 1
+    assert capsys.readouterr().err == ("unitless: a.csv: column 'model=golf' is on_error='skip'; use --on-error skip\n")

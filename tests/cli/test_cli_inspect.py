@@ -134,7 +134,7 @@ def test_models_of_the_library_are_read_too(folder: pathlib.Path, capsys: Captur
 
 
 def test_wrong_questions_get_answers(folder: pathlib.Path, capsys: Capture) -> None:
-    assert "no JSON" in said(capsys, "size.unitless", "--explain", "{age: 3}", code=1)[1]
+    assert "this is not valid JSON" in said(capsys, "size.unitless", "--explain", "{age: 3}", code=1)[1]
     assert "'age' is 'old'" in said(capsys, "size.unitless", "--explain", '{"age": "old"}', code=1)[1]
     assert "no row 999" in said(capsys, "size.unitless", "--data", "people.csv", "--row", "999", code=1)[1]
     assert "--data needs --row" in said(capsys, "size.unitless", "--data", "people.csv", code=2)[1]

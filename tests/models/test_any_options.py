@@ -23,7 +23,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -496,7 +495,8 @@ def test_any_number_of_threads_gives_the_same_bits(tmp_path: Path) -> None:
 
     collect()
     (tmp_path / "cases").write_bytes(pickle.dumps(collected))
-    program = f"import sys; sys.path[:0] = {[os.path.dirname(__file__), str(Path(__file__).parents[1])]!r}; import test_any_options as t; "
+    folders = [os.path.dirname(__file__), str(Path(__file__).parents[1])]
+    program = f"import sys; sys.path[:0] = {folders!r}; import test_any_options as t; "
     results = set()
     for threads in ("1", "2"):
         environment = {**os.environ, "UNITLESS_THREADS": threads}

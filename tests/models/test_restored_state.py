@@ -54,7 +54,7 @@ def test_a_label_that_has_no_square_is_not_learned_with_an_automatic_target() ->
 def test_values_whose_distance_from_the_mean_is_not_a_number_are_refused() -> None:
     model = ul.Learner(centre=True)
     before = pickle.dumps(model)
-    with pytest.raises(ul.InputError, match="row 1.*centre=False"):
+    with pytest.raises(ul.InputError, match=r"row 1.*centre=False"):
         model.learn([[1.5e308], [-1.5e308]], [1.0, 2.0])
     assert pickle.dumps(model) == before
     model.learn([[1.5e308], [1.0]], [1.0, 2.0])

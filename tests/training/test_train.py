@@ -140,7 +140,9 @@ def test_an_infinite_label_is_refused_with_its_place_or_skipped(label: float, ki
     text = {"csv": frame.to_csv(index=False), "jsonl": json_lines(frame)}.get(kind, "")
     source: Any = frame if kind == "pandas" else mappings(frame) if kind == "mappings" else None
     source = source if source is not None else write(tmp_path / f"a.{kind}", text)
-    with pytest.raises(ul.InputError, match=r"(row|line) 8: the target is"):
+    with pytest.raises(
+        ul.InputError, match=r"(row|line) 8: the target is|the target is -?inf at row 8; labels must be finite"
+    ):
         ul.train(source, "y")
     assert ul.train(source, "y", on_error="skip").skipped == 1
 
@@ -152,7 +154,7 @@ def test_a_missing_label_is_refused_with_its_place_or_skipped(kind: str, tmp_pat
     text = {"csv": frame.to_csv(index=False), "jsonl": json_lines(frame)}.get(kind, "")
     source: Any = frame if kind == "pandas" else mappings(frame) if kind == "mappings" else None
     source = source if source is not None else write(tmp_path / f"a.{kind}", text)
-    with pytest.raises(ul.InputError, match=r"(row|line) 8: the target has no value"):
+    with pytest.raises(ul.InputError, match=r"(row|line) 8: the target has no value|the target has no value at row 8;"):
         ul.train(source, "y")
     result = ul.train(source, "y", on_error="skip")
     assert (result.skipped, result.learned) == (1, 49)
@@ -186,7 +188,7 @@ def test_weights_count_rows_and_zero_is_as_good_as_not_there(tmp_path: Path) -> 
     beside = ul.train(frame, "y", weight=weight)
     assert content(beside.model) == content(with_zeros.model)
     path = write(tmp_path / "a.csv", frame.assign(w=np.where(np.arange(300) == 30, -1, weight)).to_csv(index=False))
-    with pytest.raises(ul.InputError, match=r"weight is -1.* at .*a\.csv, row 31"):
+    with pytest.raises(ul.InputError, match=r"a\.csv, row 31: weight is -1; weights must be finite"):
         ul.train(path, "y", weight="w")
     assert ul.train(path, "y", weight="w", on_error="skip").skipped == 1
 

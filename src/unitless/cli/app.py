@@ -2,28 +2,58 @@
 
 from __future__ import annotations
 
-import functools
+import inspect
 from collections.abc import Callable
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
 
 from ..errors import Error
-from . import convert, demo, evaluate, failures, inspect, merge, paper, predict, sweep, train
+from . import failures
+from .commands import COMMANDS
 from .failures import failed
+from .options import Flag
 
 
-def _interruptible(command: Callable[..., None], stopped: str) -> Callable[..., None]:
-    """Ctrl-C is an answer like any other."""
+def _declared(option: Flag) -> inspect.Parameter:
+    """An option as typer takes it."""
+    kind = list[str] if option.many else option.kind
+    kind = kind | None if option.default is None and not option.required else kind
+    info: Any
+    if option.argument:
+        info = typer.Argument(metavar=option.metavar or None, help=option.help, show_default=not option.required)
+    else:
+        info = typer.Option(
+            *option.names,
+            help=option.help,
+            metavar=option.metavar or None,
+            min=option.least,
+            rich_help_panel=option.panel or None,
+            show_default=not option.required,
+        )
+    default = inspect.Parameter.empty if option.required else option.default
+    return inspect.Parameter(
+        option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )
 
-    @functools.wraps(command)
-    def wrapped(*arguments: Any, **options: Any) -> None:
+
+def _typed(command: ModuleType) -> Callable[..., None]:
+    """A command as typer takes it. Ctrl-C is an answer like any other."""
+
+    def called(**given: Any) -> None:
         try:
-            command(*arguments, **options)
+            code = command.command(**given)
         except KeyboardInterrupt:
-            raise typer.Exit(failed(stopped, 130)) from None
+            code = failed(getattr(command, "STOPPED", "stopped; nothing was saved"), 130)
+        if code:
+            raise typer.Exit(code)
 
-    return wrapped
+    parameters = [_declared(option) for option in command.OPTIONS]
+    called.__doc__ = command.command.__doc__
+    called.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    called.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return called
 
 
 app = typer.Typer(
@@ -35,10 +65,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, sweep, inspect, merge, convert, paper, demo):
-    app.command(command.NAME, epilog=command.EXAMPLES)(
-        _interruptible(command.command, getattr(command, "STOPPED", "stopped; nothing was saved"))
-    )
+for _command in COMMANDS:
+    app.command(_command.NAME, epilog=_command.EXAMPLES)(_typed(_command))
 
 
 def _version(asked: bool) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from . import arguments, display, options
+from .options import OUTPUT, Flag
 
 if TYPE_CHECKING:
     from ..convert.data import Converted
@@ -30,58 +29,51 @@ unitless convert prices.unitless prices.onnx --inputs columns
 unitless convert vw-model.txt clicks.unitless --loss logistic
 """
 MODELS = "Models"
+_READING = (
+    *(options.TARGET, options.WEIGHT, options.IGNORE, options.ONLY, options.TEXT, options.DATES, options.ON_ERROR),
+    *options.FILES,
+)
+OPTIONS = (
+    Flag(
+        "source",
+        "Data (a file, a glob, a folder, or -), or a model: ours, or what vw --invert_hash writes.",
+        metavar="IN",
+        argument=True,
+        required=True,
+    ),
+    Flag(
+        "output",
+        "Where to write: .csv, .tsv, .jsonl, .parquet, .arrow, .feather, .vw, .libsvm or .svm, also .gz, .bz2 or .zst; "
+        "for a model .json, .onnx or .unitless; or -.",
+        metavar="OUT",
+        argument=True,
+        required=True,
+    ),
+    Flag("to", "The format, if OUT does not say it.", panel=OUTPUT),
+    options.TASK,
+    options.POSITIVE,
+    *_READING,
+    Flag("extrapolate", "ONNX: plainly linear beyond what was seen.", bool, False, panel=MODELS),
+    Flag("inputs", "ONNX: a matrix, or the table's columns.", default="matrix", panel=MODELS),
+    Flag("dtype", "ONNX: float32 or float64.", default="float32", panel=MODELS),
+    Flag("loss", "Of Vowpal Wabbit's model, which does not say it.", panel=MODELS),
+    options.NO_REMARKS,
+)
 
 
 def command(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="IN",
-            help="Data (a file, a glob, a folder, or -), or a model: ours, or what vw --invert_hash writes.",
-            show_default=False,
-        ),
-    ],
-    output: Annotated[
-        str,
-        typer.Argument(
-            metavar="OUT",
-            help="Where to write: .csv, .tsv, .jsonl, .parquet, .arrow, .feather, .vw, .libsvm or .svm, also .gz, .bz2 "
-            "or .zst; for a model .json, .onnx or .unitless; or -.",
-            show_default=False,
-        ),
-    ],
-    to: Annotated[
-        str | None, typer.Option("--to", help="The format, if OUT does not say it.", rich_help_panel=options.OUTPUT)
-    ] = None,
-    target: options.Target = None,
-    task: options.Task = None,
-    positive: options.Positive = None,
-    weight: options.Weight = None,
-    ignore: options.Ignore = None,
-    only: options.Only = None,
-    text: options.Text = None,
-    dates: options.Dates = "error",
-    on_error: options.OnError = "fail",
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = False,
-    extrapolate: Annotated[
-        bool,
-        typer.Option("--extrapolate", help="ONNX: plainly linear beyond what was seen.", rich_help_panel=MODELS),
-    ] = False,
-    inputs: Annotated[
-        str, typer.Option("--inputs", help="ONNX: a matrix, or the table's columns.", rich_help_panel=MODELS)
-    ] = "matrix",
-    dtype: Annotated[
-        str, typer.Option("--dtype", help="ONNX: float32 or float64.", rich_help_panel=MODELS)
-    ] = "float32",
-    loss: Annotated[
-        str | None,
-        typer.Option("--loss", help="Of Vowpal Wabbit's model, which does not say it.", rich_help_panel=MODELS),
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No remarks.", rich_help_panel=options.OUTPUT)] = False,
+    *,
+    source: str,
+    output: str,
+    to: str | None,
+    task: str | None,
+    positive: str | None,
+    extrapolate: bool,
+    inputs: str,
+    dtype: str,
+    loss: str | None,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Write data in another format, or a model as ONNX, as plain coefficients, as one of ours.
 
@@ -103,16 +95,7 @@ def command(
     from ..convert.data import convert  # noqa: PLC0415
 
     kind = to or _suffix(source, output)
-    reading: dict[str, Any] = {
-        **arguments.reading(format, delimiter, no_header, encoding, zero_based),
-        "target": target,
-        "weight": weight,
-        "ignore": arguments.listed(ignore),
-        "only": arguments.listed(only),
-        "text": arguments.listed(text),
-        "dates": dates,
-        "on_error": on_error,
-    }
+    reading = arguments.passed_on(given, _READING)
     done = convert(source, None if output == "-" else output, kind, task=task, positive=positive, **reading)
     if not quiet:
         _remark(done)
@@ -135,7 +118,7 @@ def _suffix(source: str, output: str) -> str:
         if not os.path.exists(source):
             raise InputError(f"{source}: there is no such file")
         raise InputError(
-            f"{source} holds no model that could become {output}: only a model of ours or of Vowpal Wabbit"
+            f"{source} is not a model that could become {output}: that takes a model of unitless or of Vowpal Wabbit"
         )
     kind = None if output == "-" else suffix_format(output)
     if kind is None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
+from .options import Flag
 
 NAME = "demo"
 EXAMPLES = """
@@ -14,14 +12,13 @@ unitless demo --folder pictures
 
 unitless demo --data shuttle.csv
 """
+OPTIONS = (
+    Flag("folder", "Where the picture goes.", default="out"),
+    Flag("data", "Only write the bundled data to this CSV file, to play with."),
+)
 
 
-def command(
-    folder: Annotated[str, typer.Option("--folder", help="Where the picture goes.")] = "out",
-    data: Annotated[
-        str | None, typer.Option("--data", help="Only write the bundled data to this CSV file, to play with.")
-    ] = None,
-) -> None:
+def command(*, folder: str, data: str | None) -> None:
     """Learn the same bundled data in two sets of units, with five learners, and draw what happens."""
     if data is not None:
         from ..research.datasets import write_shuttle  # noqa: PLC0415

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from . import arguments, display, options
 
@@ -23,46 +21,37 @@ unitless evaluate 'logs/*.parquet' --target clicked --rules nag,ag,gd --plot lea
 
 unitless evaluate prices.csv --target price --holdout 0.2 --json > learners.json
 """
+OPTIONS = (
+    options.DATA,
+    options.TARGET,
+    options.RULES,
+    options.RATE,
+    *options.MODEL,
+    *options.PLAN,
+    *options.COLUMNS,
+    options.PLOT,
+    options.JSON,
+    options.QUIET,
+)
 
 
 def command(
-    data: options.Data,
-    target: options.Target = None,
-    rules: options.Rules = None,
-    rate: options.Rate = None,
-    task: options.Task = None,
-    positive: options.Positive = None,
-    loss: options.Loss = None,
-    no_centre: options.NoCentre = False,
-    interactions: options.Interactions = None,
-    bits: options.Bits = None,
-    quantile: options.Quantile = None,
-    passes: options.Passes = 1,
-    holdout: options.Holdout = 0.0,
-    seed: options.Seed = 0,
-    weight: options.Weight = None,
-    ignore: options.Ignore = None,
-    only: options.Only = None,
-    text: options.Text = None,
-    numbers: options.Numbers = None,
-    dates: options.Dates = "error",
-    missing: options.Missing = "absent",
-    on_error: options.OnError = "fail",
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = False,
-    plot: options.Plot = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+    *,
+    data: list[str],
+    target: str | None,
+    rules: list[str] | None,
+    rate: str | None,
+    plot: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
     """Which rule learns this data best? All of them side by side, in one reading.
 
-    Every row is predicted before it is learned, so all numbers are out of sample. A learner whose numbers run away is
-    left out from there.
+    Every row is predicted before it is learned, so all numbers are out of sample. A learner that diverges is left out
+    from there on.
     """
-    shared = arguments.shared(locals())
+    shared = arguments.passed_on(given, (*options.MODEL, *options.PLAN, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
     from ..training.compare import RULES, compare  # noqa: PLC0415
 
@@ -88,13 +77,14 @@ def command(
         summary(comparison)
     if comparison.interrupted:
         print(f"unitless: interrupted after {comparison.whole.rows:,} rows", file=sys.stderr)
-        raise typer.Exit(130)
+        return 130
     if comparison.best is None:
-        raise DivergedError("every learner diverged; look for values beyond reason, or give a smaller rate")
+        raise DivergedError("every learner diverged; look for extremely large values, or give a smaller rate")
+    return 0
 
 
 def summary(comparison: Comparison) -> None:
-    """What came of it."""
+    """Print the results."""
     whole, numbers = comparison.whole, comparison.judged_by != "zero_one"
     display.facts(
         [
@@ -109,7 +99,7 @@ def summary(comparison: Comparison) -> None:
     best = comparison.learners[comparison.best or comparison.ranked[0]]
     score = "rmse" if numbers else "zero_one"
     since = f"since {best.recent[0]:,}"
-    header = ["rule", "", "loss", since, "RMSE" if numbers else "error", "90% sure"]
+    header = ["rule", "", "loss", since, "RMSE" if numbers else "error", "90% interval"]
     header += ["held out"] if whole.holdout else []
     lines = [_line(comparison, rule, score) for rule in comparison.ranked]
     display.table(None, [*header, "rate", "seconds"], lines, left=2)

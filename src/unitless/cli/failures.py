@@ -4,53 +4,29 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 from collections.abc import Callable
 
-from ..errors import Error, OptionError
-
-# Options that the library's messages call by their Python names.
-_OPTIONS = (
-    *("target", "weight", "task", "positive", "loss", "rule", "learning_rate", "centre", "interactions", "bits"),
-    *("passes", "holdout", "seed", "model", "resume", "checkpoint", "ignore", "only", "text", "numbers", "dates"),
-    *("missing", "on_error", "format", "delimiter", "encoding", "inputs", "dtype"),
-)
+from ..errors import NOT_GIVEN, Error, Option, OptionError
 
 
-def as_options(message: str) -> str:
-    """The library's advice in the command line's words: on_error='skip' is --on-error skip."""
+def flag(option: Option) -> str:
+    """An option as the command line has it: on_error='skip' is --on-error skip. Others stay as they are."""
+    from .commands import by_library_name  # noqa: PLC0415  (most commands do not fail)
 
-    def flag(match: re.Match[str]) -> str:
-        name, value = match[1], match[2].strip("'\"")
-        if name == "header":
-            return "--no-header"
-        if name == "zero_based":
-            return "--zero-based"
-        return f"--{'rate' if name == 'learning_rate' else name.replace('_', '-')} {value}"
-
-    message = message.replace(" (--no-header)", "")
-    message = re.sub(
-        r"\b(target|weight|ignore|only|text|numbers): there is no column", r"--\1: there is no column", message
-    )
-    names = "|".join([*_OPTIONS, "header", "zero_based"])
-    # What is quoted, and is not an option's own value, is the user's: names of features, columns and files stay.
-    advice = re.compile(rf"\b({names})=('[^']*'|\"[^\"]*\"|\w+)|(?<!\w)('[^']*'|\"[^\"]*\")")
-    message = advice.sub(lambda match: match[0] if match[1] is None else flag(match), message)
-    message = message.replace("checkpoint needs to know where to save the model", "--checkpoint needs --model")
-
-    def named(match: re.Match[str]) -> str:
-        name = match[1]
-        return (
-            f"--{'rate' if name == 'learning_rate' else name.replace('_', '-')} is " if name in _OPTIONS else match[0]
-        )
-
-    return re.sub(r"^(\w+) is ", named, message)
+    known = by_library_name().get(option.name)
+    if known is None:
+        return str(option)
+    if option.value is NOT_GIVEN:
+        return known.written
+    if known.kind is bool:
+        return known.written if known.value(True) == option.value else str(option)
+    return f"{known.written} {option.value}"
 
 
 def failed(message: str, code: int) -> int:
-    """Say why, in the command line's words; gives the code."""
-    print(f"unitless: {as_options(message)}", file=sys.stderr)
+    """Say why; gives the code."""
+    print(f"unitless: {message}", file=sys.stderr)
     return code
 
 
@@ -60,9 +36,9 @@ def answered(action: Callable[[], int]) -> int:
         code = action()
         sys.stdout.flush()
     except OptionError as error:
-        return failed(str(error), 2)
+        return failed(error.text(flag), 2)
     except Error as error:
-        return failed(str(error), 1)
+        return failed(error.text(flag), 1)
     except KeyboardInterrupt:
         return failed("stopped", 130)
     except BrokenPipeError:
@@ -74,7 +50,7 @@ def answered(action: Callable[[], int]) -> int:
             return stop.code or 0
         return failed(str(stop.code), 1)  # as Python itself does with a text
     except MemoryError:
-        return failed("there is not enough memory; fewer features (ignore, bits) need less", 1)
+        return failed("there is not enough memory; fewer features (--ignore, --bits) need less", 1)
     except OSError as error:
         where = f"{error.filename}: " if error.filename else ""
         return failed(f"{where}{error.strerror or error}", 1)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ..losses import LOSSES
 from . import arguments, display, options
+from .options import OUTPUT, Flag
 
 if TYPE_CHECKING:
     from ..inference.explanation import Explanation
@@ -31,40 +30,37 @@ unitless inspect prices.unitless --data new.csv --row 17
 """
 FEATURES = "Which features"
 EXPLAIN = "Explaining a prediction"
+OPTIONS = (
+    Flag("model", "A model's file.", metavar="MODEL", argument=True, required=True),
+    Flag("top", "How many features to show.", int, 20, short="-n", panel=FEATURES),
+    Flag("every", "Show all features.", bool, False, flag="--all", panel=FEATURES),
+    Flag("label", "Of many classes, the one to look at.", flag="--class", panel=FEATURES),
+    Flag(
+        "explain",
+        'What each feature adds to a prediction: a row such as \'{"age": 31, "job": "clerk"}\'.',
+        metavar="ROW",
+        panel=EXPLAIN,
+    ),
+    Flag("data", "Explain a row of this file.", panel=EXPLAIN),
+    Flag("row", "Which one, counted from 1.", int, panel=EXPLAIN),
+    *options.FILES,
+    Flag("as_csv", "Features as CSV, numbers in full.", bool, False, flag="--csv", panel=OUTPUT),
+    options.JSON,
+)
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model's file.", show_default=False)],
-    top: Annotated[int, typer.Option("--top", "-n", help="How many features to show.", rich_help_panel=FEATURES)] = 20,
-    every: Annotated[bool, typer.Option("--all", help="Show all features.", rich_help_panel=FEATURES)] = False,
-    label: Annotated[
-        str | None,
-        typer.Option("--class", help="Of many classes, the one to look at.", rich_help_panel=FEATURES),
-    ] = None,
-    explain: Annotated[
-        str | None,
-        typer.Option(
-            "--explain",
-            metavar="ROW",
-            help='What each feature adds to a prediction: a row such as \'{"age": 31, "job": "clerk"}\'.',
-            rich_help_panel=EXPLAIN,
-        ),
-    ] = None,
-    data: Annotated[
-        str | None, typer.Option("--data", help="Explain a row of this file.", rich_help_panel=EXPLAIN)
-    ] = None,
-    row: Annotated[
-        int | None, typer.Option("--row", help="Which one, counted from 1.", rich_help_panel=EXPLAIN)
-    ] = None,
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="Features as CSV, numbers in full.", rich_help_panel=options.OUTPUT)
-    ] = False,
-    as_json: options.Json = False,
+    *,
+    model: str,
+    top: int,
+    every: bool,
+    label: str | None,
+    explain: str | None,
+    data: str | None,
+    row: int | None,
+    as_csv: bool,
+    as_json: bool,
+    **given: Any,
 ) -> None:
     """Show what a model has learned: its features by importance, with their weights in the data's units.
 
@@ -82,7 +78,7 @@ def command(
             raise OptionError("--row needs --data, the file that the row is in")
         _features(loaded, model, None if every else top, label, as_csv, as_json)
         return
-    reading = arguments.reading(format, delimiter, no_header, encoding, zero_based)
+    reading = arguments.passed_on(given, options.FILES)
     explanation = _explained(loaded, explain, data, row, label, reading)
     _show_explanation(loaded, explanation, None if every else top, as_csv, as_json)
 
@@ -287,7 +283,7 @@ def _explained(
         try:
             parsed = json.loads(text)
         except ValueError as error:
-            raise InputError(f"--explain: this is no JSON: {error}; write it as '{{\"age\": 31}}'") from None
+            raise InputError(f"--explain: this is not valid JSON: {error}; write it as '{{\"age\": 31}}'") from None
         return explain(model, parsed, label)
     if row is not None and row < 1:
         raise OptionError(f"--row is {row}; rows count from 1")

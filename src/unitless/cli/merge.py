@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated
-
-import typer
 
 from . import display, options
+from .options import Flag
 
 NAME = "merge"
 EXAMPLES = """
@@ -17,23 +15,23 @@ unitless merge monday.unitless tuesday.unitless --output week.unitless
 
 unitless merge round2-*.unitless --base round1.unitless --output round2.unitless
 """
+OPTIONS = (
+    Flag(
+        "models",
+        "Models with the same options, one per part.",
+        many=True,
+        metavar="MODEL...",
+        argument=True,
+        required=True,
+    ),
+    Flag("output", "Where to save the merged model.", short="-o", required=True),
+    Flag("base", "The model that all were continued from: only what each added since is merged."),
+    Flag("bounded", "Keep predictions within the largest bound of the parts.", bool, False),
+    options.JSON,
+)
 
 
-def command(
-    models: Annotated[
-        list[str],
-        typer.Argument(metavar="MODEL...", help="Models with the same options, one per part.", show_default=False),
-    ],
-    output: Annotated[str, typer.Option("--output", "-o", help="Where to save the merged model.", show_default=False)],
-    base: Annotated[
-        str | None,
-        typer.Option("--base", help="The model that all were continued from: only what each added since is merged."),
-    ] = None,
-    bounded: Annotated[
-        bool, typer.Option("--bounded", help="Keep predictions within the largest bound of the parts.")
-    ] = False,
-    as_json: options.Json = False,
-) -> None:
+def command(*, models: list[str], output: str, base: str | None, bounded: bool, as_json: bool) -> None:
     """Merge models that were trained apart, each on its part of the data, into one.
 
     Each weight is averaged by how much was learned about it. What the models know of the data, its columns and labels,

@@ -1,13 +1,21 @@
-"""Options that several commands share."""
+"""The options of the commands, each declared once.
+
+A record says all that there is to say about an option. From the records follow what `unitless COMMAND --help` prints
+and accepts (app.py), the quick reader of arguments (quick.py), the way in which messages write options (failures.py),
+what is handed to the library (arguments.py) and the page of commands (tools/commands_page.py). An option that only one
+command has is declared in the file of that command.
+"""
 
 from __future__ import annotations
 
-from typing import Annotated
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-import typer
-
+from .. import rules
+from ..errors import OptionError
 from ..losses import names
-from ..rules import RULES
 
 _LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary")) + "."
 
@@ -15,100 +23,176 @@ READING = "How the data is read"
 LEARNING = "What is learned"
 OUTPUT = "Output"
 
-Data = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="DATA...",
-        help="Files (CSV, TSV, Parquet, Arrow, JSON lines, VW text, libsvm; compressed or not), globs, a folder, or - "
-        "for the standard input.",
-        show_default=False,
+
+@dataclass(frozen=True)
+class Flag:
+    """An option, or an argument, of a command.
+
+    Args:
+        name: how the command's function calls it.
+        help: one line for users.
+        kind: str, int, float, bool (a switch), or a Literal with the values that are allowed.
+        default: if it is not given.
+        panel: the heading under which the help shows it.
+        short: a single letter for it, such as "-t".
+        flag: as it is written; "--" and the name, if it is not given.
+        many: whether it can be given several times, and with commas.
+        least: the smallest number that is allowed.
+        metavar: a word for its value, in the help.
+        argument: whether it is given by its place instead of by name.
+        required: whether it has to be given.
+        library: the library's name for it, if that is another one.
+        means: what it is for the library: a function of the value that was given, the value itself if there is none.
+    """
+
+    name: str
+    help: str
+    kind: Any = str
+    default: Any = None
+    panel: str = ""
+    short: str = ""
+    flag: str = ""
+    many: bool = False
+    least: int | None = None
+    metavar: str = ""
+    argument: bool = False
+    required: bool = False
+    library: str = ""
+    means: Callable[[Any], Any] | None = None
+
+    @property
+    def written(self) -> str:
+        """As it is written, such as "--on-error"."""
+        return self.flag or "--" + self.name.replace("_", "-")
+
+    @property
+    def names(self) -> list[str]:
+        """All ways to write it."""
+        return [self.written, *([self.short] if self.short else [])]
+
+    @property
+    def library_name(self) -> str:
+        """The library's name for it."""
+        return self.library or self.name
+
+    def value(self, given: Any) -> Any:
+        """As the library takes it."""
+        return given if self.means is None else self.means(given)
+
+
+def listed(values: list[str] | None) -> list[str]:
+    """Given several times, or separated by commas."""
+    return [name for value in values or () for name in value.split(",") if name]
+
+
+def rate(value: str | None) -> Any:
+    """A learning rate as the library takes it."""
+    if value is None or value == "auto":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise OptionError(f"is {value!r}; it must be a number or auto", option="learning_rate") from None
+
+
+def tab(value: str | None) -> str | None:
+    """A tab by its name."""
+    return {"tab": "\t", "\\t": "\t"}.get(value or "", value)
+
+
+def interactions(value: str | None) -> Any:
+    """Interactions as the library takes them."""
+    if value is None or value == "ordered":
+        return value
+    if value == "2":
+        return 2
+    pairs = [re.fullmatch(r"([^*]+\*?)\*([^*]+\*?)", pair) for pair in value.split(",")]
+    found = [pair.groups() for pair in pairs if pair is not None]
+    if len(found) < len(pairs):
+        raise OptionError(
+            f"is {value!r}; it must be 2, ordered, or pairs such as age*income,job=**city=*", option="interactions"
+        )
+    return found
+
+
+def _unless(asked: bool) -> bool:
+    return not asked
+
+
+def _left_out(asked: bool) -> bool | None:
+    return False if asked else None  # the library decides
+
+
+DATA = Flag(
+    "data",
+    "Files (CSV, TSV, Parquet, Arrow, JSON lines, VW text, libsvm; compressed or not), globs, a folder, or - for the "
+    "standard input.",
+    many=True,
+    metavar="DATA...",
+    argument=True,
+    required=True,
+)
+TARGET = Flag("target", "The column to predict.", short="-t", panel=READING)
+# How files are read: all commands that read data have these.
+FILES = (
+    Flag("format", "csv, tsv, jsonl, parquet, arrow, vw or libsvm.", panel=READING),
+    Flag("delimiter", "Between the columns of CSV.", means=tab, panel=READING),
+    Flag(
+        "no_header",
+        "CSV without names: columns are called 1, 2, 3, ...",
+        bool,
+        False,
+        library="header",
+        means=_unless,
+        panel=READING,
     ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option("--format", help="csv, tsv, jsonl, parquet, arrow, vw or libsvm.", rich_help_panel=READING),
-]
-Delimiter = Annotated[
-    str | None, typer.Option("--delimiter", help="Between the columns of CSV.", rich_help_panel=READING)
-]
-NoHeader = Annotated[
-    bool,
-    typer.Option("--no-header", help="CSV without names: columns are called 1, 2, 3, ...", rich_help_panel=READING),
-]
-Encoding = Annotated[
-    str | None, typer.Option("--encoding", help="Of text, for example latin-1.", rich_help_panel=READING)
-]
-ZeroBased = Annotated[bool, typer.Option("--zero-based", help="libsvm features count from 0.", rich_help_panel=READING)]
-OnError = Annotated[
-    str,
-    typer.Option("--on-error", help="What to do with bad rows: fail, or skip and count.", rich_help_panel=READING),
-]
-Target = Annotated[
-    str | None,
-    typer.Option("--target", "-t", help="The column to predict.", show_default=False, rich_help_panel=READING),
-]
-Weight = Annotated[
-    str | None, typer.Option("--weight", help="A column of importance weights.", rich_help_panel=READING)
-]
-Ignore = Annotated[
-    list[str] | None,
-    typer.Option("--ignore", help="Columns to leave out; 'id,*_at', or several times.", rich_help_panel=READING),
-]
-Only = Annotated[list[str] | None, typer.Option("--only", help="Columns to use, no others.", rich_help_panel=READING)]
-Text = Annotated[
-    list[str] | None,
-    typer.Option("--text", help="Columns of names that look like numbers (zip codes).", rich_help_panel=READING),
-]
-Numbers = Annotated[
-    list[str] | None,
-    typer.Option("--numbers", help="Columns to centre though they begin with 0s and 1s.", rich_help_panel=READING),
-]
-Dates = Annotated[
-    str,
-    typer.Option("--dates", help="Columns of dates: error, or parts (time, month, ...).", rich_help_panel=READING),
-]
-Missing = Annotated[str, typer.Option("--missing", help="Missing values: absent, or error.", rich_help_panel=READING)]
-Task = Annotated[
-    str | None,
-    typer.Option("--task", help="regression, binary or classes; found out if not given.", rich_help_panel=LEARNING),
-]
-Positive = Annotated[
-    str | None, typer.Option("--positive", help="Which of two labels is to be found.", rich_help_panel=LEARNING)
-]
-Loss = Annotated[
-    str | None,
-    typer.Option(
-        "--loss",
-        help=_LOSSES,
-        rich_help_panel=LEARNING,
+    Flag("encoding", "Of text, for example latin-1.", panel=READING),
+    Flag("zero_based", "libsvm features count from 0.", bool, False, panel=READING),
+)
+WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
+IGNORE = Flag("ignore", "Columns to leave out; 'id,*_at', or several times.", many=True, means=listed, panel=READING)
+ONLY = Flag("only", "Columns to use, no others.", many=True, means=listed, panel=READING)
+TEXT = Flag("text", "Columns of names that look like numbers (zip codes).", many=True, means=listed, panel=READING)
+NUMBERS = Flag("numbers", "Columns to centre though they begin with 0s and 1s.", many=True, means=listed, panel=READING)
+DATES = Flag("dates", "Columns of dates: error, or parts (time, month, ...).", default="error", panel=READING)
+MISSING = Flag("missing", "Missing values: absent, or error.", default="absent", panel=READING)
+ON_ERROR = Flag("on_error", "What to do with bad rows: fail, or skip and count.", default="fail", panel=READING)
+# All that can be said about the data; train, evaluate and sweep have these.
+COLUMNS = (WEIGHT, IGNORE, ONLY, TEXT, NUMBERS, DATES, MISSING, ON_ERROR, *FILES)
+TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
+POSITIVE = Flag("positive", "Which of two labels is to be found.", panel=LEARNING)
+# What train, evaluate and sweep have in common.
+MODEL = (
+    TASK,
+    POSITIVE,
+    Flag("loss", _LOSSES, panel=LEARNING),
+    Flag(
+        "no_centre",
+        "Take columns as they are, offset included.",
+        bool,
+        False,
+        library="centre",
+        means=_left_out,
+        panel=LEARNING,
     ),
-]
-NoCentre = Annotated[
-    bool, typer.Option("--no-centre", help="Take columns as they are, offset included.", rich_help_panel=LEARNING)
-]
-Interactions = Annotated[
-    str | None,
-    typer.Option(
-        "--interactions", help="Products of features: 2 (all pairs), ordered, or a*b,c*d.", rich_help_panel=LEARNING
+    Flag(
+        "interactions",
+        "Products of features: 2 (all pairs), ordered, or a*b,c*d.",
+        means=interactions,
+        panel=LEARNING,
     ),
-]
-Bits = Annotated[
-    int | None,
-    typer.Option("--bits", "-b", help="Hash features into 2^BITS slots: bounded memory.", rich_help_panel=LEARNING),
-]
-Rules = Annotated[
-    list[str] | None,
-    typer.Option("--rules", help=f"Among {', '.join(RULES)}; separated by commas.", rich_help_panel=LEARNING),
-]
-Rate = Annotated[str | None, typer.Option("--rate", help="Learning rate: auto, or a number.", rich_help_panel=LEARNING)]
-Quantile = Annotated[float | None, typer.Option("--quantile", help="For quantile loss.", rich_help_panel=LEARNING)]
-Passes = Annotated[int, typer.Option("--passes", help="Times through the data.", rich_help_panel=LEARNING)]
-Holdout = Annotated[
-    float, typer.Option("--holdout", help="Fraction of rows to keep out and score.", rich_help_panel=LEARNING)
-]
-Seed = Annotated[int, typer.Option("--seed", help="Which rows are held out.", rich_help_panel=LEARNING)]
-Json = Annotated[bool, typer.Option("--json", help="Results as JSON, for machines.", rich_help_panel=OUTPUT)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress.", rich_help_panel=OUTPUT)]
-Plot = Annotated[
-    str | None, typer.Option("--plot", help="Write a picture: .png, .svg or .pdf.", rich_help_panel=OUTPUT)
-]
+    Flag("bits", "Hash features into 2^BITS slots: bounded memory.", int, short="-b", panel=LEARNING),
+    Flag("quantile", "For quantile loss.", float, panel=LEARNING),
+)
+RULES = Flag("rules", f"Among {', '.join(rules.RULES)}; separated by commas.", many=True, means=listed, panel=LEARNING)
+RATE = Flag("rate", "Learning rate: auto, or a number.", library="learning_rate", means=rate, panel=LEARNING)
+# How often and on which rows; train and evaluate have these.
+PLAN = (
+    Flag("passes", "Times through the data.", int, 1, panel=LEARNING),
+    Flag("holdout", "Fraction of rows to keep out and score.", float, 0.0, panel=LEARNING),
+    Flag("seed", "Which rows are held out.", int, 0, panel=LEARNING),
+)
+JSON = Flag("as_json", "Results as JSON, for machines.", bool, False, flag="--json", panel=OUTPUT)
+QUIET = Flag("quiet", "No progress.", bool, False, short="-q", panel=OUTPUT)
+NO_REMARKS = Flag("quiet", "No remarks.", bool, False, short="-q", panel=OUTPUT)
+PLOT = Flag("plot", "Write a picture: .png, .svg or .pdf.", panel=OUTPUT)

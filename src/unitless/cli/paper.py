@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pathlib
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Literal
 
 from . import arguments, display, options
+from .options import Flag
 
 if TYPE_CHECKING:
     from ..research.paper import Section
@@ -27,35 +26,33 @@ unitless paper all --data datasets --out report
 STOPPED = "stopped; what was computed is kept, and the same command goes on from there"
 
 What = Literal["all", "table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "bounds", "comparison"]
+OPTIONS = (
+    Flag("what", "Which of them; 'all' writes a report.", What, "all", argument=True),
+    Flag("data", "The directory with the datasets; else that of the environment variable UNITLESS_DATA."),
+    Flag("download", "Fetch from UCI what is not there whole, and keep it.", bool, False),
+    Flag("datasets", "Only these, separated by commas.", many=True),
+    Flag("shuffles", "Over how many random orders of the rows losses are averaged.", int, 5, least=1),
+    Flag("rows", "At most so many rows of each dataset in the comparison.", int, 20_000, least=100),
+    Flag("out", "Where the report and pictures go; by default 'report' for all."),
+    Flag("no_cache", "Compute everything anew, and keep no results for the next time.", bool, False),
+    options.JSON,
+    options.QUIET,
+)
 
 
 def command(
-    what: Annotated[What, typer.Argument(help="Which of them; 'all' writes a report.")] = "all",
-    data: Annotated[
-        str | None,
-        typer.Option(
-            "--data", help="The directory with the datasets; else that of the environment variable UNITLESS_DATA."
-        ),
-    ] = None,
-    download: Annotated[
-        bool, typer.Option("--download", help="Fetch from UCI what is not there whole, and keep it.")
-    ] = False,
-    datasets: Annotated[list[str] | None, typer.Option("--datasets", help="Only these, separated by commas.")] = None,
-    shuffles: Annotated[
-        int, typer.Option("--shuffles", min=1, help="Over how many random orders of the rows losses are averaged.")
-    ] = 5,
-    rows: Annotated[
-        int, typer.Option("--rows", min=100, help="At most so many rows of each dataset in the comparison.")
-    ] = 20_000,
-    out: Annotated[
-        str | None, typer.Option("--out", help="Where the report and pictures go; by default 'report' for all.")
-    ] = None,
-    no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Compute everything anew, and keep no results for the next time.")
-    ] = False,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+    *,
+    what: What,
+    data: str | None,
+    download: bool,
+    datasets: list[str] | None,
+    shuffles: int,
+    rows: int,
+    out: str | None,
+    no_cache: bool,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Recompute the paper: every table, figure and bound, beside what it prints.
 
     Results are kept as they come, so that an interrupted run goes on where it was. What data is not there is said, and
@@ -100,13 +97,13 @@ def command(
             print(f"unitless: {why}", file=sys.stderr)
     if as_json:
         print(report.as_json(sections, report.facts(lab.seeds, seconds)) if what == "all" else sections[0].json())
-        raise typer.Exit(int(download and bool(lab.missing)))
+        return int(download and bool(lab.missing))
     for section in sections:
         show(section)
     if what == "all":
         assert folder is not None
         print(f"The report: {folder / 'index.html'} ({folder / 'report.md'}), in {seconds:.0f} s")
-    raise typer.Exit(int(download and bool(lab.missing)))
+    return int(download and bool(lab.missing))
 
 
 def show(section: Section) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from . import arguments, display, options
+from .options import OUTPUT, READING, Flag
 
 if TYPE_CHECKING:
     from ..inference.predictor import Predictions, Predictor
@@ -25,52 +24,42 @@ unitless predict prices.unitless new.csv --keep --output priced.csv
 
 zcat new.vw.gz | unitless predict clicks.unitless - --format vw | head
 """
+OPTIONS = (
+    Flag("model", "A model that train made.", metavar="MODEL", argument=True, required=True),
+    options.DATA,
+    Flag(
+        "output",
+        "Where to write: .csv, .tsv, .jsonl, .parquet or .arrow, text also .gz, .bz2 or .zst. CSV on the standard "
+        "output if not given.",
+        short="-o",
+        panel=OUTPUT,
+    ),
+    Flag("format_out", "csv, tsv, jsonl, parquet or arrow.", panel=OUTPUT),
+    Flag("probabilities", "Add each class's probability.", bool, False, short="-p", panel=OUTPUT),
+    Flag("scores", "Add what the model computes before.", bool, False, panel=OUTPUT),
+    Flag("keep", "Put the data's own columns before.", bool, False, panel=OUTPUT),
+    Flag("extrapolate", "Beyond the values seen in training go on linearly, without limit.", bool, False),
+    Flag("missing", "Missing values: absent, or error; as in training.", panel=READING),
+    options.ON_ERROR,
+    *options.FILES,
+    options.NO_REMARKS,
+)
 
 
 def command(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model that train made.", show_default=False)],
-    data: options.Data,
-    output: Annotated[
-        str | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Where to write: .csv, .tsv, .jsonl, .parquet or .arrow, text also .gz, .bz2 or .zst. "
-            "CSV on the standard output if not given.",
-            rich_help_panel=options.OUTPUT,
-        ),
-    ] = None,
-    format_out: Annotated[
-        str | None,
-        typer.Option("--format-out", help="csv, tsv, jsonl, parquet or arrow.", rich_help_panel=options.OUTPUT),
-    ] = None,
-    probabilities: Annotated[
-        bool,
-        typer.Option("--probabilities", "-p", help="Add each class's probability.", rich_help_panel=options.OUTPUT),
-    ] = False,
-    scores: Annotated[
-        bool, typer.Option("--scores", help="Add what the model computes before.", rich_help_panel=options.OUTPUT)
-    ] = False,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Put the data's own columns before.", rich_help_panel=options.OUTPUT)
-    ] = False,
-    extrapolate: Annotated[
-        bool,
-        typer.Option("--extrapolate", help="Beyond the values seen in training go on linearly, without limit."),
-    ] = False,
-    missing: Annotated[
-        str | None,
-        typer.Option(
-            "--missing", help="Missing values: absent, or error; as in training.", rich_help_panel=options.READING
-        ),
-    ] = None,
-    on_error: options.OnError = "fail",
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No remarks.", rich_help_panel=options.OUTPUT)] = False,
+    *,
+    model: str,
+    data: list[str],
+    output: str | None,
+    format_out: str | None,
+    probabilities: bool,
+    scores: bool,
+    keep: bool,
+    extrapolate: bool,
+    missing: str | None,
+    on_error: str,
+    quiet: bool,
+    **given: Any,
 ) -> None:
     """Predict any data with a model that train made: one line per row, in the order of the data.
 
@@ -87,7 +76,7 @@ def command(
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
     reading: dict[str, Any] = {
-        **arguments.reading(format, delimiter, no_header, encoding, zero_based),
+        **arguments.passed_on(given, options.FILES),
         "on_error": on_error,
         **({} if missing is None else {"missing": missing}),
     }

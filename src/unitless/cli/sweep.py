@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import math
 import sys
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from . import arguments, display, options
+from .options import LEARNING, OUTPUT, Flag
 
 if TYPE_CHECKING:
     from ..training.sweep_rates import RateSweep, Swept
@@ -26,60 +25,44 @@ unitless sweep prices.csv --target price --plot rates.png
 
 zcat big.csv.gz | unitless sweep - --format csv --target kind --classes low,middle,high
 """
+OPTIONS = (
+    options.DATA,
+    options.TARGET,
+    options.RULES,
+    Flag("rates", "Separated by commas; from 0.01 to 11 in steps of 22% if not given.", many=True, panel=LEARNING),
+    Flag(
+        "classes",
+        "The target's values, for classes in data that can be read only once.",
+        many=True,
+        panel=LEARNING,
+    ),
+    *options.MODEL,
+    *options.COLUMNS,
+    Flag("show_all", "Print every rate, not only the best.", bool, False, flag="--all", panel=OUTPUT),
+    options.PLOT,
+    options.JSON,
+    options.QUIET,
+)
 
 
 def command(
-    data: options.Data,
-    target: options.Target = None,
-    rules: options.Rules = None,
-    rates: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--rates",
-            help="Separated by commas; from 0.01 to 11 in steps of 22% if not given.",
-            rich_help_panel=options.LEARNING,
-        ),
-    ] = None,
-    classes: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--classes",
-            help="The target's values, for classes in data that can be read only once.",
-            rich_help_panel=options.LEARNING,
-        ),
-    ] = None,
-    task: options.Task = None,
-    positive: options.Positive = None,
-    loss: options.Loss = None,
-    no_centre: options.NoCentre = False,
-    interactions: options.Interactions = None,
-    bits: options.Bits = None,
-    quantile: options.Quantile = None,
-    weight: options.Weight = None,
-    ignore: options.Ignore = None,
-    only: options.Only = None,
-    text: options.Text = None,
-    numbers: options.Numbers = None,
-    dates: options.Dates = "error",
-    missing: options.Missing = "absent",
-    on_error: options.OnError = "fail",
-    format: options.Format = None,
-    delimiter: options.Delimiter = None,
-    no_header: options.NoHeader = False,
-    encoding: options.Encoding = None,
-    zero_based: options.ZeroBased = False,
-    show_all: Annotated[
-        bool, typer.Option("--all", help="Print every rate, not only the best.", rich_help_panel=options.OUTPUT)
-    ] = False,
-    plot: options.Plot = None,
-    as_json: options.Json = False,
-    quiet: options.Quiet = False,
-) -> None:
+    *,
+    data: list[str],
+    target: str | None,
+    rules: list[str] | None,
+    rates: list[str] | None,
+    classes: list[str] | None,
+    show_all: bool,
+    plot: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
     """How much does the learning rate matter? Every rate of a grid, for several rules, in one reading.
 
     Every row is predicted before it is learned, so all losses are out of sample.
     """
-    shared = arguments.shared(locals())
+    shared = arguments.passed_on(given, (*options.MODEL, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
     from ..training.sweep_rates import RULES, sweep_rates  # noqa: PLC0415
 
@@ -106,9 +89,10 @@ def command(
         summary(outcome, show_all)
     if outcome.interrupted:
         print(f"unitless: interrupted after {outcome.rows:,} rows", file=sys.stderr)
-        raise typer.Exit(130)
+        return 130
     if outcome.best is None:
-        raise DivergedError("every rate diverged; look for values beyond reason, or give smaller rates")
+        raise DivergedError("every rate diverged; look for extremely large values, or give smaller rates")
+    return 0
 
 
 def _numbers(rates: list[str]) -> list[float] | None:
@@ -121,7 +105,7 @@ def _numbers(rates: list[str]) -> list[float] | None:
 
 
 def summary(outcome: RateSweep, show_all: bool) -> None:
-    """What came of it."""
+    """Print the results."""
     first = next(iter(outcome.rules.values()))
     rows = [display.count(outcome.learned, "row") + " learned"]
     rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import OptionError
-from . import arguments, display
+from . import arguments, display, options
 
 if TYPE_CHECKING:
     from ..training.result import TrainResult
@@ -35,7 +35,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
             model=given["model"],
             resume=given["resume"],
             checkpoint=given["checkpoint"],
-            **arguments.shared(given),
+            **arguments.passed_on(given, (*options.MODEL, *options.PLAN, *options.COLUMNS)),
             opened=lambda run: watch.start(arguments.not_over(given["plot"], run.source).total_bytes),
             progress=watch.show,
         )
@@ -64,7 +64,7 @@ def _check_metrics(wanted: list[str]) -> None:
 
 
 def summary(result: TrainResult, wanted: list[str]) -> None:
-    """What came of it."""
+    """Print the results."""
     from ..evaluation.metrics import METRICS  # noqa: PLC0415
 
     metrics = dict(result.metrics)
@@ -76,11 +76,11 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     error = metrics.get("zero_one")
     values = {"loss": f"{display.number(metrics.get('loss'))} ({result.model.options.loss})"}
     if error is not None:
-        sure = f"90% sure: {display.share(1 - high)} to {display.share(1 - low)}"
-        values["accuracy"] = f"{display.share(1 - error)} ({sure})"
+        interval = f"90% confidence interval: {display.share(1 - high)} to {display.share(1 - low)}"
+        values["accuracy"] = f"{display.share(1 - error)} ({interval})"
     elif metrics:
-        sure = f"90% sure: {display.number(low)} to {display.number(high)}"
-        values["rmse"] = f"{display.number(metrics['rmse'])} ({sure})"
+        interval = f"90% confidence interval: {display.number(low)} to {display.number(high)}"
+        values["rmse"] = f"{display.number(metrics['rmse'])} ({interval})"
     for metric in METRICS:
         if metric.name in metrics:
             show = display.share if metric.is_share else display.number

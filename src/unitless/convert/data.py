@@ -24,6 +24,7 @@ from ..data.json_lines import JsonLines
 from ..data.labels import Numbers, RawLabels, Texts, decide
 from ..data.located_rows import Piece
 from ..data.named_text import NamedText
+from ..data.read_options import SKIP_ROWS
 from ..data.reader import prefetched
 from ..data.schema import Schema
 from ..data.schema import decide as decide_schema
@@ -101,9 +102,9 @@ def _as_tables(source: Source, options: ReadOptions, output: str | None, to: str
                         done.rows += piece.rows
                 out.close()
         except Changed as changed:  # whole numbers that turn out to have fractions: once more
-            if changed.column in wider or not (changed.whole and source.repeatable) or output is None:
+            if changed.name in wider or not (changed.whole and source.repeatable) or output is None:
                 raise
-            wider.add(changed.column)
+            wider.add(changed.name)
             continue
         return done
 
@@ -192,7 +193,7 @@ class _Rows:
         if wrong.any():
             if self._reader.options.on_error == "fail":
                 row = int(np.flatnonzero(wrong)[0])
-                raise InputError(f"{batch.place(row)}: {problem}; correct it, or skip such rows (on_error='skip')")
+                raise InputError(problem, advice=SKIP_ROWS, **batch.place.at(row))
             done.skipped += int(wrong.sum())
         return batch.select(~wrong)
 
@@ -220,7 +221,7 @@ class _Rows:
             wrong = ~(np.isfinite(h) & (h >= 0))
             if wrong.any():
                 row = int(np.flatnonzero(wrong)[0])
-                raise InputError(f"{batch.place(row)}: the weight is {h[row]}")
+                raise InputError(f"the weight is {h[row]}", **batch.place.at(row))
             counts = known & (h > 0)
             parts.append(_between(" ", cells("weight", pa.array(h, mask=~known))))
         if not self._libsvm:
@@ -351,7 +352,7 @@ class _Named:
         pa, read = pyarrow(), piece.content
         if np.isnan(read.label).any():
             row = int(np.flatnonzero(np.isnan(read.label))[0])
-            raise InputError(f"{piece.place(row)}: there is no label, which libsvm cannot express")
+            raise InputError("there is no label, which libsvm cannot express", **piece.place.at(row))
         self._weighed += int((read.weight != 1).sum())
         indices = np.array([self._number(name, piece) for name in read.names], np.int64)
         ids, values, rows = combined(read)

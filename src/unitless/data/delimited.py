@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, Option, Phrase
 from .arrow import pyarrow
 from .csv_columns import Parser
 from .files import File, Text
 from .located_rows import Bad, Piece, Place, Position
-from .read_options import ReadOptions
+from .read_options import SKIP_ROWS, ReadOptions
 from .schema import DATES, Schema, check_names, first_rows, kind_of
 from .source import FileSource
 
@@ -107,8 +107,13 @@ class Delimited(FileSource):
             return [str(k + 1) for k in range(len(cells))], delimiter
         if all(_is_number(cell) for cell in cells):
             raise InputError(
-                f"{file.name}: the first row, {line[:60].decode(errors='replace').strip()!r}, looks like data; "
-                "say header=False (--no-header) if it has no names, columns are then called 1, 2, 3, ..."
+                f"the first row, {line[:60].decode(errors='replace').strip()!r}, looks like data",
+                file=file.name,
+                advice=Phrase(
+                    "use ",
+                    Option("header", False),
+                    " if there is no row of names; columns are then called 1, 2, 3, ...",
+                ),
             )
         names = [cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells)]
         check_names(names, file.name)
@@ -231,7 +236,7 @@ class Delimited(FileSource):
         place = Place(file.name, "row", rows + 1)
         if bad and self.options.on_error == "fail":
             first = min(bad)
-            raise InputError(f"{place(first)}: {bad[first]}; correct it, or skip such rows (on_error='skip')")
+            raise InputError(bad[first], advice=SKIP_ROWS, **place.at(first))
         if self.schema is None:  # types are found from what is left
             buffer = io.BytesIO()
             arrow_csv.write_csv(good, buffer)

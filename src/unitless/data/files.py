@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import IO, Any
 
 from .. import _core
-from ..errors import InputError, OptionError
+from ..errors import InputError, Option, OptionError, Phrase
 
 STDIN = "-"
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zstd"}
@@ -342,7 +342,10 @@ class Text:
             if marks is not None and head and not head.startswith(marks):
                 raise InputError(
                     f"{self.file.name} does not begin with a byte-order mark, so {name} does not say the order of its "
-                    f"bytes; name it: encoding='{name}-le' or encoding='{name}-be'"
+                    "bytes",
+                    advice=Phrase(
+                        *("name it: ", Option("encoding", f"{name}-le"), " or ", Option("encoding", f"{name}-be"))
+                    ),
                 )
             self._encoding, self._decoder = name, codecs.getincrementaldecoder(encoding)()
         self._rest = self._decoded(head)

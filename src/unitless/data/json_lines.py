@@ -15,7 +15,7 @@ from .arrow import pyarrow
 from .delimited import MOST_COLUMNS
 from .files import File, Text
 from .located_rows import Bad, Piece, Place, Position
-from .read_options import ReadOptions
+from .read_options import SKIP_LINES, ReadOptions
 from .schema import DATES, HELD, Kind
 from .source import FileSource
 
@@ -80,7 +80,9 @@ class JsonLines(FileSource):
                     arrow_json.ReadOptions(block_size=len(data) + 16),
                     arrow_json.ParseOptions(explicit_schema=self._explicit(), unexpected_field_behavior="infer"),
                 )
-            except pa.ArrowInvalid as error:  # numbers that are to be taken as text stay numbers until then
+            except pa.ArrowInvalid as error:
+                # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
+                # which column it is about.
                 column = re.search(r"Column\(/(.*)\) changed from string to (number|boolean)", str(error))
                 if column is None or column[1] in self._as_written or column[1] not in self.options.text:
                     raise
@@ -150,7 +152,7 @@ class JsonLines(FileSource):
                 numbers.append(number)
                 continue
             if self.options.on_error == "fail":
-                raise InputError(f"{place(number)}: {problem}; correct it, or skip such lines (on_error='skip')")
+                raise InputError(problem, advice=SKIP_LINES, **place.at(number))
             wrong.append(number)
             if len(bad) < 20:
                 bad.append(Bad(place(number), problem))

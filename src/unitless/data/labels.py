@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import losses
-from ..errors import InputError, ModelFileError, OptionError
+from ..errors import InputError, ModelFileError, Option, OptionError, Phrase
 from ..inputs import Float64
 from .located_rows import Place
 
@@ -157,11 +157,13 @@ class Target:
         if self.task == "regression":
             if isinstance(raw, Texts):
                 row = int(np.flatnonzero(raw.codes >= 0)[0])
-                raise InputError(f"{place(row)}: the target is {raw.values[raw.codes[row]]!r}, which is no number")
+                raise InputError(
+                    f"the target is {raw.values[raw.codes[row]]!r}, which is not a number", **place.at(row)
+                )
             infinite = np.isinf(raw.values)
             if infinite.any():
                 row = int(np.flatnonzero(infinite)[0])
-                raise InputError(f"{place(row)}: the target is {raw.values[row]}; labels must be finite")
+                raise InputError(f"the target is {raw.values[row]}", advice="labels must be finite", **place.at(row))
             return raw.values
         if self.rest:
             distinct, _, places = raw.distinct()
@@ -178,9 +180,10 @@ class Target:
         for k, label in enumerate(distinct):
             if label not in self.classes:
                 raise InputError(
-                    f"{place(int(first[k]))}: the target is {label!r}, but so far it was "
-                    f"{' or '.join(repr(name) for name in self.classes if name)}; "
-                    "for more than two classes say task='classes' from the beginning"
+                    f"the target is {label!r}, but so far it was "
+                    f"{' or '.join(repr(name) for name in self.classes if name)}",
+                    advice=Phrase("for more than two classes use ", Option("task", "classes"), " from the beginning"),
+                    **place.at(int(first[k])),
                 )
             codes[k] = self.classes.index(label)
         return codes[places] if len(raw) else np.zeros(0)
@@ -227,7 +230,7 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
         elif loss in losses.names(task="binary") and not number:
             task = "binary" if len(present.distinct()[0]) <= 2 else "classes"
     if task not in (None, *TASKS):
-        raise OptionError(f"task is {task!r}; it must be one of 'regression', 'binary', 'classes'")
+        raise OptionError(f"is {task!r}; it must be one of 'regression', 'binary', 'classes'", option="task")
     if task == "regression":
         if not number:
             raise InputError("the target is text; regression predicts numbers")
@@ -235,7 +238,9 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
     values = present.distinct()[0]
     if task in ("binary", None) and positive is not None and len(values) != 2:
         if positive not in values and len(values) > 1:
-            raise OptionError(f"positive is {positive!r}, but the target is {', '.join(map(repr, values[:10]))}")
+            raise OptionError(
+                f"is {positive!r}, but the target is {', '.join(map(repr, values[:10]))}", option="positive"
+            )
         return Target("binary", [f"not {positive}", positive], False, rest=True)
     if task == "binary" or (task is None and len(values) == 2):
         return Target("binary", pair(values, positive), number)
@@ -244,7 +249,10 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
         return Target("binary", half, number)
     if task == "classes" or not number or (whole and len(values) <= FEW and len(values) > 2):
         if positive is not None:
-            raise OptionError("positive is for two classes; leave out task='classes' to find one among many")
+            raise OptionError(
+                Phrase("is for two classes; leave out ", Option("task", "classes"), " to find one among many"),
+                option="positive",
+            )
         return Target("classes", [], number)
     return Target("regression")
 
@@ -262,20 +270,26 @@ def pair(values: list[str], positive: str | None) -> list[str]:
     if len(values) > 2:
         shown = ", ".join(map(repr, values[:5])) + (", ..." if len(values) > 5 else "")
         raise InputError(
-            f"the target has more than two values: {shown}; say task='classes' for those, or which one is to be found "
-            f"(positive={values[0]!r})"
+            f"the target has more than two values: {shown}",
+            advice=Phrase(
+                *("use ", Option("task", "classes"), " for those, or say which one is to be found ("),
+                *(Option("positive", values[0]), ")"),
+            ),
         )
     if len(values) == 1:
         half = half_of_pair(values[0])
         if half is None:
             raise InputError(
-                f"the target is {values[0]!r} in all rows at the beginning; say which label is to be found "
-                f"(positive={values[0]!r}), all others then being the rest"
+                f"the target is {values[0]!r} in all rows at the beginning",
+                advice=Phrase(
+                    *("say which label is to be found (", Option("positive", values[0])),
+                    "), all others then being the rest",
+                ),
             )
         return half
     if positive is not None:
         if positive not in values:
-            raise OptionError(f"positive is {positive!r}, but the target is {values[0]!r} or {values[1]!r}")
+            raise OptionError(f"is {positive!r}, but the target is {values[0]!r} or {values[1]!r}", option="positive")
         return [value for value in values if value != positive] + [positive]
     for known in _PAIRS:
         if {value.lower() for value in values} == set(known):

@@ -33,9 +33,13 @@ class Place:
     first: int
     numbers: Sequence[int] | NDArray[Any] | None = None  # where they do not simply follow one another, from 0
 
+    def at(self, row: int) -> dict[str, Any]:
+        """As the fields of an error."""
+        return {"file": self.file, self.unit: self.first + (row if self.numbers is None else int(self.numbers[row]))}
+
     def __call__(self, row: int) -> str:
-        """In words."""
-        number = self.first + (row if self.numbers is None else int(self.numbers[row]))
+        """As a text."""
+        number = self.at(row)[self.unit]
         return f"{self.file}, {self.unit} {number}" if self.file else f"{self.unit} {number}"
 
 

@@ -11,7 +11,7 @@ from .. import _core
 from ..errors import InputError
 from .files import File, Text
 from .located_rows import Bad, Piece, Place, Position
-from .read_options import ReadOptions
+from .read_options import SKIP_LINES, ReadOptions
 from .source import FileSource
 
 
@@ -37,7 +37,7 @@ class NamedText(FileSource):
                 wrong = read.bad if read.bad_count else []
                 bad = [Bad(f"{file.name}, line {lines + 1 + line}", problem) for line, problem in wrong[:20]]
                 if bad and self.options.on_error == "fail":
-                    raise InputError(f"{bad[0]}; correct it, or skip such lines (on_error='skip')")
+                    raise InputError(wrong[0][1], advice=SKIP_LINES, file=file.name, line=lines + 1 + wrong[0][0])
                 lines += read.lines
                 position = Position(start.file, text.position, lines)
                 if read.rows or read.bad_count:

@@ -8,11 +8,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from ..errors import OptionError
+from ..errors import Option, OptionError, Phrase
 
 Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "vw", "libsvm"]
 DATES = ("error", "parts")
 MISSING = ("absent", "error")
+SKIP_ROWS = Phrase("correct it, or skip such rows (", Option("on_error", "skip"), ")")
+SKIP_LINES = Phrase("correct it, or skip such lines (", Option("on_error", "skip"), ")")
+ALLOW_MISSING = Phrase(Option("missing", "absent"), " allows that")
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class ReadOptions:
         missing: what a missing value is: "absent" (the feature is not there), or an "error".
         on_error: what to do with rows that cannot be read: "fail", or "skip" and count them.
         format: of files whose name and content do not say it.
-        delimiter: between the columns of CSV; found out if not given.
+        delimiter: between the columns of CSV; detected if not given.
         header: whether the first row of CSV has the columns' names. Without, they are called 1, 2, 3, ...
         encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
         zero_based: whether a libsvm file counts its features from 0.
@@ -60,19 +63,23 @@ class ReadOptions:
         ):
             if getattr(self, name) not in allowed:
                 choices = ", ".join(map(repr, allowed))
-                raise OptionError(f"{name} is {getattr(self, name)!r}; it must be one of {choices}")
+                raise OptionError(f"is {getattr(self, name)!r}; it must be one of {choices}", option=name)
         for name in ("ignore", "only", "text", "numbers"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
         if self.delimiter is not None:
             plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
             if not plain:
-                raise OptionError(f"delimiter is {self.delimiter!r}; it must be one character, such as ; or a tab")
+                raise OptionError(
+                    f"is {self.delimiter!r}; it must be one character, such as ; or a tab", option="delimiter"
+                )
         if self.encoding is not None:
             try:
                 "a".encode(self.encoding)
             except (LookupError, UnicodeError):
-                raise OptionError(f"encoding is {self.encoding!r}, which is not known; try 'latin-1'") from None
+                raise OptionError(
+                    f"is {self.encoding!r}, which is not known; try 'latin-1'", option="encoding"
+                ) from None
 
     def uses(self, name: str) -> bool:
         """Is a column to be used, as far as its name says?"""
@@ -92,9 +99,9 @@ def matching(patterns: Iterable[str], names: list[str], option: str, strict: boo
     return found
 
 
-def no_column(name: str, names: list[str], option: str) -> str:
+def no_column(name: str, names: list[str], option: str) -> Phrase:
     """What to say when a column that was asked for is not there."""
     near = difflib.get_close_matches(name, names, 1, 0.6)
     shown = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
     hint = f"; did you mean {near[0]!r}?" if near else f"; there are {shown}" if names else ""
-    return f"{option}: there is no column {name!r}{hint}"
+    return Phrase(Option(option), f": there is no column {name!r}{hint}")

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import inputs
-from ..errors import InputError, OptionError
+from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from . import tables
 from .arrow import pyarrow
@@ -27,7 +27,7 @@ from .json_lines import JsonLines
 from .labels import Numbers, RawLabels, Texts
 from .located_rows import Bad, Piece, Place, Position
 from .named_text import NamedText
-from .read_options import ReadOptions
+from .read_options import ALLOW_MISSING, ReadOptions
 from .schema import Schema, decide
 from .source import Source
 
@@ -200,13 +200,15 @@ class Reader:
             return decide(piece.content, self.options, piece.place.file or "the data", needed, later)
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
-                raise OptionError("say which key of the mappings is to be predicted with target")
+                raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
             return Schema("named", target=self.options.target, weight=self.options.weight)
         for name in ("target", "weight", "ignore", "only", "text"):
             if getattr(self.options, name):
-                raise OptionError(f"{name} names columns; {self.source.name} has none: its format says what is what")
+                raise OptionError(
+                    f"names columns; {self.source.name} has none: its format says what is what", option=name
+                )
         if family == "columns" and self._needed and self._target is None:
-            raise OptionError("give the labels beside the array, one per row, as target")
+            raise OptionError(Phrase("give the labels beside the array, one per row, as ", Option("target")))
         return Schema("columns" if family == "columns" else "named")
 
     def _batch(self, piece: Piece) -> Batch:
@@ -256,10 +258,10 @@ class Reader:
             batch.weight = tables.weights(piece.content, self.schema) if self._needed else None
         except InputError as error:
             where = piece.place.file
-            raise InputError(str(error) if str(error).startswith(where) else f"{where}: {error}") from None
+            raise error.at(file=where) from None
         except (pyarrow().ArrowException, UnicodeError) as error:
             reason = str(error).partition("\n")[0][:200]
-            raise InputError(f"{piece.place(0)} or after: the data is damaged: {reason}") from None
+            raise InputError(f"the data is damaged here or further on: {reason}", **piece.place.at(0)) from None
 
     def _mappings(self, piece: Piece, batch: Batch) -> None:
         assert self.schema is not None
@@ -267,7 +269,9 @@ class Reader:
         schema, options = self.schema, self.options
         for number, row in enumerate(piece.content):
             if not isinstance(row, Mapping):
-                raise InputError(f"{piece.place(number)} is {type(row).__name__}, not a mapping of names to values")
+                raise InputError(
+                    f"it is {type(row).__name__}, not a mapping of names to values", **piece.place.at(number)
+                )
             plain, absent = named(row, schema, options, piece.place, number)
             batch.missing.update(absent)
             rows.append(plain)
@@ -301,7 +305,7 @@ def named(
         else:
             plain[name] = value
     if absent and options.missing == "error":
-        raise InputError(f"{place(number)}: {absent[0]!r} has no value (missing='absent' allows that)")
+        raise InputError(f"{absent[0]!r} has no value", advice=ALLOW_MISSING, **place.at(number))
     return plain, absent
 
 

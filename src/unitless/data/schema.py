@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from ..errors import InputError, ModelFileError, OptionError
+from ..errors import InputError, ModelFileError, Option, OptionError, Phrase
 from .arrow import as_numpy, is_native, pyarrow
 from .read_options import ReadOptions, matching, no_column
 
@@ -118,9 +118,10 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
     check_names(names, file)
     for option, name in (("target", options.target), ("weight", options.weight)):
         if name is not None and name not in names:
-            raise OptionError(f"{file}: " + no_column(name, names, option))
+            raise OptionError(no_column(name, names, option), file=file)
     if target_needed and options.target is None:
-        raise OptionError(f"{file}: say which column to predict (target='NAME'); there are {_listed(names)}")
+        which = Phrase("say which column to predict (", Option("target", "NAME"), f"); there are {_listed(names)}")
+        raise OptionError(which, file=file)
     used = matching(options.only, names, "only") if options.only else set(names)
     used -= matching(options.ignore, names, "ignore", strict=not later)
     text = matching(options.text, names, "text")

@@ -16,6 +16,7 @@ from .arrow import as_numpy, booleans, is_native, pyarrow
 from .csv_columns import Parsed
 from .labels import Numbers, RawLabels, Texts
 from .located_rows import Place
+from .read_options import ALLOW_MISSING
 from .schema import DATES, TEXTS, Schema
 
 _WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -40,7 +41,7 @@ def features(arrow: Any, schema: Schema, place: Place, missing_allowed: bool) ->
                 missing[name] = max(missing[name], absent)
                 if not missing_allowed:
                     row = _first_missing(read)
-                    raise InputError(f"{place(row)}: column {name!r} has no value (missing='absent' allows that)")
+                    raise InputError(f"column {name!r} has no value", advice=ALLOW_MISSING, **place.at(row))
             names.append(part)
             columns.append(read)
     rows = arrow.rows if isinstance(arrow, Parsed) else arrow.num_rows

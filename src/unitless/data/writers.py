@@ -216,7 +216,7 @@ class Changed(InputError):
     """A column is of another type than it was in the first rows."""
 
     def __init__(self, column: str, before: str, now: str) -> None:
-        self.column, self.whole = column, before.startswith(("int", "uint")) and now in ("double", "float")
+        self.name, self.whole = column, before.startswith(("int", "uint")) and now in ("double", "float")
         super().__init__(
             f"column {column!r} held {before} in the first rows of the data, but {now} later; treat it as text, or "
             "write CSV or JSON lines, where that is no difference"

@@ -418,7 +418,7 @@ def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *
     those that are left at the end are learned then.
     """
     if not hasattr(delay, "__index__") or isinstance(delay, bool) or delay < 0:
-        raise OptionError(f"delay is {delay!r}; it must be a whole number of rows, 0 or more")
+        raise OptionError(f"is {delay!r}; it must be a whole number of rows, 0 or more", option="delay")
     evaluation = Evaluation(model)
     if delay == 0:
         predictions = model.learn(X, y, weight)

@@ -21,7 +21,7 @@ def chernoff_interval(mean: float, n: float, confidence: float = CONFIDENCE) -> 
     if not 0 <= mean <= 1:
         raise InputError(f"the mean is {mean!r}; the bound is for values between 0 and 1")
     if not 0 < confidence < 1:
-        raise OptionError(f"confidence is {confidence!r}; it must lie between 0 and 1")
+        raise OptionError(f"is {confidence!r}; it must lie between 0 and 1", option="confidence")
     if n <= 0:
         return 0.0, 1.0
     budget = math.log(2 / (1 - confidence)) / n

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from .. import inputs
 from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
-from ..data.error_location import placed
 from ..data.in_memory import Frames, Mappings
 from ..data.labels import number_text
 from ..data.source import other_kind
@@ -134,7 +133,7 @@ class Predictor:
                 flat = self.model._ask(used.data, extrapolate) if used.rows else np.zeros(0)
                 labels, classes = self.labels, self.classes
         except Error as error:
-            raise InputError(placed(str(error), used)) from None
+            raise error.moved(used.place.at) from None
         width = (len(labels),) if several else ()
         scores = by_row(flat, used.rows, len(labels)) if several else flat
         every = np.full((total, *width), np.nan)

@@ -11,10 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import inputs
-from ..errors import DivergedError, InputError, OptionError
+from ..errors import WHERE, DivergedError, InputError, OptionError, Phrase
 from ..inputs import Float64
 
 Label: TypeAlias = str | int | float | bool
+
+
+_KINDS = "classes are text, numbers or booleans"
 
 
 class Classes:
@@ -35,7 +38,7 @@ class Classes:
             plain = _plain(label)
             if plain is None or plain in self._number:
                 problem = "twice" if plain is not None else "as a label; labels are text, numbers or booleans"
-                raise OptionError(f"classes has {label!r} {problem}")
+                raise OptionError(f"has {label!r} {problem}", option="classes")
             self._add(plain)
 
     def _add(self, label: Label) -> None:
@@ -85,15 +88,16 @@ class Classes:
     def _find(self, label: Any, row: int, new: dict[Label, int]) -> int:
         plain = _plain(label)
         if plain is None:
-            raise InputError(f"the class at row {row} is {label!r}; classes are text, numbers or booleans")
+            raise InputError(Phrase("the class ", WHERE, f" is {label!r}"), row=row, advice=_KINDS)
         known = self._number.get(plain)
         if known is not None:
             return known
         if not self.open:
             shown = ", ".join(map(repr, self.labels[:10])) + (", ..." if len(self.labels) > 10 else "")
             raise InputError(
-                f"the class at row {row} is {label!r}, which is not one of {shown}; "
-                "OneVsAll with classes=None lets classes join when they are first met"
+                Phrase("the class ", WHERE, f" is {label!r}, which is not one of {shown}"),
+                row=row,
+                advice="OneVsAll with classes=None lets classes join when they are first met",
             )
         return new.setdefault(plain, len(self.labels) + len(new))
 
@@ -147,7 +151,7 @@ def distinct_labels(array: Any) -> tuple[list[tuple[Any, int]], NDArray[np.int64
         met = list(dict.fromkeys(labels))
     except TypeError:
         row = next(row for row, label in enumerate(labels) if not _hashable(label))
-        raise InputError(f"the class at row {row} is {labels[row]!r}; classes are text, numbers or booleans") from None
+        raise InputError(Phrase("the class ", WHERE, f" is {labels[row]!r}"), row=row, advice=_KINDS) from None
     number = dict(zip(met, range(len(met)), strict=True))
     places = np.fromiter(map(number.__getitem__, labels), dtype=np.int64, count=len(labels))
     return list(zip(met, _first_rows(places, len(met)).tolist(), strict=True)), places

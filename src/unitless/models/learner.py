@@ -47,6 +47,7 @@ class Learner(Model):
         bits: None keeps every feature name exactly; a number b hashes names into 2**b slots, bounding memory.
         precision: of the stored state. "float32" takes 16 bytes per feature instead of 32; its rounding is random
             but reproducible, so that long streams go on learning.
+        further: options that `Options` declares and that are not named here.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -80,6 +81,7 @@ class Learner(Model):
         interactions: Any = None,
         bits: int | None = None,
         precision: Precision = "float64",
+        **further: Any,
     ) -> None:
         options = Options(
             rule=rule,
@@ -96,6 +98,7 @@ class Learner(Model):
             interactions=interactions,
             bits=bits,
             precision=precision,
+            **further,
         )
         super().__init__(options)
 

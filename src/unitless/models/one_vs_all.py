@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, OptionError
+from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
@@ -213,7 +213,7 @@ class OneVsAll(Model):
 def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip | None:
     """Scores of losses that predict numbers can be limited to the range of their labels; others need not."""
     if options.get("target"):
-        raise OptionError("target='auto' is for numbers; one-vs-all predicts classes")
+        raise OptionError(Phrase(Option("target", "auto"), " is for numbers; one-vs-all predicts classes"))
     if clip not in (None, "labels"):
         raise OptionError(f"clip is {clip!r}; with classes it must be 'labels' or None")
     return clip if loss in names(in_label_unit=True) else None

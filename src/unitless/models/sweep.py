@@ -59,10 +59,10 @@ class Sweep(Model):
         if "learning_rate" in options:
             raise OptionError("a sweep has many learning rates: give them as `rates`")
         if isinstance(rates, str | bytes) or not (rates is None or isinstance(rates, Iterable)):
-            raise OptionError(f"rates is {rates!r}; it must be a list of learning rates")
+            raise OptionError(f"is {rates!r}; it must be a list of learning rates", option="rates")
         self._rates = [checked_rate(rate, "a rate") for rate in (rate_grid() if rates is None else rates)]
         if not self._rates:
-            raise OptionError("rates is empty; a sweep needs at least one learning rate")
+            raise OptionError("is empty; a sweep needs at least one learning rate", option="rates")
         check_names(options)
         chosen: Loss = loss or DEFAULTS["regression" if classes is None else "classes"]
         if classes is not None:

@@ -87,7 +87,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.precision = precision
         self.missing = missing
         if loss not in (known := losses.names(task="binary")):
-            raise OptionError(f"loss is {loss!r}; it must be one of {', '.join(map(repr, known))}")
+            raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
             rule=rule,
             loss=loss,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -46,7 +45,7 @@ class Linear(base.Estimator):
     def _begin(self, **options: Any) -> None:
         """Check the options of the model that there will be."""
         if self.missing not in ("error", "absent"):
-            raise OptionError(f"missing is {self.missing!r}; it must be one of 'error', 'absent'")
+            raise OptionError(f"is {self.missing!r}; it must be one of 'error', 'absent'", option="missing")
         if options["centre"] == "auto":
             options["centre"] = options["bits"] is None and options["order"] == "paper"
         Options(**options)
@@ -173,8 +172,8 @@ def _rows_counted_from(first: int) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        message, found = re.subn(r"\brow (\d+)", lambda match: f"row {int(match[1]) + first}", str(error), count=1)
-        raise InputError(message if found else f"row {first}: {message}") from None
+        error.moved(lambda row: {"row": row + first})
+        raise (error if error.row is not None else error.at(row=first)) from None
 
 
 def _shown(value: str | float | None, digits: int) -> str:

@@ -10,7 +10,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from .. import inputs
-from ..errors import InputError
+from ..errors import InputError, Option, Phrase
 
 Missing = Literal["error", "absent"]
 
@@ -29,8 +29,8 @@ def numbers(x: Mapping[Any, Any], missing: Missing) -> dict[str, Any]:
         elif value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
             if missing == "error":
                 raise InputError(
-                    f"the value of feature {str(name)!r} is {value}; fill it in, leave the feature out, "
-                    "or let missing='absent' do that"
+                    f"the value of feature {str(name)!r} is {value}",
+                    advice=Phrase("fill it in, leave the feature out, or use ", Option("missing", "absent")),
                 )
             absent += 1
         else:

@@ -189,7 +189,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     def _new_model(self) -> Learner | OneVsAll:
         if self.loss not in (known := losses.names(task="binary")):
-            raise OptionError(f"loss is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}")
+            raise OptionError(
+                f"is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}", option="loss"
+            )
         shared = {
             "rule": self.rule,
             "loss": self.loss,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -157,7 +156,7 @@ def weights_of(sample_weight: Any, data: Rows) -> Float64 | None:
 
 def _check_flag(name: str, value: Any) -> None:
     if not isinstance(value, bool | np.bool_):
-        raise OptionError(f"{name} is {value!r}; it must be True or False")
+        raise OptionError(f"is {value!r}; it must be True or False", option=name)
 
 
 @contextmanager
@@ -166,9 +165,7 @@ def _rows_named(numbers: NDArray[np.intp] | None) -> Iterator[None]:
     try:
         yield
     except Error as error:
-        message = str(error)
-        if numbers is not None:
-            message = re.sub(r"\bat row (\d+)", lambda match: f"at row {numbers[int(match[1])]}", message)
-        if isinstance(error, InputError) and (bad := re.match(r"value is (nan|-?inf)", message)):
-            message = f"X contains {'NaN' if bad[1] == 'nan' else 'infinity'}: {message}"
-        raise type(error)(message) from None
+        error.moved(lambda row: {"row": row if numbers is None else int(numbers[row])})
+        if error.value is not None:
+            error.at(problem=f"X contains {'NaN' if math.isnan(error.value) else 'infinity'}: {error.problem}")
+        raise error from None

@@ -133,7 +133,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
 
     def _new_model(self) -> Learner:
         if self.loss not in (known := losses.names(task="regression")):
-            raise OptionError(f"loss is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}")
+            raise OptionError(f"is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}", option="loss")
         return Learner(
             self.rule,
             self.loss,

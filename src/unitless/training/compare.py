@@ -97,7 +97,7 @@ class Compared:
         self.result: TrainResult = contender.run._result()
         self.seconds = contender.seconds
         self.diverged = contender.diverged
-        """Where the numbers ran away, if they did. The metrics are then of the batches before."""
+        """Where the learner diverged, if it did. The metrics are then of the batches before."""
 
     @property
     def model(self) -> Learner | OneVsAll:
@@ -166,7 +166,7 @@ class Comparison:
 
     @property
     def judged_by(self) -> str:
-        """What the best is best in: zero_one (the error) of classes; of numbers rmse, or a loss that is no square."""
+        """What the best is best in: zero_one (the error) of classes; of numbers rmse, or a loss that is not squared."""
         if self.whole.target.task != "regression":
             return "zero_one"
         return "rmse" if LOSSES[self.whole.model.options.loss].is_squared_error else "loss"

@@ -12,6 +12,7 @@ from typing import Any
 from ..options import Auto, Loss, Rule
 from .result import TrainResult
 from .run import ModelRequest, Plan, Run
+from .shared_run import reading_and_learning
 
 
 def train(
@@ -57,7 +58,7 @@ def train(
             dataset; an array or sparse matrix; an iterable of mappings.
         target: the column to predict; for an array or a frame it may be the labels themselves.
         weight: a column of importance weights, or the weights themselves.
-        task: "regression", "binary" or "classes". Found out if not given: two values are binary; text or up to 20
+        task: "regression", "binary" or "classes". Detected if not given: two values are binary; text or up to 20
             different whole numbers are classes; anything else is a number to predict.
         positive: which of two labels is the one to be found; yes, true, 1, the larger or later one if not given.
         loss: squared for numbers and logistic for classes, if not given.
@@ -81,13 +82,13 @@ def train(
         missing: "absent": a missing value is a feature that is not there; or "error".
         on_error: "fail", or "skip" rows that cannot be read and count them.
         format: of files whose name and content do not say it: csv, tsv, jsonl, parquet, arrow, vw or libsvm.
-        delimiter: of CSV; found out if not given.
+        delimiter: of CSV; detected if not given.
         header: False for CSV without names; columns are then called 1, 2, 3, ...
         encoding: of text files, UTF-8 if not given.
         zero_based: whether libsvm files count features from 0.
         opened: called with the run before the first row is read.
         progress: called after every batch with the run (its `progress`, `evaluation`, `source`).
-        options: all further options of `Learner`.
+        options: all further options of how data is read (`ReadOptions`) and of `Learner`.
 
     Example:
         >>> import unitless as ul
@@ -101,35 +102,35 @@ def train(
         >>> result.predict([{"age": 30, "job": "pilot"}])
         ['yes']
     """
-    reading = {
-        "ignore": ignore,
-        "only": only,
-        "text": text,
-        "numbers": numbers,
-        "dates": dates,
-        "missing": missing,
-        "on_error": on_error,
-        "format": format,
-        "delimiter": delimiter,
-        "header": header,
-        "encoding": encoding,
-        "zero_based": zero_based,
-    }
-    learning = {
-        "loss": loss,
-        "rule": rule,
-        "learning_rate": learning_rate,
-        "centre": centre,
-        "interactions": interactions,
-        "bits": bits,
-        **options,
-    }
+    reading, learning = reading_and_learning(
+        {
+            "ignore": ignore,
+            "only": only,
+            "text": text,
+            "numbers": numbers,
+            "dates": dates,
+            "missing": missing,
+            "on_error": on_error,
+            "format": format,
+            "delimiter": delimiter,
+            "header": header,
+            "encoding": encoding,
+            "zero_based": zero_based,
+            "loss": loss,
+            "rule": rule,
+            "learning_rate": learning_rate,
+            "centre": centre,
+            "interactions": interactions,
+            "bits": bits,
+            **options,
+        }
+    )
     run = Run(
         source,
         target,
         weight,
         reading,
-        ModelRequest(task, positive, {name: value for name, value in learning.items() if value is not None}),
+        ModelRequest(task, positive, learning),
         Plan(passes, holdout, seed, None if model is None else os.fspath(model), checkpoint),
         resume,
     )

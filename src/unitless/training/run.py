@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 from .. import inputs, losses
 from ..data import Bad, Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
-from ..data.error_location import placed
 from ..data.files import check_output
 from ..data.labels import Numbers, RawLabels
 from ..data.progress import SHOWN_BAD, Progress
+from ..data.read_options import SKIP_ROWS
 from ..data.schema import first_rows
 from ..data.source import other_kind
-from ..errors import Error, InputError, OptionError
+from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..evaluation.evaluation import Evaluation
 from ..inputs import Float64
 from ..models import file as model_file
@@ -80,13 +80,17 @@ class Plan:
 
     def __post_init__(self) -> None:
         if type(self.passes) is not int or self.passes < 1:
-            raise OptionError(f"passes is {self.passes!r}; it must be a whole number, 1 or more")
+            raise OptionError(f"is {self.passes!r}; it must be a whole number, 1 or more", option="passes")
         if not 0 <= self.holdout < 1:
-            raise OptionError(f"holdout is {self.holdout!r}; it must be a fraction of the rows, from 0 to less than 1")
+            raise OptionError(
+                f"is {self.holdout!r}; it must be a fraction of the rows, from 0 to less than 1", option="holdout"
+            )
         if self.checkpoint is not None and (type(self.checkpoint) is not int or self.checkpoint < 1):
-            raise OptionError(f"checkpoint is {self.checkpoint!r}; it must be a number of rows, 1 or more")
+            raise OptionError(f"is {self.checkpoint!r}; it must be a number of rows, 1 or more", option="checkpoint")
         if self.checkpoint is not None and self.path is None:
-            raise OptionError("checkpoint needs to know where to save the model")
+            raise OptionError(
+                Phrase(Option("checkpoint"), " needs ", Option("model")), advice="it says where to save the model"
+            )
         if self.path is not None:
             model_file.check_writable(self.path)
 
@@ -103,7 +107,7 @@ class Plan:
 
 
 class Run:
-    """One of them."""
+    """Learning from a source: batch by batch, with checkpoints, until the end or until it is interrupted."""
 
     def __init__(
         self,
@@ -126,7 +130,7 @@ class Run:
             raise OptionError("for files, target and weight are names of columns")
         check_output(plan.path, self.source.files, "the model")
         if plan.passes > 1 and not self.source.repeatable:
-            raise OptionError(f"{self.source.name} can be read only once; passes must be 1")
+            raise OptionError(Phrase(f"{self.source.name} can be read only once; ", Option("passes"), " must be 1"))
         self.progress = Progress()
         self.target: Target | None = None
         self.model: Learner | OneVsAll | None = None
@@ -147,13 +151,14 @@ class Run:
             raise OptionError("only a model that was made by train can be resumed")
         if self._request.options or self._request.task or self._request.positive:
             given = next(iter(self._request.options), "task")
-            raise OptionError(f"{given} is settled by the model that is resumed; leave it out")
+            raise OptionError("is settled by the model that is resumed; leave it out", option=given)
         training = model._training
         schema, self.target = Schema.read(training.get("schema")), Target.read(training.get("target"))
         for name in ("target", "weight"):
             if getattr(options, name) not in (None, getattr(schema, name)):
                 raise OptionError(
-                    f"{name} is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}"
+                    f"is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}",
+                    option=name,
                 )
         if schema.family != self.source.family:
             raise OptionError(other_kind(schema.family, self.source))
@@ -323,11 +328,11 @@ class Run:
     def _usable(self, batch: Batch, held: NDArray[np.bool_] | None) -> tuple[Batch, NDArray[np.bool_] | None]:
         """Without rows that cannot be learned from; or an error that names the first."""
         if batch.labels is None:
-            raise InputError(f"{batch.place(0)}: there is no target")
+            raise InputError("there is no target", **batch.place.at(0))
         if self.target is None:
             if not batch.labels.present().any():
                 if self.source.family == "table":
-                    raise InputError(f"{batch.place(0)}: the target has no value, nor have the rows after it")
+                    raise InputError("the target has no value, nor have the rows after it", **batch.place.at(0))
                 return batch.select(np.zeros(batch.rows, bool)), held
             self.target = self._request.target(self._first(batch.labels))
             centred = self.source.family != "named"
@@ -341,7 +346,7 @@ class Run:
                 continue
             at = np.flatnonzero(new)
             if self.reader.options.on_error == "fail":
-                raise InputError(f"{batch.place(int(at[0]))}: {problem(int(at[0]))}")
+                raise InputError(problem(int(at[0])), advice=SKIP_ROWS, **batch.place.at(int(at[0])))
             room = SHOWN_BAD - len(self.progress.bad)
             self.progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[: max(0, room)]]
             bad |= new
@@ -362,9 +367,8 @@ class Run:
         found: list[tuple[NDArray[np.bool_], Callable[[int], str]]] = []
         if not isinstance(batch.data, inputs.TextRows):  # in VW text rows without label are meant so
             absent = ~labels.present()
-            advice = "; skip such rows (on_error='skip')" if self.reader.options.on_error == "fail" else ""
             if absent.any():
-                found.append((absent, lambda row: "the target has no value" + advice))
+                found.append((absent, lambda row: "the target has no value"))
         if self.reader.options.on_error == "fail":
             return found  # the rest is found on the way
         target = self.target
@@ -375,10 +379,10 @@ class Run:
             found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"))
         if isinstance(batch.data, inputs.Dense):
             wrong = ~np.isfinite(batch.data.array).all(axis=1)
-            found.append((wrong, lambda row: "a value is no finite number"))
+            found.append((wrong, lambda row: "a value is not a finite number"))
         if isinstance(batch.data, inputs.NamedRows):
             wrong = np.array([any(not _finite(x) for x in one.values()) for one in batch.data.mappings])
-            found.append((wrong, lambda row: "a value is no finite number"))
+            found.append((wrong, lambda row: "a value is not a finite number"))
         if isinstance(batch.data, inputs.Frame):
             for name, column in zip(batch.data.names, batch.data.columns, strict=True):
                 if (infinite := inputs.infinite(column)) is not None:
@@ -469,7 +473,7 @@ def fed(model: Model, batch: Batch, labels: Float64, weight: Float64 | None, new
     try:
         return model._feed(batch.data, labels, weight, new_classes)
     except Error as error:
-        raise type(error)(placed(str(error), batch)) from None
+        raise error.moved(batch.place.at) from None
 
 
 def class_numbers(classes: Classes, batch: Batch, weight: Float64 | None) -> tuple[Float64, list[Any]]:
@@ -478,7 +482,7 @@ def class_numbers(classes: Classes, batch: Batch, weight: Float64 | None) -> tup
     assert labels is not None
     if isinstance(labels, Numbers) and np.isinf(labels.values).any():
         row = int(np.flatnonzero(np.isinf(labels.values))[0])
-        raise InputError(f"{batch.place(row)}: the target is {labels.values[row]}; labels must be finite")
+        raise InputError(f"the target is {labels.values[row]}", advice="labels must be finite", **batch.place.at(row))
     counted = labels.present() if weight is None else labels.present() & (weight > 0)
     rows = np.flatnonzero(counted)
     numbers = np.full(len(labels), -1.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -29,7 +28,7 @@ class Contender(Generic[AnyRun]):
     diverged: str | None = None
 
     def take(self, batch: Batch) -> None:
-        """Learn a batch, unless the numbers have run away."""
+        """Learn a batch, unless the learner has diverged."""
         if self.diverged is not None:
             return
         start = time.perf_counter()
@@ -37,8 +36,7 @@ class Contender(Generic[AnyRun]):
         try:
             self.run._learn(batch)
         except DivergedError as error:
-            found = re.search(r"diverged at (.*?); the rows before", str(error))
-            self.diverged = found[1] if found else str(error)
+            self.diverged = error.where
         self.seconds += time.perf_counter() - start
 
 
@@ -98,12 +96,12 @@ def checked_rules(rules: Iterable[str]) -> list[Rule]:
     names = [rules] if isinstance(rules, str) else list(rules)
     known = [rule.name for rule in RULES.values()]
     if not names:
-        raise OptionError("rules is empty; name at least one")
+        raise OptionError("is empty; name at least one", option="rules")
     for name in names:
         if name not in known:
-            raise OptionError(f"rules has {name!r}; there are {', '.join(map(repr, known))}")
+            raise OptionError(f"has {name!r}; there are {', '.join(map(repr, known))}", option="rules")
         if names.count(name) > 1:
-            raise OptionError(f"rules has {name!r} twice")
+            raise OptionError(f"has {name!r} twice", option="rules")
     return [rule for name in names for rule in known if rule == name]
 
 

@@ -98,7 +98,7 @@ def _checked(rates: Iterable[float] | None) -> list[float]:
     grid: list[float] = sweep.rates.tolist()
     for rate in grid:
         if grid.count(rate) > 1:
-            raise OptionError(f"rates has {rate:g} twice")
+            raise OptionError(f"has {rate:g} twice", option="rates")
     return grid
 
 
@@ -114,7 +114,9 @@ class _KnownClasses:
         if self._found is None:
             self._found = self._read(run) if self._given is None else self._labels(run)
             if len(self._found) < 2:
-                raise InputError(f"the target has one value only, {self._found[0]!r}" if self._found else "no classes")
+                raise InputError(
+                    f"the target has one value only, {self._found[0]!r}" if self._found else "the target has no classes"
+                )
         return self._found
 
     def _labels(self, run: SweepRun) -> list[Label]:
@@ -124,7 +126,7 @@ class _KnownClasses:
         try:
             return [task_labels.plain_number(label) if run.target.number else str(label) for label in self._given]
         except (TypeError, ValueError):
-            raise OptionError(f"classes are {self._given!r}, but the target's values are numbers") from None
+            raise OptionError(f"are {self._given!r}, but the target's values are numbers", option="classes") from None
 
     def _read(self, run: SweepRun) -> list[Label]:
         if not run.source.repeatable:
@@ -210,7 +212,7 @@ class SweepRun(Run):
         try:
             numbers, _ = class_numbers(sweep._classes, batch, weight)
         except InputError as error:
-            raise InputError(str(error).split("; OneVsAll")[0]) from None
+            raise error.at(advice="") from None
         return np.maximum(numbers, 0.0)  # what has no class has no weight either
 
 
@@ -317,7 +319,7 @@ class RateSweep:
 
     @property
     def task(self) -> str:
-        """The task, in words."""
+        """The task as a sentence."""
         return str(self.target)
 
     @property

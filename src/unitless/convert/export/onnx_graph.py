@@ -27,7 +27,7 @@ import numpy as np
 
 from ...data.labels import number_text
 from ...data.schema import DATES, Kind, Schema
-from ...errors import OptionError
+from ...errors import Option, OptionError, Phrase
 from ...models.classes import Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
@@ -43,6 +43,7 @@ FloatType: TypeAlias = Literal["float32", "float64"]
 OPSET, IR_VERSION = 19, 9  # the first in which text can be compared; ONNX 1.14, ONNX Runtime 1.15
 _ROWS = "rows"
 _OUTPUTS = ("scores", "prediction", "label", "probabilities")
+_AS_MATRIX = Phrase("use ", Option("inputs", "matrix"))
 
 
 def to_onnx(
@@ -74,9 +75,9 @@ def to_onnx(
         True
     """
     if inputs not in ("matrix", "columns"):
-        raise OptionError(f"inputs is {inputs!r}; it must be 'matrix' or 'columns'")
+        raise OptionError(f"is {inputs!r}; it must be 'matrix' or 'columns'", option="inputs")
     if dtype not in ("float32", "float64"):
-        raise OptionError(f"dtype is {dtype!r}; it must be 'float32' or 'float64'")
+        raise OptionError(f"is {dtype!r}; it must be 'float32' or 'float64'", option="dtype")
     exported = exportable(model)
     graph = _Graph(linear(exported, extrapolate), dtype)
     if inputs == "matrix":
@@ -101,7 +102,7 @@ def _columns(model: Learner | OneVsAll) -> list[tuple[str, Kind]]:
         return list(schema.columns)
     names = model._snapshot()["names"]
     if names is None:
-        raise OptionError("this model's features are the columns of a matrix, without names; use inputs='matrix'")
+        raise OptionError("this model's features are the columns of a matrix, without names", advice=_AS_MATRIX)
     return [(name, "number") for name in names]
 
 
@@ -155,7 +156,10 @@ class _Graph:
             held &= np.abs(array) >= np.finfo(self._dtype).tiny
         if not held.all():
             worst = float(exact[~held].ravel()[0])
-            raise OptionError(f"one of the model's {about} is {worst:g}, beyond {self._dtype}; use dtype='float64'")
+            raise OptionError(
+                f"one of the model's {about} is {worst:g}, beyond {self._dtype}",
+                advice=Phrase("use ", Option("dtype", "float64")),
+            )
         return self._constant(about, array)
 
     def _number(self, value: float) -> str:
@@ -173,9 +177,9 @@ class _Graph:
         order: list[int] = []
         for name, kind in columns:
             if name in _OUTPUTS or name.startswith("/"):
-                raise OptionError(f"column {name!r} has a name that the graph needs for itself; use inputs='matrix'")
+                raise OptionError(f"column {name!r} has a name that the graph needs for itself", advice=_AS_MATRIX)
             if kind in DATES:
-                raise OptionError(f"column {name!r} holds dates, which stand for several features; use inputs='matrix'")
+                raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
             if kind in ("number", "flag"):
                 blocks.append(self.input(name, self.float, 1))
                 order.append(place.get(name, -1))
@@ -185,7 +189,7 @@ class _Graph:
             order += [place[f"{name}={value}"] for value in values]
         known = [k for k, at in enumerate(order) if at >= 0]
         if sorted(order[k] for k in known) != list(range(len(place))):
-            raise OptionError("the table's columns do not tell its features apart; use inputs='matrix'")
+            raise OptionError("the table's columns do not tell its features apart", advice=_AS_MATRIX)
         wide = self._node("Concat", *blocks, axis=1)
         taken = sorted(known, key=lambda k: order[k])
         return self._node("Gather", wide, self._constant("feature_order", np.array(taken, np.int64)), axis=1)
