@@ -15,7 +15,7 @@ PYTHON = """
     training: data models evaluation plots inference
     convert: data models inference
     sklearn: data models
-    river: models inference
+    river: data models inference
     research: data models evaluation plots
     cli: data models evaluation plots inference training convert research
     baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research

@@ -10,8 +10,8 @@ import pytest
 
 import unitless as ul
 from unitless.cli import main
+from unitless.data.progress import Progress
 from unitless.predicting import Predictor
-from unitless.training.progress import Progress
 
 Capture = pytest.CaptureFixture[str]
 

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from sources import cli, json_lines, refused, set_chunk, table, write
 
 import unitless as ul
-from unitless.data import columnar, files
+from unitless.data import columnar, text_stream
 
 FORMATS = ["csv", "tsv", "jsonl", "vw", "svm", "parquet", "arrow"]
 fuzz = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -215,7 +215,7 @@ def test_a_quote_that_is_never_closed_takes_no_time(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(text_stream, "LONGEST_LINE", 1 << 20)
     set_chunk(monkeypatch, 1 << 16)
     long = b"x" * (3 << 20)
     for name, data, where in (

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..data import formats
 from . import arguments, display, options
 
 if TYPE_CHECKING:
@@ -45,8 +46,8 @@ def command(
         str,
         typer.Argument(
             metavar="OUT",
-            help="Where to write: .csv, .tsv, .jsonl, .parquet, .arrow, .feather, .vw, .libsvm or .svm, also .gz, .bz2 "
-            "or .zst; for a model .json, .onnx or .unitless; or -.",
+            help=f"Where to write: {formats.one_of(formats.endings(formats.written_formats()))}, also .gz, .bz2 or "
+            ".zst; for a model .json, .onnx or .unitless; or -.",
             show_default=False,
         ),
     ],
@@ -128,7 +129,6 @@ def _remark(done: Converted) -> None:
 
 
 def _suffix(source: str, output: str) -> str:
-    from ..data.files import suffix_format  # noqa: PLC0415
     from ..errors import InputError, OptionError  # noqa: PLC0415
 
     if output.endswith((".onnx", ".unitless")):
@@ -137,10 +137,10 @@ def _suffix(source: str, output: str) -> str:
         raise InputError(
             f"{source} holds no model that could become {output}: only a model of ours or of Vowpal Wabbit"
         )
-    kind = None if output == "-" else suffix_format(output)
-    if kind is None:
+    format = None if output == "-" else formats.of_name(output)
+    if format is None:
         raise OptionError(f"{output}: this name does not say which format it is to have; say it with --to")
-    return kind
+    return format.name
 
 
 def _model(path: str, loss: Any) -> Any:
@@ -170,7 +170,7 @@ def _export(model: Any, output: str, to: str | None, onnx: dict[str, Any], quiet
     from ..convert.export.coefficients import to_json  # noqa: PLC0415
     from ..convert.export.linear import exportable  # noqa: PLC0415
     from ..convert.export.onnx_graph import to_onnx  # noqa: PLC0415
-    from ..data.writers import opened  # noqa: PLC0415
+    from ..data.writers.output import opened  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
     from ..models import file as model_file  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
@@ -201,6 +201,8 @@ def _check_unused(onnx: dict[str, Any]) -> None:
 
 def _model_suffix(output: str) -> str:
     """The format that a name says; JSON may be compressed."""
+    from ..data import compression  # noqa: PLC0415
+
     stem, suffix = os.path.splitext(output.lower())
-    compressed = suffix in (".gz", ".bz2", ".zst", ".xz") and stem.endswith(".json")
+    compressed = compression.of_name(output) is not None and stem.endswith(".json")
     return "json" if compressed else suffix.removeprefix(".")

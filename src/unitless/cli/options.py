@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from ..data import formats
+
 READING = "How the data is read"
 LEARNING = "What is learned"
 OUTPUT = "Output"
@@ -14,14 +16,13 @@ Data = Annotated[
     list[str],
     typer.Argument(
         metavar="DATA...",
-        help="Files (CSV, TSV, Parquet, Arrow, JSON lines, VW text, libsvm; compressed or not), globs, a folder, or - "
-        "for the standard input.",
+        help=f"Files ({formats.titles()}; compressed or not), globs, a folder, or - for the standard input.",
         show_default=False,
     ),
 ]
 Format = Annotated[
     str | None,
-    typer.Option("--format", help="csv, tsv, jsonl, parquet, arrow, vw or libsvm.", rich_help_panel=READING),
+    typer.Option("--format", help=f"{formats.one_of(formats.names())}.", rich_help_panel=READING),
 ]
 Delimiter = Annotated[
     str | None, typer.Option("--delimiter", help="Between the columns of CSV.", rich_help_panel=READING)

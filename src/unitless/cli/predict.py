@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ..data import formats
 from . import arguments, display, options
 
 if TYPE_CHECKING:
@@ -35,14 +36,17 @@ def command(
         typer.Option(
             "--output",
             "-o",
-            help="Where to write: .csv, .tsv, .jsonl, .parquet or .arrow, text also .gz, .bz2 or .zst. "
+            help=f"Where to write: {formats.one_of(formats.endings(formats.table_formats()))}, text also .gz, .bz2 or "
+            ".zst. "
             "CSV on the standard output if not given.",
             rich_help_panel=options.OUTPUT,
         ),
     ] = None,
     format_out: Annotated[
         str | None,
-        typer.Option("--format-out", help="csv, tsv, jsonl, parquet or arrow.", rich_help_panel=options.OUTPUT),
+        typer.Option(
+            "--format-out", help=f"{formats.one_of(formats.table_formats())}.", rich_help_panel=options.OUTPUT
+        ),
     ] = None,
     probabilities: Annotated[
         bool,
@@ -77,7 +81,7 @@ def command(
     The target's column is not needed; if it is there, it is not looked at.
     """
     from ..data.files import File, check_output, find  # noqa: PLC0415
-    from ..data.writers import opened, writer  # noqa: PLC0415
+    from ..data.writers.output import opened  # noqa: PLC0415
     from ..inference.predictor import Predictor  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
 
@@ -95,7 +99,7 @@ def command(
     rows = without = 0
     shown: list[str] = []
     with opened(output) as file:
-        out = writer(kind, file)
+        out = formats.table_writer(kind, file)
         tagged = None
         for part in batches:
             tagged = part.batch.tags is not None if tagged is None else tagged
@@ -114,17 +118,16 @@ def command(
 
 
 def _format(output: str | None, asked: str | None) -> str:
-    from ..data.files import suffix_format  # noqa: PLC0415
-    from ..data.writers import STDOUT, WRITERS  # noqa: PLC0415
+    from ..data.writers.output import STDOUT  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
 
-    named = None if output in (None, STDOUT) else suffix_format(str(output))
+    named = None if output in (None, STDOUT) else formats.of_name(str(output))
     if asked is None and named is None and output not in (None, STDOUT) and "." in os.path.basename(str(output)):
         raise OptionError(f"{output}: this name does not say which format it is to have; say it with --format-out")
-    kind = asked or named or "csv"
-    if kind not in WRITERS:
+    kind = asked or (named.name if named else "csv")
+    if kind not in formats.table_formats():
         where = f"--format-out is {asked!r}" if asked else f"--output is {output!r}"
-        raise OptionError(f"{where}; predictions can be written as {', '.join(WRITERS)}")
+        raise OptionError(f"{where}; predictions can be written as {', '.join(formats.table_formats())}")
     return kind
 
 

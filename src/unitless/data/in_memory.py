@@ -12,7 +12,7 @@ from .. import inputs
 from ..errors import InputError
 from .arrow import pyarrow
 from .columnar import batch_rows
-from .located_rows import Piece, Place, Position
+from .located_rows import Chunk, Place, Position
 from .schema import check
 from .source import Source
 
@@ -31,7 +31,7 @@ class Frames(Source):
         """A reader comes only once."""
         return not self._once
 
-    def pieces(self, start: Position) -> Iterator[Piece]:
+    def chunks(self, start: Position) -> Iterator[Chunk]:
         """In slices."""
         pa = pyarrow()
         skip, rows = start.offset, start.offset
@@ -51,7 +51,7 @@ class Frames(Source):
                     )
                 place = Place("", "row", rows + 1)
                 rows += table.num_rows
-                yield Piece(table, table.num_rows, place, Position(0, rows, rows))
+                yield Chunk(table, table.num_rows, place, Position(0, rows, rows))
 
     def _batches(self) -> Iterator[Any]:
         pa = pyarrow()
@@ -92,13 +92,13 @@ class Arrays(Source):
         if len(self._X.shape) != 2:
             raise InputError(f"the data has {len(self._X.shape)} dimensions; it must have 2: rows and columns")
 
-    def pieces(self, start: Position) -> Iterator[Piece]:
+    def chunks(self, start: Position) -> Iterator[Chunk]:
         """In slices."""
         total, columns = self._X.shape
         size = batch_rows(columns)
         for first in range(start.offset, total, size):
             last = min(total, first + size)
-            yield Piece(self._X[first:last], last - first, Place("", "row", first + 1), Position(0, last, last))
+            yield Chunk(self._X[first:last], last - first, Place("", "row", first + 1), Position(0, last, last))
 
 
 class Mappings(Source):
@@ -122,14 +122,14 @@ class Mappings(Source):
         """An iterator comes only once."""
         return not isinstance(self._rows, Iterator)
 
-    def pieces(self, start: Position) -> Iterator[Piece]:
+    def chunks(self, start: Position) -> Iterator[Chunk]:
         """Some thousands at a time."""
         rows = start.offset
         stream = itertools.islice(iter(self._rows), start.offset, None)
         while chunk := list(itertools.islice(stream, MAPPINGS)):
             place = Place("", "row", rows + 1)
             rows += len(chunk)
-            yield Piece(chunk, len(chunk), place, Position(0, rows, rows))
+            yield Chunk(chunk, len(chunk), place, Position(0, rows, rows))
 
 
 def one_array(values: Any, rows: int, what: str) -> np.ndarray[Any, Any]:

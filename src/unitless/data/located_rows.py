@@ -1,4 +1,4 @@
-"""What sources give: pieces of data with their place, so that messages can say where and training can go on there."""
+"""What sources give: chunks of data with their place, so that messages can say where and training can go on there."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Place:
-    """Where rows of a piece stand: the file, and the number of each row or line there, from 1."""
+    """Where rows of a chunk stand: the file, and the number of each row or line there, from 1."""
 
     file: str
     unit: Unit
@@ -34,7 +34,7 @@ class Place:
     numbers: Sequence[int] | NDArray[Any] | None = None  # where they do not simply follow one another, from 0
 
     def __call__(self, row: int) -> str:
-        """In words."""
+        """The place of a row, as messages say it."""
         number = self.first + (row if self.numbers is None else int(self.numbers[row]))
         return f"{self.file}, {self.unit} {number}" if self.file else f"{self.unit} {number}"
 
@@ -51,7 +51,7 @@ class Bad:
 
 
 @dataclass
-class Piece:
+class Chunk:
     """Some rows as the source has them (an Arrow table, parsed text, mappings, arrays)."""
 
     content: Any

@@ -27,7 +27,7 @@ class Progress:
     consumed: int = 0  # bytes of the source in this pass
     seconds: float = 0.0
     position: Position = field(default_factory=Position)
-    within: int = 0  # rows of the piece at `position` that are done
+    within: int = 0  # rows of the chunk at `position` that are done
     missing: Counter[str] = field(default_factory=Counter)
     bad: list[Bad] = field(default_factory=list)
     done: bool = False

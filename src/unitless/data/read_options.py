@@ -6,11 +6,12 @@ import difflib
 import fnmatch
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from ..errors import OptionError
+from . import formats
+from .policy import Policy
 
-Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "vw", "libsvm"]
 DATES = ("error", "parts")
 MISSING = ("absent", "error")
 
@@ -30,7 +31,7 @@ class ReadOptions:
         missing: what a missing value is: "absent" (the feature is not there), or an "error".
         on_error: what to do with rows that cannot be read: "fail", or "skip" and count them.
         format: of files whose name and content do not say it.
-        delimiter: between the columns of CSV; found out if not given.
+        delimiter: between the columns of CSV; detected if not given.
         header: whether the first row of CSV has the columns' names. Without, they are called 1, 2, 3, ...
         encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
         zero_based: whether a libsvm file counts its features from 0.
@@ -45,7 +46,7 @@ class ReadOptions:
     dates: Literal["error", "parts"] = "error"
     missing: Literal["absent", "error"] = "absent"
     on_error: Literal["fail", "skip"] = "fail"
-    format: Format | None = None
+    format: str | None = None
     delimiter: str | None = None
     header: bool = True
     encoding: str | None = None
@@ -56,7 +57,7 @@ class ReadOptions:
             ("dates", DATES),
             ("missing", MISSING),
             ("on_error", ("fail", "skip")),
-            ("format", (None, *get_args(Format))),
+            ("format", (None, *formats.names())),
         ):
             if getattr(self, name) not in allowed:
                 choices = ", ".join(map(repr, allowed))
@@ -73,6 +74,11 @@ class ReadOptions:
                 "a".encode(self.encoding)
             except (LookupError, UnicodeError):
                 raise OptionError(f"encoding is {self.encoding!r}, which is not known; try 'latin-1'") from None
+
+    @property
+    def policy(self) -> Policy:
+        """What values that are not numbers become."""
+        return Policy(booleans="categories", text="indicators", missing=self.missing, dates=self.dates)
 
     def uses(self, name: str) -> bool:
         """Is a column to be used, as far as its name says?"""

@@ -32,8 +32,8 @@ class Labels:
             row = int(np.argmax(new[self.places]))
             shown = ", ".join(map(repr, known[:10].tolist())) + (", ..." if len(known) > 10 else "")
             raise InputError(
-                f"the class at row {row} is {self.values.tolist()[row]!r}, which is none of {shown}; "
-                "new_classes='allow' lets classes join when they are first met"
+                f"the class at row {row} is {self.values.tolist()[row]!r}, which is not one of {shown}; "
+                "new_classes='allow' lets classes join when they first appear"
             )
 
     def weights(self, class_weight: Any, known: NDArray[Any]) -> Float64 | None:
@@ -45,7 +45,7 @@ class Labels:
         elif isinstance(class_weight, Mapping):
             for label in class_weight:
                 if label not in known.tolist():
-                    raise OptionError(f"class_weight has {label!r}, which is none of the classes {known.tolist()}")
+                    raise OptionError(f"class_weight has {label!r}, which is not one of the classes {known.tolist()}")
             by_class = np.array([class_weight.get(label, 1.0) for label in self.classes.tolist()])
         else:
             raise OptionError(f"class_weight is {class_weight!r}; it must be a dictionary, 'balanced' or None")
