@@ -110,7 +110,7 @@ def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:
 
 
 def take(data: Input, keep: NDArray[np.bool_]) -> Input:
-    """Some of the rows."""
+    """The rows that are to be kept."""
     if isinstance(data, TextRows):
         return TextRows(data.read.select(keep))
     if isinstance(data, NamedRows):
@@ -148,8 +148,11 @@ def read(X: Any) -> Input:
         return _dense(unmasked(X, "X"))
     if hasattr(X, "tocsr"):
         return _compressed(X.tocsr())
-    if hasattr(X, "columns") or hasattr(X, "column_names"):
-        raise InputError("X is a frame; it must be an array, a sparse matrix or a list of rows here")
+    if hasattr(type(X), "columns") or hasattr(type(X), "column_names"):  # asking a lazy frame itself may take long
+        raise InputError(
+            f"X is a {type(X).__name__}, which cannot be read here; give an array, a sparse matrix or a list of rows "
+            "(models also take frames that are in memory)"
+        )
     if isinstance(X, Mapping):
         raise InputError("X is one mapping; use learn_one or predict_one, or give a list of mappings")
     if isinstance(X, Sequence) and not isinstance(X, str) and all(isinstance(row, Mapping) for row in X):

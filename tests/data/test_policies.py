@@ -125,3 +125,8 @@ def test_a_number_that_is_missing_is_not_text() -> None:
     result = ul.train(rows, "y", text="v")
     assert features(set(map(str, result.model.scales))) == {"v=12345.0", "v=12346.0"}
     assert result.missing["v"] == 1
+
+
+def test_a_frame_that_is_not_in_memory_is_refused_by_models() -> None:
+    with pytest.raises(ul.InputError, match="X is a LazyFrame, which cannot be read here"):
+        learner(pl.LazyFrame({"x": [1.0] * ROWS}))

@@ -162,7 +162,7 @@ class _Peeked(io.RawIOBase):
         return got
 
     def skip(self, count: int) -> bool:
-        """Without reading, if the stream can."""
+        """Skip so many bytes by seeking; False if the stream cannot seek so far."""
         try:
             if not self._raw.seekable():
                 return False
@@ -178,5 +178,5 @@ class _Peeked(io.RawIOBase):
 
 
 def mebibytes(size: int) -> str:
-    """A limit as messages call it."""
+    """A number of bytes, as messages say it."""
     return f"{size >> 20} MiB" if size >= 1 << 20 else f"{size:,} bytes"

@@ -26,7 +26,7 @@ def batch_rows(columns: int) -> int:
 
 class _Columnar(FileSource):
     def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """One file."""
+        """Read one file from a position on."""
         pa = pyarrow()
         rows = 0
         try:
@@ -61,7 +61,7 @@ class _Columnar(FileSource):
         raise NotImplementedError
 
     def _opened(self, file: File) -> Any:
-        """Something that pyarrow can seek in."""
+        """The file in a form in which pyarrow can seek."""
         pa = pyarrow()
         if file.path == STDIN or file.size is None or compression.of_name(file.path) is not None:
             if file.path not in self._held:

@@ -57,7 +57,7 @@ class Delimited(FileSource):
             self._types[schema.weight] = pa.float64()
 
     def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """One file."""
+        """Read one file from a position on."""
         text = Text(file, self.options.encoding)
         try:
             names, delimiter = self._header(text, file)

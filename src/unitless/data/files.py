@@ -22,7 +22,7 @@ class File:
 
     @property
     def name(self) -> str:
-        """As messages call it."""
+        """What messages call the file."""
         return "standard input" if self.path == STDIN else self.path
 
     @property

@@ -39,7 +39,7 @@ def is_frame_of_columns(X: Any) -> bool:
     """Whether X is a pandas or polars frame, or an Arrow table or record batch."""
     if hasattr(X, "column_names") and hasattr(X, "column"):
         return True
-    return hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "shape")
+    return hasattr(X, "shape") and hasattr(X, "__getitem__") and hasattr(X, "columns")  # lazy frames have no shape
 
 
 def read_frame(X: Any, policy: Policy) -> Frame:

@@ -28,11 +28,11 @@ class Frames(Source):
 
     @property
     def repeatable(self) -> bool:
-        """A reader comes only once."""
+        """Whether it can be read again, which an Arrow reader cannot."""
         return not self._once
 
     def chunks(self, start: Position) -> Iterator[Chunk]:
-        """In slices."""
+        """The rows from a position on, in slices."""
         pa = pyarrow()
         skip, rows = start.offset, start.offset
         for batch in self._batches():
@@ -71,7 +71,7 @@ class Frames(Source):
 
 
 def is_frame(source: Any) -> bool:
-    """Something with named columns."""
+    """Whether the data has named columns: a frame, or an Arrow table, dataset or reader."""
     if hasattr(source, "collect_schema") and not hasattr(source, "shape"):
         raise InputError("the frame is lazy; collect() it, or name the file itself")
     return (
@@ -93,7 +93,7 @@ class Arrays(Source):
             raise InputError(f"the data has {len(self._X.shape)} dimensions; it must have 2: rows and columns")
 
     def chunks(self, start: Position) -> Iterator[Chunk]:
-        """In slices."""
+        """The rows from a position on, in slices."""
         total, columns = self._X.shape
         size = batch_rows(columns)
         for first in range(start.offset, total, size):
@@ -110,7 +110,7 @@ class Mappings(Source):
         self._rows = rows
 
     def as_table(self) -> Any:
-        """The same as an Arrow table, whole."""
+        """All mappings as one Arrow table."""
         pa = pyarrow()
         try:
             return pa.Table.from_pylist([dict(row) for row in self._rows])
@@ -119,11 +119,11 @@ class Mappings(Source):
 
     @property
     def repeatable(self) -> bool:
-        """An iterator comes only once."""
+        """Whether it can be read again, which an iterator cannot."""
         return not isinstance(self._rows, Iterator)
 
     def chunks(self, start: Position) -> Iterator[Chunk]:
-        """Some thousands at a time."""
+        """The rows from a position on, some thousands at a time."""
         rows = start.offset
         stream = itertools.islice(iter(self._rows), start.offset, None)
         while chunk := list(itertools.islice(stream, MAPPINGS)):
@@ -133,7 +133,7 @@ class Mappings(Source):
 
 
 def one_array(values: Any, rows: int, what: str) -> np.ndarray[Any, Any]:
-    """Labels or weights beside the data."""
+    """Labels or weights that are given beside the data, one for each row."""
     array = inputs.unmasked(inputs.as_array(values, what), what)
     if array.ndim != 1 or len(array) != rows:
         raise InputError(f"{what} has shape {array.shape}; it must have one value for each of the {rows} rows")

@@ -33,7 +33,7 @@ class JsonLines(FileSource):
         self._as_written: set[str] = set()  # columns of text that hold numbers
 
     def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """One file."""
+        """Read one file from a position on."""
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"

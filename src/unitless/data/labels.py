@@ -46,11 +46,11 @@ class Numbers:
         return len(self.values)
 
     def take(self, rows: NDArray[Any]) -> Numbers:
-        """Of some rows."""
+        """The labels of some rows."""
         return Numbers(self.values[rows])
 
     def present(self) -> NDArray[np.bool_]:
-        """Which rows have one."""
+        """Which rows have a label."""
         return ~np.isnan(self.values)
 
     def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
@@ -87,11 +87,11 @@ class Texts:
         return len(self.codes)
 
     def take(self, rows: NDArray[Any]) -> Texts:
-        """Of some rows."""
+        """The labels of some rows."""
         return Texts(self.codes[rows], self.values)
 
     def present(self) -> NDArray[np.bool_]:
-        """Which rows have one."""
+        """Which rows have a label."""
         return self.codes >= 0
 
     def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
@@ -126,7 +126,7 @@ class Target:
     rest: bool = False  # the negative class is everything that is not the positive one
 
     def plain(self) -> dict[str, Any]:
-        """For a model file."""
+        """The target as a model file stores it."""
         return {"task": self.task, "classes": self.classes, "number": self.number, "rest": self.rest}
 
     @classmethod

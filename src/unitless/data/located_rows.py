@@ -20,7 +20,7 @@ class Position:
     count: int = 0
 
     def plain(self) -> list[int]:
-        """For a model file."""
+        """The position as a model file stores it."""
         return [self.file, self.offset, self.count]
 
 

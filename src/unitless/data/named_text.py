@@ -32,7 +32,7 @@ class NamedText(FileSource):
         self._reader, self._comment = reader, comment
 
     def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """One file."""
+        """Read one file from a position on."""
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"

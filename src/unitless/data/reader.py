@@ -45,13 +45,13 @@ class Batch:
     original: Any = None  # all rows as they were, bad ones included, if they are to be kept
 
     def part(self, first: int, last: int) -> Batch:
-        """The rows from one to another."""
+        """The rows from `first` up to, but without, `last`."""
         keep = np.zeros(self.rows, bool)
         keep[first:last] = True
         return self.select(keep)
 
     def select(self, keep: NDArray[np.bool_]) -> Batch:
-        """Some of the rows."""
+        """The rows that are to be kept."""
         if keep.all():
             return self
         at = np.flatnonzero(keep)

@@ -38,7 +38,7 @@ class Schema:
     weight: str | None = None
 
     def plain(self) -> dict[str, Any]:
-        """For a model file."""
+        """The schema as a model file stores it."""
         return {
             "family": self.family,
             "columns": [list(column) for column in self.columns],
@@ -80,7 +80,7 @@ class Schema:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """By column."""
+        """The kind of each column, by name."""
         return dict(self.columns)
 
 
@@ -104,7 +104,7 @@ def kind_of(type: Any) -> Kind | None:
 
 
 def check_names(names: list[str], file: str) -> None:
-    """Every column has one name of its own."""
+    """Check that no two columns have the same name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -152,7 +152,7 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
 
 
 def _is_flag(column: Any, type: Any) -> bool:
-    """Nothing but 0 and 1 in the first rows."""
+    """Whether the first rows hold nothing but 0 and 1."""
     one = column.combine_chunks() if hasattr(column, "chunks") else column
     if not is_native(one):
         return False

@@ -32,7 +32,7 @@ class Source(abc.ABC):
 
     @property
     def name(self) -> str:
-        """As messages call it."""
+        """What messages call the source."""
         return "the data"
 
     @property
@@ -55,7 +55,7 @@ class Source(abc.ABC):
         return []
 
     def hold(self, schema: Schema) -> None:
-        """From now on the data is to be read so."""
+        """Read all further data by this schema."""
         self.schema = schema
 
 
@@ -68,23 +68,23 @@ class FileSource(Source):
 
     @property
     def name(self) -> str:
-        """The one file, or how many."""
+        """The name of the file, or how many files there are."""
         return self.files[0].name if len(self.files) == 1 else f"{len(self.files)} files"
 
     @property
     def total_bytes(self) -> int | None:
-        """Of all files."""
+        """The size of all files, if all are known."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     @property
     def repeatable(self) -> bool:
-        """A pipe comes only once."""
+        """Whether it can be read again, which a pipe cannot."""
         return all(file.path != STDIN and file.size is not None for file in self.files)
 
     @property
     def identity(self) -> list[Any]:
-        """Names and sizes."""
+        """The names and sizes of the files."""
         return [[file.path, file.size] for file in self.files]
 
     def content(self, consumed: int) -> list[Any]:
@@ -118,7 +118,7 @@ class FileSource(Source):
         return [place, *self._digests[key]]
 
     def chunks(self, start: Position) -> Iterator[Chunk]:
-        """File by file."""
+        """The data from a position on, file by file."""
         before = sum(file.size or 0 for file in self.files[: start.file])
         for number in range(start.file, len(self.files)):
             here = start if number == start.file else Position(number)
@@ -129,7 +129,7 @@ class FileSource(Source):
 
     @abc.abstractmethod
     def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """One file, from a position in it on."""
+        """Read one file from a position on."""
 
 
 def other_kind(family: str, source: Source) -> str:

@@ -30,7 +30,7 @@ class Columns:
 
 
 def features(arrow: Any, schema: Schema, place: Place, policy: Policy) -> Columns:
-    """The columns that are features."""
+    """Read the columns that are features."""
     names: list[str] = []
     columns: list[Any] = []
     missing: Counter[str] = Counter()
@@ -58,7 +58,7 @@ def _read(table: Any, name: str, kind: str, policy: Policy) -> list[tuple[str, A
 
 
 def labels(arrow: Any, schema: Schema) -> RawLabels | None:
-    """The target's column as it is."""
+    """The values of the target's column, if there is one."""
     if schema.target is None:
         return None
     if isinstance(arrow, CsvColumns):
@@ -73,7 +73,7 @@ def labels(arrow: Any, schema: Schema) -> RawLabels | None:
 
 
 def raw_labels(column: Any, as_text: bool) -> RawLabels:
-    """Labels from a column."""
+    """The values of an Arrow column as labels."""
     if not as_text:
         return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64))
     return _texts(*text(column)[0])

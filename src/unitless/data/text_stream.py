@@ -111,7 +111,7 @@ class Text:
         return _core.row_end(self._rest, self._quoted, True) if self._quoted else self._rest.find(b"\n") + 1
 
     def peek(self, size: int) -> bytes:
-        """The beginning of what comes next."""
+        """The next bytes of text, without reading them."""
         while len(self._rest) < size and not self._ended:
             self._rest += self._next(size - len(self._rest))
         return self._rest[:size]

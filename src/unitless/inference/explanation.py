@@ -80,14 +80,14 @@ def explain(model: Learner | OneVsAll, row: Any, label: Label | None = None) -> 
 
 
 def one_row(data: inputs.Input) -> Batch:
-    """A row alone."""
+    """A batch of one row."""
     return Batch(data, 1, None, None, Place("", "row", 1), Position(), 0, [], 0)
 
 
 def explain_batch(
     model: Learner | OneVsAll, batch: Batch, label: Label | None = None, unknown: list[str] | None = None
 ) -> Explanation:
-    """The same for a batch of one row."""
+    """Explain the prediction for a batch of one row."""
     scores = model._ask(batch.data, False)
     head, chosen = _head(model, scores, label)
     reading = model._reading()
@@ -102,7 +102,7 @@ def explain_batch(
 
 
 def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
-    """Whose score it is."""
+    """Which class the score belongs to: its place and its label."""
     if not isinstance(model, OneVsAll):
         if label is not None:
             raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
@@ -165,7 +165,7 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) 
 
 
 def _table(model: Learner | OneVsAll, schema: Schema, row: Mapping[str, Any]) -> Any:
-    """A table of this row."""
+    """The row as an Arrow table."""
     pa = pyarrow()
     columns: dict[str, Any] = {}
     for name, kind in schema.columns:
@@ -365,7 +365,7 @@ def _hash(name: str) -> int:
 
 
 def _hash_pair(left: int, right: int) -> int:
-    """As the core hashes products."""
+    """The hash of a product of features, as the core computes it."""
     h = ((left << 32 | right) * 0x9E3779B97F4A7C15) & _WORD
     h = ((h ^ (h >> 32)) * 0xD6E8FEB86659FD93) & _WORD
     return (h ^ (h >> 29)) & 0xFFFFFFFF

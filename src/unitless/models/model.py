@@ -70,7 +70,7 @@ class Model(_core.Learner):
 
     def _data(self, X: Any) -> inputs.Input:
         """X as the core reads it. A model that `train` made knows what a frame's columns are."""
-        if isinstance(X, np.ndarray):
+        if isinstance(X, np.ndarray | list | inputs.Input) or hasattr(X, "tocsr"):
             return inputs.read(X)
         from ..data import frame_reader, in_memory, policy, reader  # noqa: PLC0415  (only frames need them)
 

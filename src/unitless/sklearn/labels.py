@@ -26,7 +26,7 @@ class Labels:
     places: NDArray[np.int64]  # each row's place among them
 
     def check_known(self, known: NDArray[Any]) -> None:
-        """All of them must be `known`."""
+        """Check that all classes are `known`."""
         new = ~np.isin(self.classes, known)
         if new.any():
             row = int(np.argmax(new[self.places]))
@@ -37,7 +37,7 @@ class Labels:
             )
 
     def weights(self, class_weight: Any, known: NDArray[Any]) -> Float64 | None:
-        """What the rows' classes weigh."""
+        """The weight of each row by its class."""
         if class_weight is None:
             return None
         if isinstance(class_weight, str) and class_weight == "balanced":

@@ -24,7 +24,7 @@ def plain(table: Any) -> Any:
 
 
 def columns(table: Any) -> Iterator[tuple[str, Any]]:
-    """Names and whole columns."""
+    """The names of a table's columns, and each column in one part."""
     for name in table.column_names:
         column = table.column(name)
         yield name, column.chunk(0) if column.num_chunks == 1 else pyarrow().concat_arrays(column.chunks)
