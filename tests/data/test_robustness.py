@@ -135,6 +135,7 @@ NAMED: dict[str, tuple[str, bytes]] = {
     "no header": ("a.csv", b"1,2,3.5\n2,3,4.5\n"),
     "only ragged rows": ("a.csv", b"a,b,y\n1\n2\n3\n"),
     "zero bytes": ("a.csv", b"a,y\n1,\0\n"),
+    "nothing but a vertical tab": ("a.csv", b"\x0b"),
     "zero bytes later": ("a.csv", b"a,y\n" + b"1,2.5\n" * 30 + b"\0\0\0"),
     "a quote never closed": ("a.csv", b'a,b,y\n1,"u,2.5\n' + b"2,v,3.5\n" * 30),
     "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))),

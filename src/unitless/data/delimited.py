@@ -302,6 +302,8 @@ def sniff(sample: bytes) -> str:
             widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
         except csv.Error:
             continue
+        if not widths:  # nothing but white space
+            continue
         alike = sum(width == widths[0] for width in widths)
         candidate = (alike if widths[0] > 1 else 0, widths[0])
         if candidate > score:
