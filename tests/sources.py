@@ -19,7 +19,7 @@ import pyarrow.parquet
 import pytest
 
 import unitless as ul
-from unitless.data import files
+from unitless.data import byte_stream, text_stream
 from unitless.models import file as model_file
 
 EXTREME = [1e-300, 5e-324, -0.0, 1.7e308, 0.1, 1 / 3, -2.5, 1e16, 123456789.125, float(2**53) + 2]
@@ -28,11 +28,12 @@ WORDS = ["a,b", 'say "hi"', "ünï=1", "x\ny", "tab\there", "plain", "NA", "😀
 
 def set_chunk(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
     """Read text in pieces of so many bytes."""
+    monkeypatch.setattr(byte_stream, "CHUNK", size)
     for name in ("CHUNK", "TEXT_CHUNK"):
-        monkeypatch.setattr(files, name, size)
-    monkeypatch.setattr(files, "FIRST_LINES", 1)
-    peek = files.Text.peek  # which looks at the beginning of CSV, and would make one piece of small files
-    monkeypatch.setattr(files.Text, "peek", lambda text, most: peek(text, min(most, max(size, 80))))
+        monkeypatch.setattr(text_stream, name, size)
+    monkeypatch.setattr(text_stream, "FIRST_LINES", 1)
+    peek = text_stream.Text.peek  # which looks at the beginning of CSV, and would make one chunk of small files
+    monkeypatch.setattr(text_stream.Text, "peek", lambda text, most: peek(text, min(most, max(size, 80))))
 
 
 def write(path: Path, data: str | bytes) -> str:

@@ -11,7 +11,7 @@ CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm r
 PYTHON = """_core aliases errors frames inputs locks losses options rates rules version whole_file
     data: | models: data | evaluation: models | plots: evaluation | inference: data models
     training: data models evaluation plots inference | convert: data models inference
-    sklearn: data models | river: models inference | research: data models evaluation plots
+    sklearn: data models | river: data models inference | research: data models evaluation plots
     cli: data models evaluation plots inference training convert research | __main__: cli
     baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research
     __init__: models evaluation inference training convert"""

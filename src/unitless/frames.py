@@ -10,14 +10,14 @@ from .inputs import Float64
 
 
 def _kind(source: Any) -> str | None:
-    """The library of a frame; None if it is no frame."""
+    """The library of a frame; None if it is not a frame."""
     library = type(source).__module__.partition(".")[0]
     names = {"pandas": ("DataFrame",), "polars": ("DataFrame",), "pyarrow": ("Table", "RecordBatch")}.get(library, ())
     return library if type(source).__name__ in names else None
 
 
 def column(source: Any, values: list[Any], name: str = "prediction") -> Any:
-    """One value for each row: a Series with the frame's index, a Series, an Array; for what is no frame the list.
+    """One value for each row: a Series with the frame's index, a Series, an Array; the list if it is not a frame.
 
     >>> import polars as pl
     >>> from unitless import frames
@@ -37,7 +37,7 @@ def column(source: Any, values: list[Any], name: str = "prediction") -> Any:
 
 
 def columns(source: Any, values: Float64, names: Sequence[Any]) -> Any:
-    """A column of numbers for each name, as a frame of the same library; for what is no frame the array."""
+    """A column of numbers for each name, as a frame of the same library; the array if it is not a frame."""
     kind = _kind(source)
     if kind == "pandas":
         return sys.modules["pandas"].DataFrame(values, index=source.index, columns=list(names))

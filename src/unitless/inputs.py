@@ -1,7 +1,6 @@
-"""From what people have (arrays, sparse matrices, frames, rows of names) to what the core reads.
+"""From arrays, sparse matrices and rows of names to what the core reads. Frames have a reader of their own, in data/.
 
-Nothing here looks at values: the core checks those. Frames are recognised by what they can do, so that no frame
-library is imported.
+Nothing here looks at values: the core checks those.
 """
 
 from __future__ import annotations
@@ -70,8 +69,8 @@ class Frame:
     names: list[str]
     columns: list[FrameColumn]
     rows: int
-    missing: bool = False  # not-a-number means that there is none
-    whole: bool = False  # and it is known that there is no such value
+    missing: bool = False  # not-a-number means that a value is missing
+    whole: bool = False  # it is known that no value is missing
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:
 
 
 def take(data: Input, keep: NDArray[np.bool_]) -> Input:
-    """Some of the rows."""
+    """The rows that are to be kept."""
     if isinstance(data, TextRows):
         return TextRows(data.read.select(keep))
     if isinstance(data, NamedRows):
@@ -149,10 +148,11 @@ def read(X: Any) -> Input:
         return _dense(unmasked(X, "X"))
     if hasattr(X, "tocsr"):
         return _compressed(X.tocsr())
-    if hasattr(X, "column_names") and hasattr(X, "column"):  # pyarrow
-        return _frame(X.column_names, X.column, X.num_rows)
-    if hasattr(X, "columns") and hasattr(X, "__getitem__") and hasattr(X, "shape"):  # pandas, polars
-        return _frame(list(X.columns), X.__getitem__, X.shape[0])
+    if hasattr(type(X), "columns") or hasattr(type(X), "column_names"):  # asking a lazy frame itself may take long
+        raise InputError(
+            f"X is a {type(X).__name__}, which cannot be read here; give an array, a sparse matrix or a list of rows "
+            "(models also take frames that are in memory)"
+        )
     if isinstance(X, Mapping):
         raise InputError("X is one mapping; use learn_one or predict_one, or give a list of mappings")
     if isinstance(X, Sequence) and not isinstance(X, str) and all(isinstance(row, Mapping) for row in X):
@@ -189,8 +189,8 @@ def as_array(values: Any, what: str) -> NDArray[Any]:
         return np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     except InputError:
         raise
-    except Exception as error:  # every library has its own way of saying that something is no array
-        raise InputError(f"{what} is no array: {error}") from None
+    except Exception as error:  # every library has its own error for what is not an array
+        raise InputError(f"{what} cannot be read as an array: {error}") from None
 
 
 def unmasked(array: NDArray[Any], what: str) -> NDArray[Any]:
@@ -244,20 +244,3 @@ def _compressed(matrix: Any) -> Compressed:
         np.ascontiguousarray(matrix.indptr, dtype=index_type),
         int(matrix.shape[1]),
     )
-
-
-def _frame(names: list[Any], column: Any, rows: int) -> Frame:
-    texts = [str(name) for name in names]
-    for text in texts:
-        if not text.isascii() and text.encode(errors="replace").decode() != text:
-            raise InputError(f"column name {text!r} is not valid Unicode")
-    if len(set(texts)) < len(texts):
-        double = next(name for name in texts if texts.count(name) > 1)
-        raise InputError(f"the frame has two columns named {double!r}")
-    columns: list[Any] = []
-    for name, text in zip(names, texts, strict=True):
-        array = as_numbers(as_array(column(name), f"column {text!r}"), f"column {text!r}")
-        if array.ndim != 1:
-            raise InputError(f"column {text!r} holds lists; it must hold numbers")
-        columns.append(array)
-    return Frame(texts, columns, rows)

@@ -52,7 +52,7 @@ def said(capsys: Capture, *arguments: str, code: int = 0) -> tuple[str, str]:
 
 
 def read(name: str) -> pa.Table:
-    return pa.concat_tables([piece.content for piece in open_source(name, ReadOptions()).pieces(Position())])
+    return pa.concat_tables([chunk.content for chunk in open_source(name, ReadOptions()).chunks(Position())])
 
 
 def bits(model: Any) -> list[Any]:
@@ -132,8 +132,8 @@ def test_other_programs_read_the_files(folder: pathlib.Path, capsys: Capture) ->
 def test_whole_numbers_may_turn_out_to_have_fractions(
     folder: pathlib.Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unitless.data.files.CHUNK", 256)
-    monkeypatch.setattr("unitless.data.files.Text.pieces.__defaults__", (256,))
+    monkeypatch.setattr("unitless.data.text_stream.CHUNK", 256)
+    monkeypatch.setattr("unitless.data.text_stream.Text.chunks.__defaults__", (256,))
     (folder / "late.csv").write_text("a,b\n" + "1,x\n" * 200 + "1.5,y\n")
     said(capsys, "late.csv", "late.parquet")
     assert pyarrow.parquet.read_table("late.parquet")["a"].to_pylist() == [1.0] * 200 + [1.5]

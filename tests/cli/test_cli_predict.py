@@ -114,8 +114,8 @@ def test_every_format_says_the_same(folder: pathlib.Path, capsys: Capture, suffi
     name = f"out.{suffix}"
     said(capsys, "people.unitless", "people.csv", "--keep", "-p", "--output", name)
     lines, _ = said(capsys, "people.unitless", "people.csv", "--keep", "-p")
-    pieces = open_source(name, ReadOptions(text=("id",))).pieces(Position())
-    table = pyarrow.concat_tables([piece.content for piece in pieces])
+    chunks = open_source(name, ReadOptions(text=("id",))).chunks(Position())
+    table = pyarrow.concat_tables([chunk.content for chunk in chunks])
     expected = pyarrow.csv.read_csv(
         pyarrow.BufferReader("\n".join(lines).encode()),
         convert_options=pyarrow.csv.ConvertOptions(column_types={"id": pyarrow.string()}),

@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from sources import cli, json_lines, refused, set_chunk, table, write
 
 import unitless as ul
-from unitless.data import columnar, files
+from unitless.data import columnar, text_stream
 
 FORMATS = ["csv", "tsv", "jsonl", "vw", "svm", "parquet", "arrow"]
 fuzz = settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -136,6 +136,7 @@ NAMED: dict[str, tuple[str, bytes]] = {
     "no header": ("a.csv", b"1,2,3.5\n2,3,4.5\n"),
     "only ragged rows": ("a.csv", b"a,b,y\n1\n2\n3\n"),
     "zero bytes": ("a.csv", b"a,y\n1,\0\n"),
+    "nothing but a vertical tab": ("a.csv", b"\x0b"),
     "zero bytes later": ("a.csv", b"a,y\n" + b"1,2.5\n" * 30 + b"\0\0\0"),
     "a quote never closed": ("a.csv", b'a,b,y\n1,"u,2.5\n' + b"2,v,3.5\n" * 30),
     "a picture": ("a.csv", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + bytes(range(256))),
@@ -216,7 +217,7 @@ def test_a_quote_that_is_never_closed_takes_no_time(tmp_path: Path) -> None:
 
 
 def test_a_line_that_is_too_long_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setattr(text_stream, "LONGEST_LINE", 1 << 20)
     set_chunk(monkeypatch, 1 << 16)
     long = b"x" * (3 << 20)
     for name, data, where in (

@@ -375,8 +375,8 @@ def test_csv_is_read_as_the_csv_module_reads_it(
     with pytest.MonkeyPatch.context() as patch:
         set_chunk(patch, size)
         source = open_source(path, ReadOptions(target="c0", text=tuple(names), delimiter=delimiter))
-        pieces = list(source.pieces(Position()))
-    read = [[row[name] or "" for name in names] for piece in pieces for row in piece.content.to_pylist()]
+        chunks = list(source.chunks(Position()))
+    read = [[row[name] or "" for name in names] for chunk in chunks for row in chunk.content.to_pylist()]
     assert read == expected
 
 
@@ -390,11 +390,11 @@ def test_malformed_csv_is_read_the_same_in_pieces_of_any_size(body: str, size: i
             set_chunk(patch, chunk)
             options = ReadOptions(target="p", text=("p", "q"), delimiter=",", on_error="skip")
             try:
-                pieces = list(open_source(path, options).pieces(Position()))
+                chunks = list(open_source(path, options).chunks(Position()))
             except ul.InputError:
                 return "refused"
-        rows = [(row["p"] or "", row["q"] or "") for piece in pieces if piece.rows for row in piece.content.to_pylist()]
-        return rows, sum(piece.bad_count for piece in pieces)
+        rows = [(row["p"] or "", row["q"] or "") for chunk in chunks if chunk.rows for row in chunk.content.to_pylist()]
+        return rows, sum(chunk.bad_count for chunk in chunks)
 
     assert read(size) == read(1 << 20)
 
@@ -435,7 +435,7 @@ def test_a_row_is_read_the_same_in_the_first_piece_and_in_later_ones(
     assert small == smaller
     if isinstance(whole, dict) and isinstance(small, dict) and whole["skipped"] == small["skipped"]:
         true = [{name for name, _ in one["top_features"]} & {"f=true", "f=True"} for one in (whole, small)]
-        if true[0] == true[1]:  # otherwise the first piece showed a column of text
+        if true[0] == true[1]:  # otherwise the first chunk showed a column of text
             assert whole == small
 
 
@@ -732,7 +732,7 @@ def test_the_command_line_reads_a_pipe(tmp_path: Path) -> None:
 
 def test_long_rows_do_not_change_what_columns_are(tmp_path: Path) -> None:
     rng, rows = np.random.default_rng(0), 900
-    late = np.arange(rows) >= 700  # beyond the first piece of CSV, within the first thousand rows
+    late = np.arange(rows) >= 700  # beyond the first chunk of CSV, within the first thousand rows
     frame = pd.DataFrame(
         {
             "x": np.where(late, rng.integers(5, 9, rows), rng.integers(0, 2, rows)),

@@ -499,7 +499,7 @@ def test_several_values_on_a_line_are_named(tmp_path: Path, line: str) -> None:
     """With an empty line beside them there would be as many values as lines."""
     good = '{"a": 1, "y": 1.5}\n'
     path = write(tmp_path / "a.jsonl", f"{good}{line}\n\n\n{good}")
-    with pytest.raises(ul.InputError, match=r"a\.jsonl, line 2: it is no JSON: Extra data"):
+    with pytest.raises(ul.InputError, match=r"a\.jsonl, line 2: it is not valid JSON: Extra data"):
         ul.train(path, "y")
     assert ul.train(path, "y", on_error="skip").skipped == 1
 

@@ -52,7 +52,7 @@ COLUMN_CASES: dict[str, tuple[Callable[[ul.Learner], object], str]] = {
     "no columns": (lambda m: m.learn(np.zeros((3, 0)), Y), "X has 0 columns"),
     "one dimension": (lambda m: m.learn(X[0], Y), "X has 1 dimension; it must have 2"),
     "three dimensions": (lambda m: m.learn(X[None], Y), "X has 3 dimensions; it must have 2"),
-    "ragged": (lambda m: m.learn([[1.0], [1.0, 2.0]], Y[:2]), "X is no array"),
+    "ragged": (lambda m: m.learn([[1.0], [1.0, 2.0]], Y[:2]), "X cannot be read as an array"),
     "text": (lambda m: m.learn(np.array([["a", "b"]]), [1]), "X is of type .*; it must hold numbers"),
     "objects": (lambda m: m.learn(np.array([[1, "b"]], dtype=object), [1]), "X is not all numbers"),
     "dates": (lambda m: m.learn(np.zeros((1, 2), "M8[s]"), [1]), "it must hold numbers"),

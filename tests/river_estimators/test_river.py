@@ -409,9 +409,10 @@ def test_numbers_of_any_kind(number: Any) -> None:
 @pytest.mark.parametrize(
     ("x", "words"),
     [
-        ({"a": float("nan")}, "'a' is nan; .*missing='absent'"),
-        ({"a": None}, "'a' is None; .*missing='absent'"),
-        ({"a": np.float32("nan")}, "'a' is nan"),
+        ({"a": float("nan")}, r"'a' has no value \(it is nan\); .*missing='absent'"),
+        ({"a": None}, r"'a' has no value \(it is None\); .*missing='absent'"),
+        ({"a": np.float32("nan")}, r"'a' has no value \(it is nan\)"),
+        ({"a": ""}, r"'a' has no value \(it is empty text\)"),
         ({"a": float("inf")}, "'a' is inf"),
         ({"a": float("inf"), "job": "clerk"}, "'a' is inf"),
         ({"a": [1.0]}, "'a' is \\[1.0\\], not a number"),
@@ -506,8 +507,8 @@ def test_bad_frames_are_refused_and_nothing_is_learned() -> None:
     model = UnitlessRegressor(missing="error")
     y = pd.Series([1.0, 2.0])
     for X, words in (
-        (pd.DataFrame({"a": [1.0, np.nan]}), "row 1: the value of feature 'a' is (nan|None)"),
-        (pl.DataFrame({"a": [1.0, None]}), "row 1: the value of feature 'a' is None"),
+        (pd.DataFrame({"a": [1.0, np.nan]}), r"row 1: feature 'a' has no value \(it is (nan|None)\)"),
+        (pl.DataFrame({"a": [1.0, None]}), r"row 1: feature 'a' has no value \(it is None\)"),
         (pd.DataFrame({"a": ["x", "y"], "b": [1.0, np.inf]}), "the value of feature 'b' is inf"),
         (pd.DataFrame({"a": [1.0, np.inf]}), "inf"),
         (pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=[1, "1"]), "same name"),

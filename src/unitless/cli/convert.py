@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..data import formats
 from . import arguments, display, options
 from .options import OUTPUT, Flag
 
@@ -43,8 +44,8 @@ OPTIONS = (
     ),
     Flag(
         "output",
-        "Where to write: .csv, .tsv, .jsonl, .parquet, .arrow, .feather, .vw, .libsvm or .svm, also .gz, .bz2 or .zst; "
-        "for a model .json, .onnx or .unitless; or -.",
+        f"Where to write: {formats.one_of(formats.endings(formats.written_formats()))}, also .gz, .bz2 or .zst; for a "
+        "model .json, .onnx or .unitless; or -.",
         metavar="OUT",
         argument=True,
         required=True,
@@ -111,7 +112,6 @@ def _remark(done: Converted) -> None:
 
 
 def _suffix(source: str, output: str) -> str:
-    from ..data.files import suffix_format  # noqa: PLC0415
     from ..errors import InputError, OptionError  # noqa: PLC0415
 
     if output.endswith((".onnx", ".unitless")):
@@ -120,10 +120,10 @@ def _suffix(source: str, output: str) -> str:
         raise InputError(
             f"{source} is not a model that could become {output}: that takes a model of unitless or of Vowpal Wabbit"
         )
-    kind = None if output == "-" else suffix_format(output)
-    if kind is None:
+    format = None if output == "-" else formats.of_name(output)
+    if format is None:
         raise OptionError(f"{output}: this name does not say which format it is to have; say it with --to")
-    return kind
+    return format.name
 
 
 def _model(path: str, loss: Any) -> Any:
@@ -153,7 +153,7 @@ def _export(model: Any, output: str, to: str | None, onnx: dict[str, Any], quiet
     from ..convert.export.coefficients import to_json  # noqa: PLC0415
     from ..convert.export.linear import exportable  # noqa: PLC0415
     from ..convert.export.onnx_graph import to_onnx  # noqa: PLC0415
-    from ..data.writers import opened  # noqa: PLC0415
+    from ..data.writers.output import opened  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
     from ..models import file as model_file  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
@@ -184,6 +184,8 @@ def _check_unused(onnx: dict[str, Any]) -> None:
 
 def _model_suffix(output: str) -> str:
     """The format that a name says; JSON may be compressed."""
+    from ..data import compression  # noqa: PLC0415
+
     stem, suffix = os.path.splitext(output.lower())
-    compressed = suffix in (".gz", ".bz2", ".zst", ".xz") and stem.endswith(".json")
+    compressed = compression.of_name(output) is not None and stem.endswith(".json")
     return "json" if compressed else suffix.removeprefix(".")

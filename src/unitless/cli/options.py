@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .. import rules
+from ..data import formats
 from ..errors import OptionError
 from ..losses import names
 
@@ -125,8 +126,7 @@ def _left_out(asked: bool) -> bool | None:
 
 DATA = Flag(
     "data",
-    "Files (CSV, TSV, Parquet, Arrow, JSON lines, VW text, libsvm; compressed or not), globs, a folder, or - for the "
-    "standard input.",
+    f"Files ({formats.titles()}; compressed or not), globs, a folder, or - for the standard input.",
     many=True,
     metavar="DATA...",
     argument=True,
@@ -135,7 +135,7 @@ DATA = Flag(
 TARGET = Flag("target", "The column to predict.", short="-t", panel=READING)
 # How files are read: all commands that read data have these.
 FILES = (
-    Flag("format", "csv, tsv, jsonl, parquet, arrow, vw or libsvm.", panel=READING),
+    Flag("format", f"{formats.one_of(formats.names())}.", panel=READING),
     Flag("delimiter", "Between the columns of CSV.", means=tab, panel=READING),
     Flag(
         "no_header",

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..data import formats
 from . import arguments, display, options
 from .options import OUTPUT, READING, Flag
 
@@ -29,12 +30,12 @@ OPTIONS = (
     options.DATA,
     Flag(
         "output",
-        "Where to write: .csv, .tsv, .jsonl, .parquet or .arrow, text also .gz, .bz2 or .zst. CSV on the standard "
-        "output if not given.",
+        f"Where to write: {formats.one_of(formats.endings(formats.table_formats()))}, text also .gz, .bz2 or .zst. CSV "
+        "on the standard output if not given.",
         short="-o",
         panel=OUTPUT,
     ),
-    Flag("format_out", "csv, tsv, jsonl, parquet or arrow.", panel=OUTPUT),
+    Flag("format_out", f"{formats.one_of(formats.table_formats())}.", panel=OUTPUT),
     Flag("probabilities", "Add each class's probability.", bool, False, short="-p", panel=OUTPUT),
     Flag("scores", "Add what the model computes before.", bool, False, panel=OUTPUT),
     Flag("keep", "Put the data's own columns before.", bool, False, panel=OUTPUT),
@@ -66,7 +67,7 @@ def command(
     The target's column is not needed; if it is there, it is not looked at.
     """
     from ..data.files import File, check_output, find  # noqa: PLC0415
-    from ..data.writers import opened, writer  # noqa: PLC0415
+    from ..data.writers.output import opened  # noqa: PLC0415
     from ..inference.predictor import Predictor  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
 
@@ -84,7 +85,7 @@ def command(
     rows = without = 0
     shown: list[str] = []
     with opened(output) as file:
-        out = writer(kind, file)
+        out = formats.table_writer(kind, file)
         tagged = None
         for part in batches:
             tagged = part.batch.tags is not None if tagged is None else tagged
@@ -103,17 +104,16 @@ def command(
 
 
 def _format(output: str | None, asked: str | None) -> str:
-    from ..data.files import suffix_format  # noqa: PLC0415
-    from ..data.writers import STDOUT, WRITERS  # noqa: PLC0415
+    from ..data.writers.output import STDOUT  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
 
-    named = None if output in (None, STDOUT) else suffix_format(str(output))
+    named = None if output in (None, STDOUT) else formats.of_name(str(output))
     if asked is None and named is None and output not in (None, STDOUT) and "." in os.path.basename(str(output)):
         raise OptionError(f"{output}: this name does not say which format it is to have; say it with --format-out")
-    kind = asked or named or "csv"
-    if kind not in WRITERS:
+    kind = asked or (named.name if named else "csv")
+    if kind not in formats.table_formats():
         where = f"--format-out is {asked!r}" if asked else f"--output is {output!r}"
-        raise OptionError(f"{where}; predictions can be written as {', '.join(WRITERS)}")
+        raise OptionError(f"{where}; predictions can be written as {', '.join(formats.table_formats())}")
     return kind
 
 

@@ -1,10 +1,38 @@
 """Data of any kind, in batches: files, frames, matrices, mappings."""
 
-from .labels import Target
-from .located_rows import Bad, Position
-from .read_options import ReadOptions
-from .reader import Batch, Reader, open_source
-from .schema import Schema
-from .source import Source
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .labels import Target
+    from .located_rows import Bad, Position
+    from .open_data import open_source
+    from .read_options import ReadOptions
+    from .reader import Batch, Reader
+    from .schema import Schema
+    from .source import Source
 
 __all__ = ["Bad", "Batch", "Position", "ReadOptions", "Reader", "Schema", "Source", "Target", "open_source"]
+
+# Where each name lives. Modules are imported when a name is first used: help texts list the formats, and need no more.
+_HOMES = {
+    "Bad": "located_rows",
+    "Batch": "reader",
+    "Position": "located_rows",
+    "ReadOptions": "read_options",
+    "Reader": "reader",
+    "Schema": "schema",
+    "Source": "source",
+    "Target": "labels",
+    "open_source": "open_data",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'unitless.data' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value

@@ -30,7 +30,7 @@ def _native() -> dict[Any, str]:
 
 
 def is_native(array: Any) -> bool:
-    """Can its numbers be taken as they lie?"""
+    """Whether the numbers of an Arrow array have the layout of a NumPy array, so that they need no copy."""
     return array.type in _native()
 
 

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from ..errors import InputError
+from . import compression
 from .arrow import pyarrow
-from .files import STDIN, Bytes, File
-from .located_rows import Piece, Place, Position
+from .byte_stream import Bytes
+from .files import STDIN, File
+from .located_rows import Chunk, Place, Position
 from .read_options import ReadOptions
 from .schema import check, first_rows
 from .source import FileSource
@@ -23,8 +25,8 @@ def batch_rows(columns: int) -> int:
 
 
 class _Columnar(FileSource):
-    def read(self, file: File, start: Position) -> Iterator[Piece]:
-        """One file."""
+    def read(self, file: File, start: Position) -> Iterator[Chunk]:
+        """Read one file from a position on."""
         pa = pyarrow()
         rows = 0
         try:
@@ -32,13 +34,13 @@ class _Columnar(FileSource):
                 rows += batch.num_rows
                 first = start.offset + rows - batch.num_rows
                 table = pa.Table.from_batches([batch])
-                _ = table.column_names  # which fail if they are no text
+                _ = table.column_names  # which raises an error if they are not valid text
                 if self.schema is not None:
                     types = dict(zip(table.column_names, table.schema.types, strict=True))
                     check(self.schema, types, file.name, first + 1)
                 place = Place(file.name, "row", first + 1)
                 position = Position(start.file, start.offset + rows, start.offset + rows)
-                yield Piece(table, batch.num_rows, place, position, consumed=self._consumed(file, position.offset))
+                yield Chunk(table, batch.num_rows, place, position, consumed=self._consumed(file, position.offset))
         except InputError:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:  # a damaged file has many ways to say so
@@ -59,9 +61,9 @@ class _Columnar(FileSource):
         raise NotImplementedError
 
     def _opened(self, file: File) -> Any:
-        """Something that pyarrow can seek in."""
+        """The file in a form in which pyarrow can seek."""
         pa = pyarrow()
-        if file.path == STDIN or file.size is None or file.path.lower().endswith((".gz", ".bz2", ".zst", ".xz")):
+        if file.path == STDIN or file.size is None or compression.of_name(file.path) is not None:
             if file.path not in self._held:
                 stored = Bytes(file)
                 try:

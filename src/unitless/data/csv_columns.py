@@ -16,8 +16,8 @@ _IGNORED, _NUMBER, _TEXT, _BOOLEAN, _APART = range(5)
 
 
 @dataclass(frozen=True)
-class Parsed:
-    """Arrays of numbers (not-a-number where there is none), or text as (codes, offsets, bytes), by column."""
+class CsvColumns:
+    """Arrays of numbers (not-a-number where a value is missing), or text as (codes, offsets, bytes), by column."""
 
     columns: dict[str, Any]
     absent: dict[str, int]
@@ -33,8 +33,8 @@ class Parsed:
         return column, int((column.codes < 0).sum())
 
 
-class Parser:
-    """Reads pieces of CSV whose schema is settled; what is not plain it leaves to others."""
+class CsvParser:
+    """Reads chunks of CSV whose schema is known. Chunks with anything unusual are left to the careful reader."""
 
     def __init__(self, names: list[str], schema: Schema, delimiter: str) -> None:
         kinds = []
@@ -56,8 +56,8 @@ class Parser:
                 kinds.append(_IGNORED)
         self._reader = _core.CsvReader(kinds, delimiter)
 
-    def read(self, data: bytes | memoryview) -> Parsed | None:
-        """Whole rows, or None."""
+    def read(self, data: bytes | memoryview) -> CsvColumns | None:
+        """The columns of whole rows, or None if the chunk needs the careful reader."""
         table = self._reader.read(np.frombuffer(data, np.uint8))
         if table is None:
             return None
@@ -65,4 +65,4 @@ class Parser:
         columns: dict[str, Any] = {name: numbers[:, k] for k, name in enumerate(self._numbers)}
         columns.update(zip(self._apart, apart, strict=True))
         columns.update(zip(self._texts, (TextColumn(*column) for column in texts), strict=True))
-        return Parsed(columns, dict(zip(self._numbers, absent.tolist(), strict=True)), len(numbers))
+        return CsvColumns(columns, dict(zip(self._numbers, absent.tolist(), strict=True)), len(numbers))

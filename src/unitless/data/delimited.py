@@ -1,4 +1,4 @@
-"""CSV and its relatives, through pyarrow, in pieces of whole rows."""
+"""CSV and its relatives, through pyarrow, in chunks of whole rows."""
 
 from __future__ import annotations
 
@@ -11,16 +11,17 @@ import numpy as np
 
 from ..errors import InputError, Option, Phrase
 from .arrow import pyarrow
-from .csv_columns import Parser
-from .files import File, Text
-from .located_rows import Bad, Piece, Place, Position
+from .csv_columns import CsvParser
+from .files import File
+from .located_rows import Bad, Chunk, Place, Position
 from .read_options import SKIP_ROWS, ReadOptions
 from .schema import DATES, Schema, check_names, first_rows, kind_of
 from .source import FileSource
+from .text_stream import Text
 
 MOST_COLUMNS = 100_000
 _BOM = b"\xef\xbb\xbf"
-_WORDS = {"boolean": "true or false", "date": "date", "moment": "date with a time", "time": "time"}
+_WORDS = {"boolean": "true or false", "date": "a date", "moment": "a date with a time", "time": "a time"}
 
 
 class Delimited(FileSource):
@@ -30,7 +31,7 @@ class Delimited(FileSource):
         super().__init__(files, options)
         self._delimiter = options.delimiter or delimiter
         self._types: dict[str, Any] = {}
-        self._settled: tuple[list[str], Parser | None] | None = None  # for the columns of the present file
+        self._settled: tuple[list[str], CsvParser | None] | None = None  # for the columns of the present file
 
     def hold(self, schema: Schema) -> None:
         """Types are settled; whole numbers are widened when one has a fraction."""
@@ -55,8 +56,8 @@ class Delimited(FileSource):
         if schema.weight is not None:
             self._types[schema.weight] = pa.float64()
 
-    def read(self, file: File, start: Position) -> Iterator[Piece]:
-        """One file."""
+    def read(self, file: File, start: Position) -> Iterator[Chunk]:
+        """Read one file from a position on."""
         text = Text(file, self.options.encoding)
         try:
             names, delimiter = self._header(text, file)
@@ -64,13 +65,13 @@ class Delimited(FileSource):
             text.go_to(start.offset)  # from where the header ends, which a pipe cannot be read to again
             rows = start.count
             text.where = lambda before: f"row {rows + 1 + before}"
-            for data in text.pieces(small=not self.keep, first_lines=first_rows(len(names))):
-                piece = self._piece(data, names, delimiter, file, rows)
-                rows += piece.rows + piece.bad_count
-                piece.position = Position(start.file, text.position, rows)
-                piece.consumed = text.consumed
-                if piece.rows or piece.bad_count:
-                    yield piece
+            for data in text.chunks(small=not self.keep, first_lines=first_rows(len(names))):
+                chunk = self._chunk(data, names, delimiter, file, rows)
+                rows += chunk.rows + chunk.bad_count
+                chunk.position = Position(start.file, text.position, rows)
+                chunk.consumed = text.consumed
+                if chunk.rows or chunk.bad_count:
+                    yield chunk
             if rows == 0:
                 raise InputError(f"{file.name} has a header but no rows")
         finally:
@@ -81,7 +82,9 @@ class Delimited(FileSource):
         if not sample.strip(b"\xef\xbb\xbf \t\r\n"):
             raise InputError(f"{file.name} is empty")
         if b"\0" in sample:
-            raise InputError(f"{file.name} has zero bytes in it: it is no text, or text of another encoding")
+            raise InputError(
+                f"{file.name} contains zero bytes: it is not a text file, or it has another encoding (such as utf-16)"
+            )
         delimiter = self._delimiter or sniff(sample.removeprefix(_BOM))
         text.quoted(delimiter)
         line = b""
@@ -94,9 +97,9 @@ class Delimited(FileSource):
         try:
             cells = next(csv.reader(io.StringIO(line.removeprefix(_BOM).decode(), newline=""), delimiter=delimiter))
         except UnicodeDecodeError:
-            raise InputError(f"{file.name} is not all UTF-8; name its encoding, for example latin-1") from None
+            raise InputError(f"{file.name} is not valid UTF-8; name its encoding, for example latin-1") from None
         except (csv.Error, StopIteration) as error:
-            raise InputError(f"{file.name}: the first line is no header: {error}") from None
+            raise InputError(f"{file.name}: the first line cannot be read as a header row: {error}") from None
         if len(cells) > MOST_COLUMNS:
             raise InputError(
                 f"{file.name} has {len(cells):,} columns; more than {MOST_COLUMNS:,} are too many for a table. "
@@ -119,24 +122,26 @@ class Delimited(FileSource):
         check_names(names, file.name)
         return names, delimiter
 
-    def _piece(self, view: memoryview, names: list[str], delimiter: str, file: File, rows: int) -> Piece:
+    def _chunk(self, view: memoryview, names: list[str], delimiter: str, file: File, rows: int) -> Chunk:
         place = Place(file.name, "row", rows + 1)
         ragged: list[Any] = []
         view = view[len(_BOM) :] if rows == 0 and view[: len(_BOM)] == _BOM else view
-        parser = self._parser(names, delimiter, file)
+        parser = self._csv_parser(names, delimiter, file)
         if parser is not None and (read := parser.read(view)) is not None:
-            return Piece(read, read.rows, place, Position())
+            return Chunk(read, read.rows, place, Position())
         data = bytes(view)
         if b"\0" in data:
-            raise InputError(f"{file.name}, after row {rows}: zero bytes; it is no text, or text of another encoding")
-        table = self._parsed(data, names, delimiter, ragged, place)
+            raise InputError(
+                f"{file.name}, after row {rows}: there are zero bytes; it is not a text file, or has another encoding"
+            )
+        table = self._read_table(data, names, delimiter, ragged, place)
         if not ragged and table is not None:
             self._remember(table)
-            return Piece(table, table.num_rows, place, Position())
+            return Chunk(table, table.num_rows, place, Position())
         return self._careful(data, names, delimiter, file, rows)
 
-    def _parser(self, names: list[str], delimiter: str, file: File) -> Parser | None:
-        """The core's reader, for all but the first piece, if the columns are of kinds that it knows."""
+    def _csv_parser(self, names: list[str], delimiter: str, file: File) -> CsvParser | None:
+        """The core's reader, for all but the first chunk, if the columns are of kinds that it knows."""
         if self._settled is not None and self._settled[0] is names:
             return self._settled[1]
         schema = self.schema
@@ -146,7 +151,7 @@ class Delimited(FileSource):
         if schema is None:
             return None
         dates = any(kind in DATES for kind in schema.kinds.values())
-        self._settled = names, None if self.keep or dates else Parser(names, schema, delimiter)
+        self._settled = names, None if self.keep or dates else CsvParser(names, schema, delimiter)
         return self._settled[1]
 
     def _remember(self, table: Any) -> None:
@@ -159,8 +164,8 @@ class Delimited(FileSource):
             return names
         return [name for name in names if name in self._types]
 
-    def _parsed(self, data: bytes, names: list[str], delimiter: str, ragged: list[Any], place: Place) -> Any:
-        """The piece as a table, or None if a value is not of its column's type."""
+    def _read_table(self, data: bytes, names: list[str], delimiter: str, ragged: list[Any], place: Place) -> Any:
+        """The chunk as a table, or None if a value is not of its column's type."""
         pa, arrow_csv = pyarrow(), pyarrow("csv")
 
         def invalid(row: Any) -> str:
@@ -172,7 +177,8 @@ class Delimited(FileSource):
                 data.decode()
             except UnicodeDecodeError:
                 raise InputError(
-                    f"{place.file}, after row {place.first - 1}: not all UTF-8; name its encoding, for example latin-1"
+                    f"{place.file}, after row {place.first - 1}: this is not valid UTF-8; name its encoding, "
+                    "for example latin-1"
                 ) from None
         types = {name: type for name, type in self._types.items() if name in names} if self.schema else {}
         types.update({name: pa.string() for name in self.options.text if name in names and name not in types})
@@ -194,7 +200,7 @@ class Delimited(FileSource):
                     types[name] = self._types[name] = pa.float64()
                 ragged.clear()
 
-    def _careful(self, data: bytes, names: list[str], delimiter: str, file: File, rows: int) -> Piece:
+    def _careful(self, data: bytes, names: list[str], delimiter: str, file: File, rows: int) -> Chunk:
         """The same, value by value, where something is wrong: bad rows are found, and left out if that is wanted."""
         pa, arrow_csv, compute = pyarrow(), pyarrow("csv"), pyarrow("compute")
         ragged: list[Any] = []
@@ -229,8 +235,8 @@ class Delimited(FileSource):
             column = compute.if_else(compute.is_in(column, nulls), pa.scalar(None, pa.string()), column)
             converted, failed = _booleans(column) if boolean else convert(column, type)
             for row in failed:
-                what = _WORDS.get(kind_of(type) or "", "number")
-                bad.setdefault(int(numbers[row]), f"column {name!r} is {column[row].as_py()!r}, which is no {what}")
+                what = _WORDS.get(kind_of(type) or "", "a number")
+                bad.setdefault(int(numbers[row]), f"column {name!r} is {column[row].as_py()!r}, which is not {what}")
             columns.append(converted)
         good = pa.Table.from_arrays(columns, names=needed)
         place = Place(file.name, "row", rows + 1)
@@ -253,7 +259,7 @@ class Delimited(FileSource):
         original = good.take(pa.array(places, mask=places < 0)) if self.keep else None
         good = good.filter(pa.array(keep)) if not keep.all() else good
         messages = [Bad(place(number), bad[number]) for number in sorted(bad)[:20]]
-        return Piece(
+        return Chunk(
             good,
             good.num_rows,
             Place(file.name, "row", rows + 1, numbers[keep]),
@@ -302,6 +308,8 @@ def sniff(sample: bytes) -> str:
         try:
             widths = [len(row) for row in csv.reader(lines, delimiter=delimiter)]
         except csv.Error:
+            continue
+        if not widths:  # nothing but white space
             continue
         alike = sum(width == widths[0] for width in widths)
         candidate = (alike if widths[0] > 1 else 0, widths[0])

@@ -12,7 +12,7 @@ from .. import inputs
 from ..errors import InputError
 from .arrow import pyarrow
 from .columnar import batch_rows
-from .located_rows import Piece, Place, Position
+from .located_rows import Chunk, Place, Position
 from .schema import check
 from .source import Source
 
@@ -28,11 +28,11 @@ class Frames(Source):
 
     @property
     def repeatable(self) -> bool:
-        """A reader comes only once."""
+        """Whether it can be read again, which an Arrow reader cannot."""
         return not self._once
 
-    def pieces(self, start: Position) -> Iterator[Piece]:
-        """In slices."""
+    def chunks(self, start: Position) -> Iterator[Chunk]:
+        """The rows from a position on, in slices."""
         pa = pyarrow()
         skip, rows = start.offset, start.offset
         for batch in self._batches():
@@ -51,7 +51,7 @@ class Frames(Source):
                     )
                 place = Place("", "row", rows + 1)
                 rows += table.num_rows
-                yield Piece(table, table.num_rows, place, Position(0, rows, rows))
+                yield Chunk(table, table.num_rows, place, Position(0, rows, rows))
 
     def _batches(self) -> Iterator[Any]:
         pa = pyarrow()
@@ -71,7 +71,7 @@ class Frames(Source):
 
 
 def is_frame(source: Any) -> bool:
-    """Something with named columns."""
+    """Whether the data has named columns: a frame, or an Arrow table, dataset or reader."""
     if hasattr(source, "collect_schema") and not hasattr(source, "shape"):
         raise InputError("the frame is lazy; collect() it, or name the file itself")
     return (
@@ -92,13 +92,13 @@ class Arrays(Source):
         if len(self._X.shape) != 2:
             raise InputError(f"the data has {len(self._X.shape)} dimensions; it must have 2: rows and columns")
 
-    def pieces(self, start: Position) -> Iterator[Piece]:
-        """In slices."""
+    def chunks(self, start: Position) -> Iterator[Chunk]:
+        """The rows from a position on, in slices."""
         total, columns = self._X.shape
         size = batch_rows(columns)
         for first in range(start.offset, total, size):
             last = min(total, first + size)
-            yield Piece(self._X[first:last], last - first, Place("", "row", first + 1), Position(0, last, last))
+            yield Chunk(self._X[first:last], last - first, Place("", "row", first + 1), Position(0, last, last))
 
 
 class Mappings(Source):
@@ -110,7 +110,7 @@ class Mappings(Source):
         self._rows = rows
 
     def as_table(self) -> Any:
-        """The same as an Arrow table, whole."""
+        """All mappings as one Arrow table."""
         pa = pyarrow()
         try:
             return pa.Table.from_pylist([dict(row) for row in self._rows])
@@ -119,21 +119,21 @@ class Mappings(Source):
 
     @property
     def repeatable(self) -> bool:
-        """An iterator comes only once."""
+        """Whether it can be read again, which an iterator cannot."""
         return not isinstance(self._rows, Iterator)
 
-    def pieces(self, start: Position) -> Iterator[Piece]:
-        """Some thousands at a time."""
+    def chunks(self, start: Position) -> Iterator[Chunk]:
+        """The rows from a position on, some thousands at a time."""
         rows = start.offset
         stream = itertools.islice(iter(self._rows), start.offset, None)
         while chunk := list(itertools.islice(stream, MAPPINGS)):
             place = Place("", "row", rows + 1)
             rows += len(chunk)
-            yield Piece(chunk, len(chunk), place, Position(0, rows, rows))
+            yield Chunk(chunk, len(chunk), place, Position(0, rows, rows))
 
 
 def one_array(values: Any, rows: int, what: str) -> np.ndarray[Any, Any]:
-    """Labels or weights beside the data."""
+    """Labels or weights that are given beside the data, one for each row."""
     array = inputs.unmasked(inputs.as_array(values, what), what)
     if array.ndim != 1 or len(array) != rows:
         raise InputError(f"{what} has shape {array.shape}; it must have one value for each of the {rows} rows")

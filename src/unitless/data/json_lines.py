@@ -13,65 +13,71 @@ import numpy as np
 from ..errors import InputError
 from .arrow import pyarrow
 from .delimited import MOST_COLUMNS
-from .files import File, Text
-from .located_rows import Bad, Piece, Place, Position
+from .files import File
+from .located_rows import Bad, Chunk, Place, Position
 from .read_options import SKIP_LINES, ReadOptions
-from .schema import DATES, HELD, Kind
+from .schema import DATES, HELD, Kind, Schema
 from .source import FileSource
+from .text_stream import Text
 
 
 class JsonLines(FileSource):
     """Files of one JSON object per line."""
 
+    columns_may_come_later = True
+
     def __init__(self, files: list[File], options: ReadOptions) -> None:
         super().__init__(files, options)
         self._keys: set[str] = set()
+        self._first_keys: set[str] = set()  # of the chunk that decides what the columns are
         self._as_written: set[str] = set()  # columns of text that hold numbers
 
-    def read(self, file: File, start: Position) -> Iterator[Piece]:
-        """One file."""
+    def read(self, file: File, start: Position) -> Iterator[Chunk]:
+        """Read one file from a position on."""
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
-            for view in text.pieces():
+            for view in text.chunks():
                 data = bytes(view)
-                piece = self._piece(data, file, lines)
+                chunk = self._chunk(data, file, lines)
                 lines += data.count(b"\n") + (not data.endswith(b"\n"))
-                piece.position = Position(start.file, text.position, lines)
-                piece.consumed = text.consumed
-                if piece.rows or piece.bad_count:
-                    yield piece
+                chunk.position = Position(start.file, text.position, lines)
+                chunk.consumed = text.consumed
+                if self.schema is None and chunk.rows:
+                    self._first_keys = set(chunk.content.column_names)
+                if chunk.rows or chunk.bad_count:
+                    yield chunk
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
         finally:
             text.close()
 
-    def _piece(self, data: bytes, file: File, lines: int) -> Piece:
+    def _chunk(self, data: bytes, file: File, lines: int) -> Chunk:
         place = Place(file.name, "line", lines + 1)
         if lines == 0:
             data = data.removeprefix(b"\xef\xbb\xbf")
         if lines == 0 and data.lstrip().startswith(b"["):
             raise InputError(f"{file.name} is one JSON array; write one object per line instead (JSON lines)")
         if not data.strip():
-            return Piece(None, 0, place, Position())
+            return Chunk(None, 0, place, Position())
         if lines == 0 and data.partition(b"\n")[0].count(b":") > MOST_COLUMNS:
             raise InputError(f"{file.name} has rows of more than {MOST_COLUMNS:,} keys, too many for a table")
         try:
             if _deep(data) or not _is_text(data) or not _objects(data):
                 return self._careful(data, file, lines)
-            table = self._parsed(data)
+            table = self._read_table(data)
             if table.num_columns > MOST_COLUMNS:
                 raise InputError(f"{file.name} has more than {MOST_COLUMNS:,} keys, too many for a table")
             self._check_keys(table, data, file, lines)
             self._check_known(table, file, lines)
             if table.num_rows == data.count(b"\n") + (not data.endswith(b"\n")):
-                return Piece(table, table.num_rows, place, Position())
+                return Chunk(table, table.num_rows, place, Position())
         except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError, UnicodeDecodeError):
             pass
         return self._careful(data, file, lines)
 
-    def _parsed(self, data: bytes) -> Any:
+    def _read_table(self, data: bytes) -> Any:
         pa, arrow_json = pyarrow(), pyarrow("json")
         while True:
             try:
@@ -89,7 +95,7 @@ class JsonLines(FileSource):
                 self._as_written.add(column[1])
 
     def _explicit(self) -> Any:
-        """Numbers stay numbers, text stays text (and is no date), whatever a piece looks like."""
+        """Numbers stay numbers, text stays text (and does not become a date), whatever a chunk looks like."""
         pa = pyarrow()
         if self.schema is None:
             texts = [name for name in self.options.text if "*" not in name and name not in self._as_written]
@@ -110,9 +116,10 @@ class JsonLines(FileSource):
             fields.append((self.schema.weight, pa.float64()))
         return pa.schema(fields)
 
-    def remember(self, table: Any) -> None:
-        """The keys of the first rows are the keys of all."""
-        self._keys = set(table.column_names)
+    def hold(self, schema: Schema) -> None:
+        """The keys of the first rows, if they have been read, are the keys of all."""
+        super().hold(schema)
+        self._keys = self._first_keys
 
     def _check_keys(self, table: Any, data: bytes, file: File, lines: int) -> None:
         """A key that the first rows did not have contradicts them."""
@@ -135,7 +142,7 @@ class JsonLines(FileSource):
             first = next(iter(self.schema.kinds))
             raise InputError(f"{file.name}: its rows have none of the columns that the model needs: {first!r}, ...")
 
-    def _careful(self, data: bytes, file: File, lines: int) -> Piece:
+    def _careful(self, data: bytes, file: File, lines: int) -> Chunk:
         """Line by line, where something is wrong."""
         good: list[bytes] = []
         numbers: list[int] = []
@@ -159,17 +166,17 @@ class JsonLines(FileSource):
         table = None
         if good:
             try:
-                table = self._parsed(b"\n".join(good) + b"\n")
+                table = self._read_table(b"\n".join(good) + b"\n")
                 self._check_keys(table, data, file, lines)
             except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError) as error:
                 raise InputError(f"{file.name}, from line {lines + 1} on: {error}") from None
         rows = 0 if table is None else table.num_rows
         place = Place(file.name, "line", lines + 1, numbers)
-        piece = Piece(table, rows, place, Position(), bad=bad, bad_count=len(wrong), bad_numbers=wrong)
+        chunk = Chunk(table, rows, place, Position(), bad=bad, bad_count=len(wrong), bad_numbers=wrong)
         if self.keep and table is not None:
             known = {number: row for row, number in enumerate(numbers)}
-            piece.original = table.take(pyarrow().array([known.get(n) for n in sorted(numbers + wrong)]))
-        return piece
+            chunk.original = table.take(pyarrow().array([known.get(n) for n in sorted(numbers + wrong)]))
+        return chunk
 
     def _known_kinds(self) -> dict[str, Kind]:
         """What each key holds, as far as it is settled; the first value of a key settles it."""
@@ -214,11 +221,11 @@ class JsonLines(FileSource):
         try:
             row = json.loads(line, object_pairs_hook=pairs)
         except RecursionError:
-            return {}, "it is no row of a table: objects within objects without end"
+            return {}, "it is not a row of a table: its objects are nested too deeply"
         except UnicodeDecodeError:
-            return {}, "it is not all UTF-8; name its encoding, for example latin-1"
+            return {}, "it is not valid UTF-8; name its encoding, for example latin-1"
         except ValueError as error:
-            return {}, f"it is no JSON: {error}"
+            return {}, f"it is not valid JSON: {error}"
         if not isinstance(row, dict):
             return {}, f"it is not a JSON object but {_kind(row)}"
         return row, f"it has the key {twice[0]!r} twice" if twice else None
@@ -235,7 +242,7 @@ def _is_text(data: bytes) -> bool:
 
 
 def _deep(data: bytes) -> bool:
-    """Could objects or lists be nested so deeply that a parser falls? Quotes are not looked at: rather too often."""
+    """Could objects be nested so deeply that a parser fails? Quotes are ignored: some harmless data counts too."""
     if data.count(b"[") + data.count(b"{") <= data.count(b"\n") + 500:
         return False
     letters = np.frombuffer(data, np.uint8)
@@ -245,9 +252,9 @@ def _deep(data: bytes) -> bool:
 
 
 def _objects(data: bytes) -> bool:
-    """Is there surely one object on each line, and nothing else? Quotes are not looked at: rather too often not.
+    """Is there certainly one object on each line, and nothing else? Quotes are ignored: some good data fails.
 
-    pyarrow dies of a value that is not an object, such as null, and takes several objects on a line for several rows.
+    pyarrow crashes on a value that is not an object, such as null, and reads several objects on a line as several rows.
     """
     letters = np.frombuffer(data, np.uint8)
     begins = np.flatnonzero(letters[:-1] == ord("\n")) + 1

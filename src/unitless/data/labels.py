@@ -12,14 +12,14 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import losses
+from .. import inputs, losses
 from ..errors import InputError, ModelFileError, Option, OptionError, Phrase
 from ..inputs import Float64
 from .located_rows import Place
 
 Task: TypeAlias = Literal["regression", "binary", "classes"]
 TASKS = ("regression", "binary", "classes")
-FEW = 20  # as many different whole numbers may still be classes
+FEW = 20  # up to so many different whole numbers are taken for classes
 # Which of two values is the one to be found.
 _PAIRS = (
     ("0", "1"),
@@ -38,7 +38,7 @@ _PAIRS = (
 
 @dataclass(frozen=True)
 class Numbers:
-    """One number per row; not-a-number where there is none."""
+    """One number per row; not-a-number where it is missing."""
 
     values: Float64
 
@@ -46,11 +46,11 @@ class Numbers:
         return len(self.values)
 
     def take(self, rows: NDArray[Any]) -> Numbers:
-        """Of some rows."""
+        """The labels of some rows."""
         return Numbers(self.values[rows])
 
     def present(self) -> NDArray[np.bool_]:
-        """Which rows have one."""
+        """Which rows have a label."""
         return ~np.isnan(self.values)
 
     def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
@@ -78,7 +78,7 @@ def _distinct(numbers: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp]
 
 @dataclass(frozen=True)
 class Texts:
-    """One text per row, as its place among the values, or -1 where there is none."""
+    """One text per row, as its place among the values, or -1 where it is missing."""
 
     codes: NDArray[np.int32]
     values: list[str]
@@ -87,15 +87,15 @@ class Texts:
         return len(self.codes)
 
     def take(self, rows: NDArray[Any]) -> Texts:
-        """Of some rows."""
+        """The labels of some rows."""
         return Texts(self.codes[rows], self.values)
 
     def present(self) -> NDArray[np.bool_]:
-        """Which rows have one."""
+        """Which rows have a label."""
         return self.codes >= 0
 
     def distinct(self) -> tuple[list[str], NDArray[np.intp], NDArray[np.intp]]:
-        """As for numbers."""
+        """Their different values, where each stands first, and each row's place among them."""
         codes, first, places = _distinct(self.codes)
         return [self.values[code] for code in codes.tolist()], first, places
 
@@ -126,7 +126,7 @@ class Target:
     rest: bool = False  # the negative class is everything that is not the positive one
 
     def plain(self) -> dict[str, Any]:
-        """For a model file."""
+        """The target as a model file stores it."""
         return {"task": self.task, "classes": self.classes, "number": self.number, "rest": self.rest}
 
     @classmethod
@@ -138,7 +138,7 @@ class Target:
             good = good and all(type(name) is str for name in classes)
             if good and task == "binary":
                 good = len(classes) == 2 and classes[0] != classes[1]
-                if number and not rest:  # labels that were numbers; "" is one that has not been met yet
+                if number and not rest:  # labels that were numbers; "" is one that has not been seen yet
                     good = good and all(math.isfinite(float(name)) for name in classes if name)
         except (KeyError, TypeError, ValueError):
             good = False
@@ -203,7 +203,7 @@ class Target:
         return unknown
 
     def complete(self, labels: list[str]) -> None:
-        """The other of two labels, if so far only one was met and this can be it."""
+        """The other of two labels, if so far only one was seen and this can be it."""
         if self.task != "binary" or self.rest or "" not in self.classes:
             return
         known = next(name for name in self.classes if name)
@@ -223,7 +223,7 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
         raise InputError("no row at the beginning of the data has a label that can be learned")
     number = isinstance(raw, Numbers)
     if isinstance(raw, Texts) and raw.values == ["false", "true"] and task in (None, "binary") and positive is None:
-        return Target("binary", ["false", "true"], False)  # both are known, whichever has been met
+        return Target("binary", ["false", "true"], False)  # both are known, whichever has been seen
     if task is None and loss is not None:
         if loss in losses.names(task="regression"):
             task = "regression"
@@ -298,3 +298,35 @@ def pair(values: list[str], positive: str | None) -> list[str]:
         return sorted(values, key=float)
     except ValueError:
         return sorted(values)
+
+
+def labels_of(values: Any) -> RawLabels:
+    """Labels that a program holds, of any kind."""
+    if isinstance(values, list):
+        kinds = {type(value) for value in values if value is not None}
+        if kinds and kinds <= {str, bool, np.bool_, np.str_}:
+            return _texts(
+                ["" if v is None else str(v).lower() if isinstance(v, bool | np.bool_) else v for v in values]
+            )
+        try:
+            return Numbers(np.array([math.nan if v is None else float(v) for v in values]))
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the target is neither all numbers nor all text: {error}") from None
+    array = inputs.unmasked(inputs.as_array(values, "target"), "target")
+    if array.ndim != 1:
+        raise InputError(f"target has {array.ndim} dimensions; it must be a list of labels, one per row")
+    if array.dtype.kind == "b":
+        return Texts(array.astype(np.int32), ["false", "true"])
+    if array.dtype.kind in "US":
+        return _texts([str(value) for value in array.tolist()])
+    if array.dtype.kind == "O":
+        return labels_of(array.tolist())
+    if array.dtype.kind not in "iuf":
+        raise InputError(f"target is of type {array.dtype}; it must hold numbers or text")
+    return Numbers(np.ascontiguousarray(array, dtype=np.float64))
+
+
+def _texts(values: list[str]) -> Texts:
+    number: dict[str, int] = {}
+    codes = np.array([number.setdefault(value, len(number)) if value else -1 for value in values], dtype=np.int32)
+    return Texts(codes, list(number))

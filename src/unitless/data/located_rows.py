@@ -1,4 +1,4 @@
-"""What sources give: pieces of data with their place, so that messages can say where and training can go on there."""
+"""What sources give: chunks of data with their place, so that messages can say where and training can go on there."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class Position:
     count: int = 0
 
     def plain(self) -> list[int]:
-        """For a model file."""
+        """The position as a model file stores it."""
         return [self.file, self.offset, self.count]
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where rows of a piece stand: the file, and the number of each row or line there, from 1."""
+    """Where rows of a chunk stand: the file, and the number of each row or line there, from 1."""
 
     file: str
     unit: Unit
@@ -38,7 +38,7 @@ class Place:
         return {"file": self.file, self.unit: self.first + (row if self.numbers is None else int(self.numbers[row]))}
 
     def __call__(self, row: int) -> str:
-        """As a text."""
+        """The place of a row, as messages say it."""
         number = self.at(row)[self.unit]
         return f"{self.file}, {self.unit} {number}" if self.file else f"{self.unit} {number}"
 
@@ -55,7 +55,7 @@ class Bad:
 
 
 @dataclass
-class Piece:
+class Chunk:
     """Some rows as the source has them (an Arrow table, parsed text, mappings, arrays)."""
 
     content: Any

@@ -1,4 +1,4 @@
-"""VW text and libsvm, read in the core."""
+"""Text files of named features, read in the core: VW text and libsvm."""
 
 from __future__ import annotations
 
@@ -9,29 +9,35 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import InputError
-from .files import File, Text
-from .located_rows import Bad, Piece, Place, Position
+from .files import File
+from .located_rows import Bad, Chunk, Place, Position
 from .read_options import SKIP_LINES, ReadOptions
 from .source import FileSource
+from .text_stream import Text
 
 
 class NamedText(FileSource):
-    """Files of Vowpal Wabbit's text format, or of libsvm's."""
+    """Files with one row of named features per line. After `comment` the rest of a line is not read."""
 
     family = "named"
 
-    def __init__(self, files: list[File], options: ReadOptions, libsvm: bool) -> None:
+    def __init__(
+        self,
+        files: list[File],
+        options: ReadOptions,
+        reader: _core.VwReader | _core.LibsvmReader,
+        comment: bytes | None = None,
+    ) -> None:
         super().__init__(files, options)
-        self._libsvm = libsvm
-        self._reader = _core.LibsvmReader(options.zero_based) if libsvm else _core.VwReader()
+        self._reader, self._comment = reader, comment
 
-    def read(self, file: File, start: Position) -> Iterator[Piece]:
-        """One file."""
+    def read(self, file: File, start: Position) -> Iterator[Chunk]:
+        """Read one file from a position on."""
         text = Text(file, self.options.encoding, start.offset)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
-            for data in text.pieces(small=True):
+            for data in text.chunks(small=True):
                 read = self._reader.read(np.frombuffer(data, np.uint8), True)
                 place = Place(file.name, "line", lines + 1, read.line)
                 wrong = read.bad if read.bad_count else []
@@ -44,7 +50,7 @@ class NamedText(FileSource):
                     numbers = [line for line, _ in wrong]
                     if read.bad_count > len(numbers):  # only the first ones are told
                         numbers = self._unread(bytes(data), read.line)
-                    yield Piece(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
+                    yield Chunk(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
         finally:
@@ -53,5 +59,5 @@ class NamedText(FileSource):
     def _unread(self, data: bytes, good: NDArray[np.int64]) -> list[int]:
         """The lines that are neither good nor blank."""
         known = set(good.tolist())
-        lines = (line.partition(b"#")[0] if self._libsvm else line for line in data.split(b"\n"))
+        lines = (line.partition(self._comment)[0] if self._comment else line for line in data.split(b"\n"))
         return [number for number, line in enumerate(lines) if number not in known and line.strip(b" \t\r")]

@@ -16,7 +16,7 @@ SHOWN_BAD = 20
 
 @dataclass
 class Progress:
-    """How far a run has come."""
+    """How far a training run has come: its counts, and where to go on."""
 
     rows: int = 0  # read in this pass, whether learned or not
     learned: int = 0  # in all passes
@@ -27,7 +27,7 @@ class Progress:
     consumed: int = 0  # bytes of the source in this pass
     seconds: float = 0.0
     position: Position = field(default_factory=Position)
-    within: int = 0  # rows of the piece at `position` that are done
+    within: int = 0  # rows of the chunk at `position` that are done
     missing: Counter[str] = field(default_factory=Counter)
     bad: list[Bad] = field(default_factory=list)
     done: bool = False
@@ -39,7 +39,7 @@ class Progress:
         self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
 
     def plain(self) -> dict[str, Any]:
-        """For a model file."""
+        """The progress as a model file stores it."""
         numbers = {name: getattr(self, name) for name in _COUNTS}
         return {
             **numbers,

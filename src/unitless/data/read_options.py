@@ -6,11 +6,12 @@ import difflib
 import fnmatch
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from ..errors import Option, OptionError, Phrase
+from . import formats
+from .policy import Policy
 
-Format = Literal["csv", "tsv", "jsonl", "parquet", "arrow", "vw", "libsvm"]
 DATES = ("error", "parts")
 MISSING = ("absent", "error")
 SKIP_ROWS = Phrase("correct it, or skip such rows (", Option("on_error", "skip"), ")")
@@ -48,7 +49,7 @@ class ReadOptions:
     dates: Literal["error", "parts"] = "error"
     missing: Literal["absent", "error"] = "absent"
     on_error: Literal["fail", "skip"] = "fail"
-    format: Format | None = None
+    format: str | None = None
     delimiter: str | None = None
     header: bool = True
     encoding: str | None = None
@@ -59,7 +60,7 @@ class ReadOptions:
             ("dates", DATES),
             ("missing", MISSING),
             ("on_error", ("fail", "skip")),
-            ("format", (None, *get_args(Format))),
+            ("format", (None, *formats.names())),
         ):
             if getattr(self, name) not in allowed:
                 choices = ", ".join(map(repr, allowed))
@@ -80,6 +81,11 @@ class ReadOptions:
                 raise OptionError(
                     f"is {self.encoding!r}, which is not known; try 'latin-1'", option="encoding"
                 ) from None
+
+    @property
+    def policy(self) -> Policy:
+        """What values that are not numbers become."""
+        return Policy(booleans="categories", text="indicators", missing=self.missing, dates=self.dates)
 
     def uses(self, name: str) -> bool:
         """Is a column to be used, as far as its name says?"""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import math
-import os
-import queue
-import threading
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,19 +15,15 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from . import tables
 from .arrow import pyarrow
-from .columnar import ArrowFiles, Parquet
-from .delimited import Delimited
-from .files import File, Text, find
-from .in_memory import Arrays, Frames, Mappings, is_frame, one_array
-from .json_lines import JsonLines
-from .labels import Numbers, RawLabels, Texts
-from .located_rows import Bad, Piece, Place, Position
+from .frame_reader import read_mapping
+from .in_memory import Arrays, Frames, Mappings, one_array
+from .labels import Numbers, RawLabels, labels_of
+from .located_rows import Bad, Chunk, Place, Position
 from .named_text import NamedText
-from .read_options import ALLOW_MISSING, ReadOptions
+from .prefetch import prefetched
+from .read_options import ReadOptions
 from .schema import Schema, decide
 from .source import Source
-
-T = TypeVar("T")
 
 
 @dataclass
@@ -53,13 +45,13 @@ class Batch:
     original: Any = None  # all rows as they were, bad ones included, if they are to be kept
 
     def part(self, first: int, last: int) -> Batch:
-        """The rows from one to another."""
+        """The rows from `first` up to, but without, `last`."""
         keep = np.zeros(self.rows, bool)
         keep[first:last] = True
         return self.select(keep)
 
     def select(self, keep: NDArray[np.bool_]) -> Batch:
-        """Some of the rows."""
+        """The rows that are to be kept."""
         if keep.all():
             return self
         at = np.flatnonzero(keep)
@@ -86,76 +78,8 @@ def frame_features(frame: Any, training: dict[str, Any]) -> inputs.Input:
     return batches[0].data if batches else inputs.NamedRows([])
 
 
-def open_source(source: Any, options: ReadOptions) -> Source:
-    """Whatever holds data: a path, glob, folder or "-", several of those, a frame, a matrix, mappings."""
-    if isinstance(source, Source):
-        return source
-    if isinstance(source, str | os.PathLike):
-        return _files(find(source), options)
-    if is_frame(source):
-        return Frames(source)
-    if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
-        return Arrays(source)
-    if isinstance(source, Mapping):
-        raise InputError("the data is one mapping; give a list of them, one per row")
-    if isinstance(source, Sequence) and source:
-        if all(isinstance(one, str | os.PathLike) for one in source):
-            return _files([file for one in source for file in find(one)], options)
-        if not isinstance(source[0], Mapping):
-            return Arrays(source)
-    if isinstance(source, Iterable):
-        return Mappings(source)
-    raise InputError(f"the data is {type(source).__name__}; give a file's name, a frame, a matrix or mappings")
-
-
-def _files(files: list[File], options: ReadOptions) -> Source:
-    formats = [options.format or file.suffix_format or sniffed(file, options) for file in files]
-    if len(set(formats)) > 1:
-        a, b = sorted(set(formats))[:2]
-        raise InputError(f"the files are of several formats, {a} and {b}; give those of one at a time")
-    kind = formats[0]
-    if kind in ("csv", "tsv"):
-        return Delimited(files, options, "\t" if kind == "tsv" else None)
-    if kind == "jsonl":
-        return JsonLines(files, options)
-    if kind in ("vw", "libsvm"):
-        return NamedText(files, options, libsvm=kind == "libsvm")
-    return Parquet(files, options) if kind == "parquet" else ArrowFiles(files, options)
-
-
-def sniffed(file: File, options: ReadOptions) -> str:
-    """The format that a file's content shows."""
-    if file.size is None:
-        raise OptionError(f"{file.name}: say which format it has (csv, jsonl, vw, ...)")
-    text = Text(file, options.encoding)
-    head = text.peek(64 << 10)
-    text.close()
-    if head.startswith(b"PAR1"):
-        return "parquet"
-    if head.startswith(b"ARROW1") or head.startswith(b"\xff\xff\xff\xff"):
-        return "arrow"
-    line = next((line for line in head.removeprefix(b"\xef\xbb\xbf").splitlines() if line.strip()), b"").strip()
-    if line.startswith(b"{"):
-        return "jsonl"
-    words = line.split(b"#")[0].split()
-    if len(words) > 1 and all(_is_pair(word) for word in words[1:]):
-        return "libsvm"
-    before, bar, after = line.partition(b"|")
-    if bar and len(before.split()) <= 3 and (b" " in after or b":" in after) and b"," not in before:
-        return "vw"
-    return "csv"
-
-
-def _is_pair(word: bytes) -> bool:
-    index, colon, _ = word.partition(b":")
-    return bool(colon) and index.isdigit()
-
-
-# ------------------------------------------------------------------------------------------------------------- batches
-
-
 class Reader:
-    """Batches of a source. The schema is decided from the first piece, unless it is known already."""
+    """Batches of a source. The schema is decided from the first chunk, unless it is known already."""
 
     def __init__(
         self,
@@ -174,7 +98,7 @@ class Reader:
             source.hold(schema)
 
     def batches(self, start: Position | None = None, stopped: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
-        """From a position on; the next piece is read while the present one is in use. It ends early once `stopped`."""
+        """From a position on; the next chunk is read while the present one is in use. It ends early once `stopped`."""
         if isinstance(self.source, Mappings):  # they may come from anything, which may not like another thread
             for batch in self._batches(start or Position()):
                 yield batch
@@ -184,20 +108,19 @@ class Reader:
         yield from prefetched(lambda: self._batches(start or Position()), stopped)
 
     def _batches(self, start: Position) -> Iterator[Batch]:
-        for piece in self.source.pieces(start):
-            if piece.rows and self.schema is None:
-                self.schema = self._decided(piece)
+        for chunk in self.source.chunks(start):
+            if chunk.rows and self.schema is None:
+                self.schema = self._decided(chunk)
                 self.source.hold(self.schema)
-            yield self._batch(piece)
+            yield self._batch(chunk)
 
-    def _decided(self, piece: Piece) -> Schema:
+    def _decided(self, chunk: Chunk) -> Schema:
         family = self.source.family
         if family == "table":
-            if isinstance(self.source, JsonLines):
-                self.source.remember(piece.content)
             needed = self._needed and self._target is None
-            later = isinstance(self.source, JsonLines)
-            return decide(piece.content, self.options, piece.place.file or "the data", needed, later)
+            return decide(
+                chunk.content, self.options, chunk.place.file or "the data", needed, self.source.columns_may_come_later
+            )
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
@@ -211,70 +134,74 @@ class Reader:
             raise OptionError(Phrase("give the labels beside the array, one per row, as ", Option("target")))
         return Schema("columns" if family == "columns" else "named")
 
-    def _batch(self, piece: Piece) -> Batch:
+    def _batch(self, chunk: Chunk) -> Batch:
         batch = Batch(
             inputs.NamedRows([]),
-            piece.rows,
+            chunk.rows,
             None,
             None,
-            piece.place,
-            piece.position,
-            piece.consumed,
-            piece.bad,
-            piece.bad_count,
-            piece.bad_numbers,
+            chunk.place,
+            chunk.position,
+            chunk.consumed,
+            chunk.bad,
+            chunk.bad_count,
+            chunk.bad_numbers,
         )
         if self.source.keep:
-            batch.original = piece.content if piece.original is None else piece.original
-        if not piece.rows:
+            batch.original = chunk.content if chunk.original is None else chunk.original
+        if not chunk.rows:
             return batch
         assert self.schema is not None
         if isinstance(self.source, NamedText):
-            batch.data = inputs.TextRows(piece.content)
-            batch.labels = Numbers(piece.content.label)
-            batch.weight = piece.content.weight if piece.content.weighted else None
-            batch.tags = piece.content.tags
+            batch.data = inputs.TextRows(chunk.content)
+            batch.labels = Numbers(chunk.content.label)
+            batch.weight = chunk.content.weight if chunk.content.weighted else None
+            batch.tags = chunk.content.tags
         elif isinstance(self.source, Arrays):
-            batch.data = inputs.read(piece.content)
+            batch.data = inputs.read(chunk.content)
         elif isinstance(self.source, Mappings):
-            self._mappings(piece, batch)
+            self._mappings(chunk, batch)
         else:
-            self._table(piece, batch)
-        first = piece.position.offset - piece.rows
+            self._table(chunk, batch)
+        first = chunk.position.offset - chunk.rows
         if self._target is not None:
-            batch.labels = labels_of(self._target[first : first + piece.rows])
-            if len(batch.labels) != piece.rows:
+            batch.labels = labels_of(self._target[first : first + chunk.rows])
+            if len(batch.labels) != chunk.rows:
                 raise InputError(f"target has {len(self._target)} values, but the data has more rows")
         if self._weight is not None:
-            batch.weight = one_array(self._weight[first : first + piece.rows], piece.rows, "weight").astype(np.float64)
+            batch.weight = one_array(self._weight[first : first + chunk.rows], chunk.rows, "weight").astype(np.float64)
         return batch
 
-    def _table(self, piece: Piece, batch: Batch) -> None:
+    def _table(self, chunk: Chunk, batch: Batch) -> None:
         assert self.schema is not None
         try:
-            columns = tables.features(piece.content, self.schema, piece.place, self.options.missing == "absent")
+            columns = tables.features(chunk.content, self.schema, chunk.place, self.options.policy)
             batch.data, batch.missing = columns.frame, columns.missing
-            batch.labels = tables.labels(piece.content, self.schema)
-            batch.weight = tables.weights(piece.content, self.schema) if self._needed else None
+            batch.labels = tables.labels(chunk.content, self.schema)
+            batch.weight = tables.weights(chunk.content, self.schema) if self._needed else None
         except InputError as error:
-            where = piece.place.file
-            raise error.at(file=where) from None
+            raise error.at(file=chunk.place.file) from None
         except (pyarrow().ArrowException, UnicodeError) as error:
             reason = str(error).partition("\n")[0][:200]
-            raise InputError(f"the data is damaged here or further on: {reason}", **piece.place.at(0)) from None
+            raise InputError(f"the data is damaged here or further on: {reason}", **chunk.place.at(0)) from None
 
-    def _mappings(self, piece: Piece, batch: Batch) -> None:
+    def _mappings(self, chunk: Chunk, batch: Batch) -> None:
         assert self.schema is not None
         rows, labels, weights = [], [], []
         schema, options = self.schema, self.options
-        for number, row in enumerate(piece.content):
+        apart = (schema.target, schema.weight)
+        for number, row in enumerate(chunk.content):
             if not isinstance(row, Mapping):
                 raise InputError(
-                    f"it is {type(row).__name__}, not a mapping of names to values", **piece.place.at(number)
+                    f"it is {type(row).__name__}, not a mapping of names to values", **chunk.place.at(number)
                 )
-            plain, absent = named(row, schema, options, piece.place, number)
+            used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
+            try:
+                features, absent = read_mapping(used, options.policy, options.text)
+            except InputError as error:
+                raise error.at(**chunk.place.at(number)) from None
             batch.missing.update(absent)
-            rows.append(plain)
+            rows.append(features)
             if schema.target is not None:
                 labels.append(row.get(schema.target))
             if schema.weight is not None:
@@ -282,109 +209,3 @@ class Reader:
         batch.data = inputs.NamedRows(rows)
         batch.labels = labels_of(labels) if schema.target is not None else None
         batch.weight = inputs.vector(weights, "weight", len(rows)) if schema.weight is not None else None
-
-
-def named(
-    row: Mapping[str, Any], schema: Schema, options: ReadOptions, place: Place, number: int
-) -> tuple[dict[str, float], list[str]]:
-    """A mapping's features: numbers as they are, text and booleans as `name=value`; and the keys without a value."""
-    plain: dict[str, float] = {}
-    absent: list[str] = []
-    for name, value in row.items():
-        if name in (schema.target, schema.weight) or not options.uses(name):
-            continue
-        if isinstance(value, bool | np.bool_):
-            plain[f"{name}={'true' if value else 'false'}"] = 1.0
-        elif isinstance(value, str) or (name in options.text and value is not None):
-            if value == "":
-                absent.append(name)
-            else:
-                plain[f"{name}={value}"] = 1.0
-        elif value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
-            absent.append(name)
-        else:
-            plain[name] = value
-    if absent and options.missing == "error":
-        raise InputError(f"{absent[0]!r} has no value", advice=ALLOW_MISSING, **place.at(number))
-    return plain, absent
-
-
-def labels_of(values: Any) -> RawLabels:
-    """Labels that a program holds, of any kind."""
-    if isinstance(values, list):
-        kinds = {type(value) for value in values if value is not None}
-        if kinds and kinds <= {str, bool, np.bool_, np.str_}:
-            return _texts(
-                ["" if v is None else str(v).lower() if isinstance(v, bool | np.bool_) else v for v in values]
-            )
-        try:
-            return Numbers(np.array([math.nan if v is None else float(v) for v in values]))
-        except (TypeError, ValueError) as error:
-            raise InputError(f"the target is neither all numbers nor all text: {error}") from None
-    array = inputs.unmasked(inputs.as_array(values, "target"), "target")
-    if array.ndim != 1:
-        raise InputError(f"target has {array.ndim} dimensions; it must be a list of labels, one per row")
-    if array.dtype.kind == "b":
-        return Texts(array.astype(np.int32), ["false", "true"])
-    if array.dtype.kind in "US":
-        return _texts([str(value) for value in array.tolist()])
-    if array.dtype.kind == "O":
-        return labels_of(array.tolist())
-    if array.dtype.kind not in "iuf":
-        raise InputError(f"target is of type {array.dtype}; it must hold numbers or text")
-    return Numbers(np.ascontiguousarray(array, dtype=np.float64))
-
-
-def _texts(values: list[str]) -> Texts:
-    number: dict[str, int] = {}
-    codes = np.array([number.setdefault(value, len(number)) if value else -1 for value in values], dtype=np.int32)
-    return Texts(codes, list(number))
-
-
-def prefetched(
-    make: Callable[[], Iterator[T]], stopped: Callable[[], bool] = lambda: False, depth: int = 2
-) -> Iterator[T]:
-    """The same items, made ahead of time in another thread; none once `stopped`, even if one is waited for."""
-    items: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
-    stop = threading.Event()
-
-    def put(item: tuple[bool, Any]) -> bool:
-        while not stop.is_set():
-            try:
-                items.put(item, timeout=0.1)
-            except queue.Full:
-                continue
-            return True
-        return False
-
-    def work() -> None:
-        iterator = make()
-        try:
-            for item in iterator:
-                if not put((True, item)):
-                    return
-            put((False, None))
-        except BaseException as error:  # whatever it is, it belongs to whoever asked for the items
-            put((False, error))
-        finally:
-            close = getattr(iterator, "close", None)
-            if close is not None:
-                close()
-
-    thread = threading.Thread(target=work, name="unitless-reader", daemon=True)
-    thread.start()
-    try:
-        while not stopped():
-            try:
-                more, item = items.get(timeout=0.2)
-            except queue.Empty:
-                continue
-            if more:
-                yield item
-            elif item is None:
-                return
-            else:
-                raise item
-    finally:
-        stop.set()
-        thread.join(1.0)  # it may be waiting for a pipe that nobody writes to

@@ -25,7 +25,7 @@ def first_rows(columns: int) -> int:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns that are features and what they hold; target and weight; for data that is no table, no columns.
+    """The columns that are features and what they hold; target and weight; data that is not a table has no columns.
 
     A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
     is never centred.
@@ -38,7 +38,7 @@ class Schema:
     weight: str | None = None
 
     def plain(self) -> dict[str, Any]:
-        """For a model file."""
+        """The schema as a model file stores it."""
         return {
             "family": self.family,
             "columns": [list(column) for column in self.columns],
@@ -80,12 +80,12 @@ class Schema:
 
     @property
     def kinds(self) -> dict[str, Kind]:
-        """By column."""
+        """The kind of each column, by name."""
         return dict(self.columns)
 
 
 def kind_of(type: Any) -> Kind | None:
-    """What a column of an Arrow type is to us; None if nothing."""
+    """What a column of an Arrow type holds; None if it cannot be used."""
     types = pyarrow("types")
     if types.is_dictionary(type):
         return "text" if kind_of(type.value_type) in ("text", "number") else None
@@ -104,7 +104,7 @@ def kind_of(type: Any) -> Kind | None:
 
 
 def check_names(names: list[str], file: str) -> None:
-    """Every column has one name of its own."""
+    """Check that no two columns have the same name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
@@ -133,10 +133,10 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
         type = arrow.schema.field(name).type
         kind = "text" if name in text else kind_of(type)
         if kind is None:
-            raise InputError(f"{file}: column {name!r} holds {type}, which is no number and no text; ignore it")
+            raise InputError(f"{file}: column {name!r} holds {type}, which is neither numbers nor text; ignore it")
         if kind in DATES and options.dates == "error":
             raise InputError(
-                f"{file}: column {name!r} holds dates or times ({type}), whose meaning for the model is yours to say: "
+                f"{file}: column {name!r} holds dates or times ({type}), which a model cannot use as they are: "
                 f'ignore it, take its parts as features (dates="parts"), or treat it as text'
             )
         first = arrow.column(name).slice(0, first_rows(len(names)))
@@ -153,7 +153,7 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
 
 
 def _is_flag(column: Any, type: Any) -> bool:
-    """Nothing but 0 and 1 in the first rows."""
+    """Whether the first rows hold nothing but 0 and 1."""
     one = column.combine_chunks() if hasattr(column, "chunks") else column
     if not is_native(one):
         return False
@@ -163,7 +163,7 @@ def _is_flag(column: Any, type: Any) -> bool:
 
 
 def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -> None:
-    """A later table must be as the first one was."""
+    """Check that a later table has the columns of the first one, with the same kinds of values."""
     known = {**schema.kinds, schema.target: schema.target_kind} if schema.target else schema.kinds
     for name, kind in known.items():
         if name not in types:

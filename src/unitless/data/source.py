@@ -1,4 +1,4 @@
-"""A source of data: something that can be read in pieces, from any position."""
+"""A source of data: something that can be read in chunks, from any position."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from . import formats
 from .files import STDIN, File
-from .located_rows import Piece, Position
+from .located_rows import Chunk, Position
 from .read_options import ReadOptions
 from .schema import Schema
 
@@ -17,20 +18,21 @@ DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place th
 
 
 class Source(abc.ABC):
-    """Rows in pieces. Once the schema is decided it is told (`hold`), and later pieces must fit."""
+    """Rows in chunks. Once the schema is decided it is told (`hold`), and later chunks must fit."""
 
     family: str = "table"
     schema: Schema | None = None
-    keep: bool = False  # columns that are no features too
+    keep: bool = False  # also give the columns that are not features
+    columns_may_come_later: bool = False  # after the first rows, which decide what the columns are
     files: Sequence[File] = ()  # that are read, if there are any
 
     @abc.abstractmethod
-    def pieces(self, start: Position) -> Iterator[Piece]:
+    def chunks(self, start: Position) -> Iterator[Chunk]:
         """The data from a position on."""
 
     @property
     def name(self) -> str:
-        """As messages call it."""
+        """What messages call the source."""
         return "the data"
 
     @property
@@ -53,7 +55,7 @@ class Source(abc.ABC):
         return []
 
     def hold(self, schema: Schema) -> None:
-        """From now on the data is to be read so."""
+        """Read all further data by this schema."""
         self.schema = schema
 
 
@@ -66,23 +68,23 @@ class FileSource(Source):
 
     @property
     def name(self) -> str:
-        """The one file, or how many."""
+        """The name of the file, or how many files there are."""
         return self.files[0].name if len(self.files) == 1 else f"{len(self.files)} files"
 
     @property
     def total_bytes(self) -> int | None:
-        """Of all files."""
+        """The size of all files, if all are known."""
         sizes = [file.size for file in self.files]
         return None if None in sizes else sum(size for size in sizes if size is not None)
 
     @property
     def repeatable(self) -> bool:
-        """A pipe comes only once."""
+        """Whether it can be read again, which a pipe cannot."""
         return all(file.path != STDIN and file.size is not None for file in self.files)
 
     @property
     def identity(self) -> list[Any]:
-        """Names and sizes."""
+        """The names and sizes of the files."""
         return [[file.path, file.size] for file in self.files]
 
     def content(self, consumed: int) -> list[Any]:
@@ -115,28 +117,26 @@ class FileSource(Source):
             self._digests[key] = [hashlib.blake2b(part, digest_size=16).hexdigest() for part in found]
         return [place, *self._digests[key]]
 
-    def pieces(self, start: Position) -> Iterator[Piece]:
-        """File by file."""
+    def chunks(self, start: Position) -> Iterator[Chunk]:
+        """The data from a position on, file by file."""
         before = sum(file.size or 0 for file in self.files[: start.file])
         for number in range(start.file, len(self.files)):
             here = start if number == start.file else Position(number)
-            for piece in self.read(self.files[number], here):
-                piece.consumed += before
-                yield piece
+            for chunk in self.read(self.files[number], here):
+                chunk.consumed += before
+                yield chunk
             before += self.files[number].size or 0
 
     @abc.abstractmethod
-    def read(self, file: File, start: Position) -> Iterator[Piece]:
-        """One file, from a position in it on."""
-
-
-_FAMILIES = {
-    "table": "tables (CSV, Parquet, Arrow, JSON lines, frames)",
-    "named": "rows of named features (VW text, libsvm, mappings)",
-    "columns": "arrays",
-}
+    def read(self, file: File, start: Position) -> Iterator[Chunk]:
+        """Read one file from a position on."""
 
 
 def other_kind(family: str, source: Source) -> str:
     """What to say when data does not fit a model's."""
-    return f"the model was trained on {_FAMILIES[family]}; {source.name} is one of {_FAMILIES[source.family]}"
+    families = {
+        "table": f"tables ({formats.titles('table')}, frames)",
+        "named": f"rows of named features ({formats.titles('named')}, mappings)",
+        "columns": "arrays",
+    }
+    return f"the model was trained on {families[family]}; {source.name} is one of {families[source.family]}"

@@ -429,7 +429,7 @@ def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *
 
 
 def _delayed(model: Learner | OneVsAll, X: Any, y: np.ndarray[Any, Any], weight: Any, delay: int) -> Float64:
-    rows = inputs.read(X).rows
+    rows = model._data(X).rows
     if len(y) != rows:
         raise InputError(f"y has {len(y)} values, but X has {rows} rows")
     h = None if weight is None else inputs.vector(weight, "weight", rows)

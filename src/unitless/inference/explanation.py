@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from .. import inputs
-from ..data import Batch, ReadOptions, Schema
+from ..data import Batch, Schema
 from ..data.arrow import pyarrow
+from ..data.frame_reader import read_mapping
 from ..data.labels import number_text
 from ..data.located_rows import Place, Position
-from ..data.reader import named
+from ..data.policy import Policy
 from ..data.schema import TEXTS
 from ..data.tables import features as table_features
 from ..errors import InputError, OptionError
@@ -28,6 +29,10 @@ from ..rules import RULES
 from .predictor import Predictor, places
 
 _WORD = 2**64 - 1
+
+# What the values of a row to explain become: as in `train`, or as in the rows that `learn_one` was given.
+TRAINED = Policy(booleans="categories", text="indicators", missing="absent", dates="parts")
+FED_BY_HAND = Policy(booleans="indicator", text="indicators", missing="absent", dates="error")
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Explanation:
     limited: float  # the score within the range of the labels, where the model keeps to it
     prediction: Any  # as `predict` says it: a label, or a number
     label: Label | None = None  # the class whose score this is
-    unknown: list[str] = field(default_factory=list)  # what the row has and the model has never met
+    unknown: list[str] = field(default_factory=list)  # what the row has and the model has never seen
 
 
 def explain(model: Learner | OneVsAll, row: Any, label: Label | None = None) -> Explanation:
@@ -76,14 +81,14 @@ def explain(model: Learner | OneVsAll, row: Any, label: Label | None = None) -> 
 
 
 def one_row(data: inputs.Input) -> Batch:
-    """A row alone."""
+    """A batch of one row."""
     return Batch(data, 1, None, None, Place("", "row", 1), Position(), 0, [], 0)
 
 
 def explain_batch(
     model: Learner | OneVsAll, batch: Batch, label: Label | None = None, unknown: list[str] | None = None
 ) -> Explanation:
-    """The same for a batch of one row."""
+    """Explain the prediction for a batch of one row."""
     scores = model._ask(batch.data, False)
     head, chosen = _head(model, scores, label)
     reading = model._reading()
@@ -98,7 +103,7 @@ def explain_batch(
 
 
 def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
-    """Whose score it is."""
+    """Which class the score belongs to: its place and its label."""
     if not isinstance(model, OneVsAll):
         if label is not None:
             raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
@@ -136,12 +141,11 @@ def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[st
     if by_number:
         raise InputError("this model knows its features as columns; give the row as a list of numbers")
     if schema.family == "table":
-        frame = table_features(_table(model, schema, row), schema, Place("", "row", 1), True).frame
+        frame = table_features(_table(model, schema, row), schema, Place("", "row", 1), TRAINED).frame
         others = {*schema.kinds, schema.target, schema.weight}
         return frame, [str(name) for name in row if name not in others]
-    if model._training is None:  # of a model that was fed by hand a boolean is the number that `learn_one` takes it for
-        row = {name: float(value) if isinstance(value, bool | np.bool_) else value for name, value in row.items()}
-    numbers, _ = named(row, schema, ReadOptions(), Place("", "row", 1), 0)
+    used = {name: value for name, value in row.items() if name not in (schema.target, schema.weight)}
+    numbers, _ = read_mapping(used, TRAINED if model._training else FED_BY_HAND)
     return inputs.NamedRows([numbers]), []
 
 
@@ -162,7 +166,7 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) 
 
 
 def _table(model: Learner | OneVsAll, schema: Schema, row: Mapping[str, Any]) -> Any:
-    """A table of this row."""
+    """The row as an Arrow table."""
     pa = pyarrow()
     columns: dict[str, Any] = {}
     for name, kind in schema.columns:
@@ -193,7 +197,7 @@ def _moment(name: str, value: Any, kind: str) -> Any:
         return text.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
     except pa.ArrowInvalid:
         written = "23:59" if kind == "time" else "2024-12-31 or 2024-12-31 23:59"
-        raise InputError(f"{name!r} is {value!r}, which is no date or time; write it as {written}") from None
+        raise InputError(f"{name!r} is {value!r}, which is not a date or time; write it as {written}") from None
 
 
 def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
@@ -363,7 +367,7 @@ def _hash(name: str) -> int:
 
 
 def _hash_pair(left: int, right: int) -> int:
-    """As the core hashes products."""
+    """The hash of a product of features, as the core computes it."""
     h = ((left << 32 | right) * 0x9E3779B97F4A7C15) & _WORD
     h = ((h ^ (h >> 32)) * 0xD6E8FEB86659FD93) & _WORD
     return (h ^ (h >> 29)) & 0xFFFFFFFF

@@ -29,15 +29,15 @@ class Predictions:
     batch: Batch
     labels: list[Any]  # of classes, as they were in the data; none where numbers are predicted
     codes: NDArray[np.int32] | None  # each row's place among them, -1 where there is no prediction
-    scores: Float64  # one or more per row; not-a-number where there is none
-    numbers: Float64 | None  # what is predicted where that is a number; not-a-number where there is none
+    scores: Float64  # one or more per row; not-a-number where there is no prediction
+    numbers: Float64 | None  # what is predicted where that is a number; not-a-number where there is no prediction
     probabilities: Float64 | None  # one column per class
     classes: list[str]  # the labels as text
     readable: NDArray[np.intp]  # where the rows of the batch stand among all
 
     @cached_property
     def values(self) -> list[Any]:
-        """Labels as they were in the data, or numbers; None where there is none."""
+        """Labels as they were in the data, or numbers; None where there is no prediction."""
         if self.codes is not None:
             names = [*self.labels, None]
             return [names[code] for code in self.codes.tolist()]
@@ -60,18 +60,18 @@ class Predictions:
         if self.batch.tags is None:
             return None
         tags: list[str | None] = [None] * len(self.scores)
-        for row, tag in zip(self.placed.tolist(), self.batch.tags, strict=True):
+        for row, tag in zip(self.positions.tolist(), self.batch.tags, strict=True):
             tags[row] = tag or None
         return tags
 
     @property
-    def placed(self) -> NDArray[np.intp]:
-        """Where all rows of the batch stand among all, predicted or not."""
+    def positions(self) -> NDArray[np.intp]:
+        """The place of each row of the batch among all rows, including those that could not be read."""
         return places(self.batch)
 
 
 def places(batch: Batch) -> NDArray[np.intp]:
-    """Where the rows of a batch stand among all, those that could not be read included."""
+    """The place of each row of a batch among all rows, including those that could not be read."""
     numbers = np.arange(batch.rows) if batch.place.numbers is None else np.asarray(batch.place.numbers)
     both = np.concatenate([numbers, np.asarray(batch.bad_numbers, dtype=numbers.dtype)])
     order = np.empty(len(both), dtype=np.intp)
@@ -118,7 +118,7 @@ class Predictor:
         if opened.family != self.schema.family:
             raise OptionError(other_kind(self.schema.family, opened))
         if keep and opened.family != "table":
-            raise OptionError(f"{opened.name} is no table: it has no columns to keep")
+            raise OptionError(f"{opened.name} is not a table: it has no columns to keep")
         yield from Reader(opened, options, self.schema, target_needed=False, keep=keep).batches()
 
     def predict(self, batch: Batch, extrapolate: bool = False, skip: bool = False) -> Predictions:

@@ -78,13 +78,14 @@ class Model(_core.Learner):
 
     def _data(self, X: Any) -> inputs.Input:
         """X as the core reads it. A model that `train` made knows what a frame's columns are."""
-        if self._training is not None and not isinstance(X, np.ndarray):
-            from ..data import in_memory as memory  # noqa: PLC0415  (only frames need them)
-            from ..data import reader  # noqa: PLC0415
+        if isinstance(X, np.ndarray | list | inputs.Input) or hasattr(X, "tocsr"):
+            return inputs.read(X)
+        from ..data import frame_reader, in_memory, policy, reader  # noqa: PLC0415  (only frames need them)
 
-            if memory.is_frame(X):
-                return reader.frame_features(X, self._training)
-        return inputs.read(X)
+        if self._training is not None and in_memory.is_frame(X):
+            return reader.frame_features(X, self._training)
+        numbers_only = policy.Policy(booleans="indicator", text="error", missing="error", dates="error")
+        return frame_reader.read(X, numbers_only)
 
     def _feed(self, data: inputs.Input, labels: Float64, weight: Any, new_classes: int = 0) -> Float64:
         """Learn; the predictions made before, as the core gives them."""

@@ -98,7 +98,7 @@ class Sweep(Model):
         """Learn from rows in order. Gives the predictions made before each row was learned, one column per rate; with
         classes, the predicted class.
         """
-        data = inputs.read(X)
+        data = self._data(X)
         if self._classes is None:
             labels = inputs.vector(y, "y", data.rows)
             return by_row(self._feed(data, labels, weight), data.rows, len(self._rates))
@@ -115,7 +115,7 @@ class Sweep(Model):
 
     def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
         """The predictions of the best rate so far; with classes, its scores. Changes nothing."""
-        data = inputs.read(X)
+        data = self._data(X)
         result = self._ask(data, extrapolate)
         return result if self._classes is None else by_row(result, data.rows, len(self._classes.labels))
 

@@ -265,7 +265,7 @@ def _side_of(label: Any, two: tuple[Label, Label], row: int | None = None) -> bo
     where = "" if row is None else f" at row {row}"
     raise InputError(
         f"the label{where} is {label!r}; it must be {two[0]!r} or {two[1]!r}. If there are more classes, name them in "
-        "classes, or give labels that are no booleans"
+        "classes, or give labels that are not booleans"
     )
 
 

@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import narwhals.stable.v2 as nw
 import numpy as np
 
 from .. import inputs
-from ..errors import InputError, Option, Phrase
+from ..data import frame_reader
+from ..data.policy import Policy
+from ..errors import InputError
 
 Missing = Literal["error", "absent"]
+
+POLICIES: dict[Missing, Policy] = {
+    missing: Policy(booleans="indicator", text="indicators", missing=missing, dates="error")
+    for missing in get_args(Missing)
+}
 
 
 def numbers(x: Mapping[Any, Any], missing: Missing) -> dict[str, Any]:
     """A mapping as the core takes it: text names, and numbers or booleans. Text becomes `name=value`: True."""
     if type(x) is not dict and not isinstance(x, Mapping):
         raise InputError(f"x is {x!r}, not a mapping of names to values")
-    row: dict[str, Any] = {}
-    absent = 0
-    for name, value in x.items():
-        if type(value) is float and type(name) is str and value == value:  # noqa: PLR0124  (not NaN)
-            row[name] = value
-        elif isinstance(value, str):
-            row[f"{name}={value}"] = True
-        elif value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
-            if missing == "error":
-                raise InputError(
-                    f"the value of feature {str(name)!r} is {value}",
-                    advice=Phrase("fill it in, leave the feature out, or use ", Option("missing", "absent")),
-                )
-            absent += 1
-        else:
-            row[name if type(name) is str else str(name)] = value
-    if len(row) + absent < len(x):
-        raise InputError(f"two features of {list(x)!r} have the same name once all names are text; rename one")
-    return row
+    return frame_reader.read_mapping(x, POLICIES[missing])[0]
 
 
 def first_row(row: dict[str, Any]) -> inputs.Frame:
@@ -66,18 +54,22 @@ def table(X: nw.DataFrame[Any], missing: Missing, centre: bool) -> inputs.Frame 
     Args:
         X: the frame.
         missing: what a missing value is.
-        centre: whether columns of numbers that have not been met before are to be centred.
+        centre: whether columns of numbers that have not been seen before are to be centred.
     """
     names = [str(name) for name in X.columns]
     if len(set(names)) < len(names):
         raise InputError(f"two columns of {X.columns!r} have the same name once all names are text; rename one")
-    columns: list[inputs.FrameColumn] = []
     for series in X.iter_columns():
         if not (series.dtype.is_numeric() or series.dtype == nw.Boolean) or _has_missing(series):
             return _rows(X, missing)
-        column = series.to_numpy()
-        columns.append(column if centre or column.dtype.kind == "b" else inputs.FlagColumn(column))
-    return inputs.Frame(names, columns, len(X))
+    frame = frame_reader.read_columns(names, list(X.iter_columns()), len(X), POLICIES["error"])
+    if centre:
+        return frame
+    not_centred: list[inputs.FrameColumn] = [
+        inputs.FlagColumn(column) if isinstance(column, np.ndarray) and column.dtype.kind != "b" else column
+        for column in frame.columns
+    ]
+    return inputs.Frame(names, not_centred, len(X))
 
 
 def _has_missing(series: Any) -> bool:
@@ -97,5 +89,5 @@ def _rows(X: nw.DataFrame[Any], missing: Missing) -> inputs.NamedRows:
         try:
             rows.append(numbers(dict(zip(X.columns, row, strict=True)), missing))
         except InputError as error:
-            raise InputError(f"row {place}: {error}") from None
+            raise error.at(row=place) from None
     return inputs.NamedRows(rows)

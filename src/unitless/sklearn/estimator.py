@@ -81,7 +81,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         self._note(scores, y, weight, model)
 
     def _scores(self, X: Any) -> Float64:
-        """As the model gives them."""
+        """The scores that the model gives for X."""
         check_is_fitted(self)
         _check_flag("extrapolate", self.extrapolate)
         data = rows.read(self, X, self._text_columns)

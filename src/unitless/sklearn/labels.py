@@ -26,18 +26,18 @@ class Labels:
     places: NDArray[np.int64]  # each row's place among them
 
     def check_known(self, known: NDArray[Any]) -> None:
-        """All of them must be `known`."""
+        """Check that all classes are `known`."""
         new = ~np.isin(self.classes, known)
         if new.any():
             row = int(np.argmax(new[self.places]))
             shown = ", ".join(map(repr, known[:10].tolist())) + (", ..." if len(known) > 10 else "")
             raise InputError(
                 f"the class at row {row} is {self.values.tolist()[row]!r}, which is not one of {shown}; "
-                "new_classes='allow' lets classes join when they are first met"
+                "new_classes='allow' lets classes join when they first appear"
             )
 
     def weights(self, class_weight: Any, known: NDArray[Any]) -> Float64 | None:
-        """What the rows' classes weigh."""
+        """The weight of each row by its class."""
         if class_weight is None:
             return None
         if isinstance(class_weight, str) and class_weight == "balanced":

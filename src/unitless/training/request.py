@@ -53,9 +53,9 @@ def train(
     """Learn from any data in one pass, in constant memory, with nothing to prepare and nothing to tune.
 
     Args:
-        source: a file's name (CSV, TSV, Parquet, Arrow, Feather, JSON lines, VW text, libsvm; compressed or not), a
-            glob, a folder, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow
-            dataset; an array or sparse matrix; an iterable of mappings.
+        source: a file's name (in any of the formats that the guide lists, compressed or not), a glob, a folder, "-" for
+            the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow dataset; an array or
+            sparse matrix; an iterable of mappings.
         target: the column to predict; for an array or a frame it may be the labels themselves.
         weight: a column of importance weights, or the weights themselves.
         task: "regression", "binary" or "classes". Detected if not given: two values are binary; text or up to 20
@@ -81,7 +81,7 @@ def train(
         dates: "error", or "parts" to take columns of dates as time, month, weekday and hour.
         missing: "absent": a missing value is a feature that is not there; or "error".
         on_error: "fail", or "skip" rows that cannot be read and count them.
-        format: of files whose name and content do not say it: csv, tsv, jsonl, parquet, arrow, vw or libsvm.
+        format: of files whose name and content do not say it, for example "csv"; the guide lists the names.
         delimiter: of CSV; detected if not given.
         header: False for CSV without names; columns are then called 1, 2, 3, ...
         encoding: of text files, UTF-8 if not given.

@@ -1,0 +1,142 @@
+"""From one Arrow column to features: numbers, codes of text, parts of dates."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError
+from ..inputs import FlagColumn, FrameColumn, TextColumn
+from .arrow import as_numpy, booleans, is_native, pyarrow
+from .policy import Policy
+from .schema import DATES, TEXTS
+
+_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tuple[str, FrameColumn, int]]:
+    """The features of a column of some kind: name, values, and how many are missing."""
+    if kind == "flag":
+        values, absent = number(column)
+        return [(name, FlagColumn(values), absent)]
+    if kind == "boolean" and policy.booleans == "indicator":
+        return [(name, *indicator(column))]
+    if kind not in DATES:
+        return [(name, *(text(column) if kind in TEXTS else number(column)))]
+    if policy.dates == "error":
+        raise InputError(
+            f"column {name!r} holds {column.type}, which is neither numbers nor text: leave it out, or turn it into "
+            "numbers"
+        )
+    return [
+        (part, *(text(values) if of in TEXTS else number(values)))
+        for part, of, values in date_parts(name, column, kind)
+    ]
+
+
+def indicator(column: Any) -> tuple[NDArray[Any], int]:
+    """A column of booleans as one feature, and how many are missing."""
+    codes = booleans(column)
+    if not column.null_count:
+        return codes.astype(bool), 0
+    return np.where(codes < 0, np.nan, codes), int(column.null_count)
+
+
+def number(column: Any) -> tuple[NDArray[Any], int]:
+    """A column of numbers as an array, with not-a-number for missing values; and how many are missing."""
+    if not is_native(column):
+        pa = pyarrow()
+        column = column.cast(pa.int64()) if pyarrow("types").is_duration(column.type) else column
+        column = column.cast(pa.float64(), safe=False)
+    array = as_numpy(column)
+    if array.dtype.kind != "f":
+        return array, 0
+    with np.errstate(all="ignore"):
+        suspicious = column.null_count > 0 or np.isnan(array.sum())
+    return array, int(np.isnan(array).sum()) if suspicious else 0
+
+
+def text(column: Any) -> tuple[TextColumn, int]:
+    """A column of text as codes and values; and how many values are missing. Empty text is a missing value."""
+    pa, types = pyarrow(), pyarrow("types")
+    if types.is_boolean(column.type):
+        codes = booleans(column)
+        bytes_ = np.frombuffer(b"falsetrue", np.uint8)
+        return TextColumn(codes, np.array([0, 5, 9], np.int64), bytes_), int(column.null_count)
+    if not types.is_dictionary(column.type):
+        column = _as_text(column).dictionary_encode()
+    values = _as_text(column.dictionary)
+    places = as_numpy(column.indices)
+    if column.indices.null_count:
+        places = np.where(np.isnan(places), -1, places)
+    codes = np.ascontiguousarray(places, dtype=np.int32)
+    values = values.cast(pa.large_string())
+    values.validate(full=True)
+    _, offsets, data = values.buffers()
+    ends: NDArray[np.int64] = np.zeros(1, np.int64)
+    if len(values):
+        ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
+    empty = np.flatnonzero(np.diff(ends) == 0)  # a null among the values is as long as nothing
+    if len(empty):
+        codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
+    absent = int((codes < 0).sum()) if len(empty) or column.null_count else 0
+    letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    return TextColumn(codes, ends, letters), absent
+
+
+def _as_text(column: Any) -> Any:
+    """Numbers and the like in the words that a text file would have."""
+    pa, types = pyarrow(), pyarrow("types")
+    if types.is_string(column.type):
+        return column
+    compute = pyarrow("compute")
+    if types.is_floating(column.type):
+        column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
+    if types.is_floating(column.type) or types.is_decimal(column.type):
+        # 1.0 is the same value as 1
+        column = compute.replace_substring_regex(column.cast(pa.string()), pattern=r"\.0+$", replacement="")
+    return column.cast(pa.string())
+
+
+def date_parts(name: str, column: Any, kind: str) -> list[tuple[str, str, Any]]:
+    """A date as features: the time as a number, and what recurs (month, weekday, hour) as names."""
+    pa, compute = pyarrow(), pyarrow("compute")
+    if kind == "time":
+        micro = column.cast(pa.time64("us"))
+        return [
+            (f"{name}.time", "number", compute.divide(micro.cast(pa.int64()).cast(pa.float64()), 1e6)),
+            (f"{name}.hour", "text", compute.hour(micro).cast(pa.string())),
+        ]
+    moment = column.cast(pa.timestamp("us", tz=getattr(column.type, "tz", None)), safe=False)
+    weekday = compute.day_of_week(moment)
+    words = pa.DictionaryArray.from_arrays(weekday.cast(pa.int32()), pa.array(_WEEKDAYS))
+    parts = [
+        (f"{name}.time", "number", compute.divide(moment.cast(pa.int64()).cast(pa.float64()), 1e6)),
+        (f"{name}.month", "text", compute.month(moment).cast(pa.string())),
+        (f"{name}.weekday", "text", words),
+    ]
+    if kind == "moment":
+        parts.append((f"{name}.hour", "text", compute.hour(moment).cast(pa.string())))
+    return parts
+
+
+def whole(column: Any) -> Any:
+    """In one part; dictionaries of several parts become one."""
+    if not hasattr(column, "chunks"):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if column.num_chunks == 0:
+        return pyarrow().array([], column.type)
+    if pyarrow("types").is_dictionary(column.type):
+        column = column.unify_dictionaries()
+    return column.combine_chunks()
+
+
+def first_missing(values: FrameColumn) -> int:
+    """The first row without a value, where there is one."""
+    if isinstance(values, TextColumn):
+        return int(np.flatnonzero(values.codes < 0)[0])
+    return int(np.flatnonzero(np.isnan(values.numbers if isinstance(values, FlagColumn) else values))[0])

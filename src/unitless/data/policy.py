@@ -1,0 +1,25 @@
+"""What values that are not numbers become. Whoever reads frames or mappings says so in one line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How columns of a frame and values of a mapping become features.
+
+    Args:
+        booleans: "indicator", one feature of 0 and 1 which is never centred; or "categories", a feature `name=true` and
+            a feature `name=false`.
+        text: "indicators", a feature `name=value` for each value, which is what categories become too; or an "error".
+        missing: what None, not-a-number, nulls and empty text are: "absent", as if the feature were not in the row; or
+            an "error".
+        dates: "parts", as time, month, weekday and hour; or an "error".
+    """
+
+    booleans: Literal["indicator", "categories"]
+    text: Literal["indicators", "error"]
+    missing: Literal["absent", "error"]
+    dates: Literal["parts", "error"]

@@ -1,0 +1,192 @@
+"""A file's text as UTF-8, whatever its encoding, in chunks of whole lines."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable, Iterator
+
+from .. import _core
+from ..errors import InputError, Option, Phrase
+from .byte_stream import CHUNK, Bytes, mebibytes
+from .files import File
+
+# Encodings whose name leaves the order of bytes open, and the marks that may say it.
+_MARKS = {
+    "utf-16": (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE),
+    "utf-32": (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE),
+}
+TEXT_CHUNK = 1 << 20  # for readers in the core: what they make stays in the processor's cache
+MOST_DECIDING = 128 << 20  # bytes of a file's first lines, if they are long
+LONGEST_LINE = 64 << 20  # of any text; a compressed file of some megabytes may hold a line of any length
+FIRST_LINES = 4096  # that a file's first chunk has at least
+
+
+class Text:
+    """A file's text as UTF-8, in chunks that end with a line."""
+
+    def __init__(self, file: File, encoding: str | None, start: int = 0) -> None:
+        self.bytes = Bytes(file)
+        self.file = file
+        self._quoted = ""  # the delimiter between fields that may be quoted
+        self._decoder: codecs.IncrementalDecoder | None = None
+        self._encoding = "utf-8"
+        self._rest, self._ended = b"", False
+        self.position = 0  # in the decoded text
+        self._at_beginning = True
+        self.where: Callable[[int], str] = lambda lines: f"line {1 + lines}"  # so many lines after what was read
+        try:
+            self._open(encoding)
+            self.go_to(start)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, encoding: str | None) -> None:
+        head = self.bytes.read(4)
+        if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            encoding = "utf-16"
+        if encoding is not None and (name := codecs.lookup(encoding).name) not in ("utf-8", "ascii"):
+            marks = _MARKS.get(name)
+            if marks is not None and head and not head.startswith(marks):
+                raise InputError(
+                    f"{self.file.name} does not begin with a byte-order mark, so {name} does not say the order of its "
+                    "bytes",
+                    advice=Phrase(
+                        *("name it: ", Option("encoding", f"{name}-le"), " or ", Option("encoding", f"{name}-be"))
+                    ),
+                )
+            self._encoding, self._decoder = name, codecs.getincrementaldecoder(encoding)()
+        self._rest = self._decoded(head)
+
+    def go_to(self, offset: int) -> None:
+        """Forward to an offset in the decoded text. What has been looked at counts, so that a pipe can do it too."""
+        if offset <= self.position:
+            return
+        self._at_beginning = False
+        while True:
+            here = min(len(self._rest), offset - self.position)
+            self._rest = self._rest[here:]
+            self.position += here
+            if self.position == offset:
+                return
+            if self._decoder is None:
+                self.bytes.skip(offset - self.position)
+                self.position = offset
+                return
+            self._rest = b"" if self._ended else self._next(CHUNK)
+            if not self._rest and self._ended:
+                raise InputError(f"{self.file.name} is shorter than it was when training stopped")
+
+    def _decoded(self, data: bytes, last: bool = False) -> bytes:
+        if self._decoder is None:
+            return data
+        try:
+            return self._decoder.decode(data, last).encode()
+        except UnicodeError as error:
+            reason = getattr(error, "reason", None) or error
+            raise InputError(f"{self.file.name} is not valid {self._encoding} text: {reason}") from None
+
+    def _next(self, size: int) -> bytes:
+        data = self.bytes.read(size)
+        self._ended = len(data) < size
+        return self._decoded(data, self._ended)
+
+    def quoted(self, delimiter: str) -> None:
+        """From here on, newlines within quoted fields do not end a line."""
+        self._quoted = delimiter
+
+    def put_back(self, line: bytes) -> None:
+        """Give back what was read, to be read again."""
+        self._rest = line + self._rest
+        self.position -= len(line)
+
+    def line(self) -> bytes:
+        """The next line alone, whatever its length."""
+        while not (end := self._end_of_line()) and not self._ended:
+            self._limit(len(self._rest))
+            self._rest += self._next(max(64 << 10, min(len(self._rest), LONGEST_LINE)))
+        end = end or len(self._rest)
+        line, self._rest = self._rest[:end], self._rest[end:]
+        self.position += len(line)
+        return line
+
+    def _end_of_line(self) -> int:
+        return _core.row_end(self._rest, self._quoted, True) if self._quoted else self._rest.find(b"\n") + 1
+
+    def peek(self, size: int) -> bytes:
+        """The next bytes of text, without reading them."""
+        while len(self._rest) < size and not self._ended:
+            self._rest += self._next(size - len(self._rest))
+        return self._rest[:size]
+
+    def chunks(self, small: bool = False, first_lines: int | None = None) -> Iterator[memoryview]:
+        """All the rest, in chunks of whole lines; the last one may lack its newline. Each is gone when the next comes.
+
+        With `small` they are of a size for readers in the core; at a file's beginning the first one is large all the
+        same, and has at least so many lines, because it decides what the columns are.
+        """
+        usual = min(CHUNK, TEXT_CHUNK) if small else CHUNK
+        first_lines = FIRST_LINES if first_lines is None else min(first_lines, FIRST_LINES)
+        deciding, self._at_beginning = self._at_beginning, False
+        size = CHUNK if deciding else usual
+        room, length = bytearray(self._rest), len(self._rest)  # always the same memory: it stays in the cache
+        self._rest = b""
+        while True:
+            if not self._ended and length < size:
+                room, length = self._fill(room, length, size)
+                continue
+            if deciding and not self._ended and length < MOST_DECIDING and self._lines(room, length) < first_lines:
+                self._limit(length - (room.rfind(b"\n", 0, length) + 1), self._lines(room, length))
+                size *= 2
+                continue
+            deciding = False
+            end = length if self._ended else self._last_line(room, length)
+            if end:
+                self.position += end
+                yield memoryview(room)[:end]
+            if self._ended:
+                return
+            room[: length - end] = room[end:length]
+            length -= end
+            if not end:  # one line that is longer than a chunk
+                self._limit(length)
+            size = usual if end else min(2 * length, LONGEST_LINE + 1)
+
+    @staticmethod
+    def _lines(room: bytearray, length: int) -> int:
+        return room.count(b"\n", 0, length)
+
+    def _fill(self, room: bytearray, length: int, size: int) -> tuple[bytearray, int]:
+        """Read on, up to a size; where it then is, and how much of it."""
+        part = b"" if self._decoder is None else self._next(size - length)
+        least = size if self._decoder is None else length + len(part)
+        if len(room) < least:  # others may still look at the old one
+            room = room[:length] + bytes(least - length)
+        if self._decoder is not None:
+            room[length:least] = part
+            return room, least
+        count = self.bytes.read_into(memoryview(room)[length:size])
+        self._ended = length + count < size
+        return room, length + count
+
+    def _last_line(self, room: bytearray, length: int) -> int:
+        """Where the last whole line ends; with quotes, the last that ends outside of them."""
+        if self._quoted and room.find(b'"', 0, length) >= 0:
+            return _core.row_end(bytes(memoryview(room)[:length]), self._quoted, False)
+        return room.rfind(b"\n", 0, length) + 1
+
+    def _limit(self, length: int, lines_before: int = 0) -> None:
+        if length > LONGEST_LINE:
+            raise InputError(
+                f"{self.file.name}, {self.where(lines_before)}: it is longer than {mebibytes(LONGEST_LINE)}, the most "
+                "that a line may have (or a quote is never closed); check that it is a text file"
+            )
+
+    @property
+    def consumed(self) -> int:
+        """How many bytes of the file as stored have been read."""
+        return self.bytes.consumed
+
+    def close(self) -> None:
+        """Close the file."""
+        self.bytes.close()

@@ -1,0 +1,1 @@
+"""Writing data: tables batch by batch, and lines of named features."""

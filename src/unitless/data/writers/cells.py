@@ -1,0 +1,73 @@
+"""Values as text, put together in pyarrow over all rows at once, so that no row passes through Python."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ..arrow import pyarrow
+
+
+def plain(table: Any) -> Any:
+    """Without dictionaries, and with a type for columns that have no value so far."""
+    pa, types = pyarrow(), pyarrow("types")
+    for k, field in enumerate(table.schema):
+        if types.is_dictionary(field.type):
+            table = table.set_column(k, field.name, table.column(k).cast(field.type.value_type))
+        elif types.is_null(field.type):
+            table = table.set_column(k, field.name, table.column(k).cast(pa.string()))
+    return table
+
+
+def columns(table: Any) -> Iterator[tuple[str, Any]]:
+    """The names of a table's columns, and each column in one part."""
+    for name in table.column_names:
+        column = table.column(name)
+        yield name, column.chunk(0) if column.num_chunks == 1 else pyarrow().concat_arrays(column.chunks)
+
+
+def cells(name: str, column: Any) -> Any:
+    """Values as text; numbers as the shortest decimals that read back the same; null where a value is missing."""
+    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
+    if types.is_string(column.type):
+        return column
+    if types.is_floating(column.type):
+        column = compute.if_else(compute.is_nan(column), pa.scalar(None, column.type), column)
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InputError(f"column {name!r} holds {column.type}, which has no form as text; leave it out") from None
+
+
+def json_cells(name: str, column: Any) -> Any:
+    """Values as JSON; null where a value is missing or not finite."""
+    types, compute = pyarrow("types"), pyarrow("compute")
+    if types.is_floating(column.type):
+        column = compute.if_else(compute.is_finite(column), column, pyarrow().scalar(None, column.type))
+    text = cells(name, column)
+    if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_boolean(column.type)):
+        coded = text.dictionary_encode()
+        words = [json.dumps(word, ensure_ascii=False) for word in coded.dictionary.to_pylist()]
+        text = pyarrow().array(words, pyarrow().string()).take(coded.indices)
+    return text.fill_null("null")
+
+
+def joined(parts: list[Any], none: str = "") -> memoryview:
+    """Columns of text and what stands between them, row after row, as one chunk of text."""
+    compute = pyarrow("compute")
+    lines = compute.binary_join_element_wise(*parts, "", null_handling="replace", null_replacement=none)
+    return text_bytes(lines)
+
+
+def text_bytes(lines: Any) -> memoryview:
+    """All values of an array of text, one after the other."""
+    _, ends, data = lines.buffers()
+    if data is None:
+        return memoryview(b"")
+    width = np.int64 if pyarrow("types").is_large_string(lines.type) else np.int32
+    offsets = np.frombuffer(ends, width)[lines.offset : lines.offset + len(lines) + 1]
+    return memoryview(data)[int(offsets[0]) : int(offsets[-1])]

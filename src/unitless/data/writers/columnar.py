@@ -1,0 +1,63 @@
+"""Parquet and Arrow files, written from tables."""
+
+from __future__ import annotations
+
+import abc
+from typing import Any
+
+from ...errors import InputError
+from ..arrow import pyarrow
+from .tables import TableWriter
+
+
+class _Columnar(TableWriter):
+    _out: Any = None
+
+    def _begin(self) -> None:
+        self._out = self._opened()
+
+    @abc.abstractmethod
+    def _opened(self) -> Any:
+        """The writer of pyarrow."""
+
+    def _rows(self, table: Any) -> None:
+        self._out.write_table(table)
+
+    def _conformed(self, table: Any) -> Any:
+        table = super()._conformed(table)
+        arrays = []
+        for field in self._schema:
+            try:
+                arrays.append(table.column(field.name).cast(field.type))
+            except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError):
+                raise TypeChangedError(field.name, str(field.type), str(table.schema.field(field.name).type)) from None
+        return pyarrow().Table.from_arrays(arrays, schema=self._schema)
+
+    def close(self) -> None:
+        if self._out is not None:
+            self._out.close()
+
+
+class ParquetTable(_Columnar):
+    """A Parquet file."""
+
+    def _opened(self) -> Any:
+        return pyarrow("parquet").ParquetWriter(self.file, self._schema)
+
+
+class ArrowTable(_Columnar):
+    """An Arrow IPC file, which is Feather too."""
+
+    def _opened(self) -> Any:
+        return pyarrow("ipc").new_file(self.file, self._schema)
+
+
+class TypeChangedError(InputError):
+    """A column is of another type than it was in the first rows."""
+
+    def __init__(self, column: str, before: str, now: str) -> None:
+        self.name, self.whole = column, before.startswith(("int", "uint")) and now in ("double", "float")
+        super().__init__(
+            f"column {column!r} held {before} in the first rows of the data, but {now} later; treat it as text, or "
+            "write CSV or JSON lines, which do not tell such types apart"
+        )

@@ -1,0 +1,103 @@
+"""Vowpal Wabbit's text, written from tables and from named features."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...inputs import FlagColumn, Float64, Frame, TextColumn
+from ..arrow import pyarrow
+from ..located_rows import Chunk
+from .cells import cells
+from .lines import LineWriter, before_each, features_by_row, text_column
+
+
+class VwLines(LineWriter):
+    """Label, weight and tag, a bar, and `name:value` or `column=value`."""
+
+    title = "VW text"
+
+    def __init__(self) -> None:
+        self._mentioned: set[str] = set()
+        self._replaced: set[str] = set()
+
+    def from_table(self, frame: Frame, labels: Float64, weight: Float64 | None) -> list[Any]:
+        pa = pyarrow()
+        known = ~np.isnan(labels)
+        parts: list[Any] = [cells("label", pa.array(labels, mask=~known))]
+        learned = known
+        if weight is not None:
+            learned = known & (weight > 0)
+            parts.append(before_each(" ", cells("weight", pa.array(weight, mask=~known))))
+        parts.append(text_column(np.where(known, " |", "|")))
+        for name, column in zip(frame.names, frame.columns, strict=True):
+            if isinstance(column, TextColumn):
+                parts.append(self._words(name, column))
+            else:
+                numbers = column.numbers if isinstance(column, FlagColumn) else column
+                parts.append(self._values(self._safe(name), numbers, learned))
+        return [*parts, "\n"]
+
+    def _values(self, name: str, column: NDArray[Any], learned: NDArray[np.bool_]) -> Any:
+        """` name:value` where the value is not zero.
+
+        A zero is written in the first row that is learned from: models number their features in the order in which
+        they first appear, and that order is to be the same as in the table.
+        """
+        there = ~np.isnan(column) if column.dtype.kind == "f" else np.ones(len(column), bool)
+        written = there & (column != 0)
+        if name not in self._mentioned:
+            first = np.flatnonzero(there & learned)
+            if len(first):
+                self._mentioned.add(name)
+                written[first[0]] = True
+        return number_cells(name, column, written)
+
+    def _words(self, name: str, column: TextColumn) -> Any:
+        """` column=value` where there is a value."""
+        pa = pyarrow()
+        codes, ends, data = column
+        raw = data.tobytes()
+        words = [f" {self._safe(f'{name}={raw[a:b].decode()}')}" for a, b in itertools.pairwise(ends.tolist())]
+        return pa.array(words, pa.string()).take(pa.array(codes, mask=codes < 0))
+
+    def _safe(self, name: str) -> str:
+        clean = safe_name(name)
+        if clean != name:
+            self._replaced.add(name)
+        return clean
+
+    def from_named(self, chunk: Chunk) -> list[Any]:
+        pa, read = pyarrow(), chunk.content
+        known = ~np.isnan(read.label)
+        parts: list[Any] = [cells("label", pa.array(read.label, mask=~known))]
+        weighed = known & (read.weight != 1)
+        if weighed.any():
+            parts.append(before_each(" ", cells("weight", pa.array(read.weight, mask=~weighed))))
+        if read.tags is not None:
+            parts.append(text_column(np.array([f" '{tag}|" if tag else " |" for tag in read.tags], object)))
+        else:
+            parts.append(text_column(np.where(known, " |", "|")))
+        names = pa.array([safe_name(name) for name in read.names], pa.string())
+        ends = np.concatenate([[0], read.row_ends])
+        return [*parts, features_by_row(" ", names, ":", read.ids, read.values, ends, " "), "\n"]
+
+    def remarks(self) -> list[str]:
+        if not self._replaced:
+            return []
+        return [f"names: spaces, colons and bars became _ in {len(self._replaced):,}"]
+
+
+def number_cells(name: str, column: NDArray[Any], written: NDArray[np.bool_]) -> Any:
+    """` name:value` in the rows where it is to be written."""
+    wide = column.astype(np.float64) if column.dtype == np.float32 else column
+    return before_each(f" {name}:", cells(name, pyarrow().array(wide, mask=~written)))
+
+
+def safe_name(name: str) -> str:
+    """A name as VW text can hold it: spaces, colons and bars become `_`."""
+    return re.sub(r"[\s:|\0]", "_", name)

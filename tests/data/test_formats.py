@@ -1,0 +1,108 @@
+"""A format is registered once: names, endings, contents, options, help and messages come from its record."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from sources import cli, table, write, write_all
+
+import unitless as ul
+from unitless.data import Position, ReadOptions, formats, open_source
+from unitless.data.files import File
+from unitless.data.formats import csv
+from unitless.data.open_data import format_of
+
+
+def test_every_format_is_recognised_by_its_name_and_by_its_content(tmp_path: Path) -> None:
+    write_all(table(300), tmp_path)
+    write(tmp_path / "a.vw", "1 |a b:2 c:3\n-1 |a b:1\n")
+    write(tmp_path / "a.libsvm", "1 1:2 3:4 # note\n-1 2:1\n")
+    found = set()
+    for path in sorted(tmp_path.iterdir()):
+        named = formats.of_name(path.name)
+        assert named is not None, path
+        bare = path.rename(tmp_path / "bare")
+        shown = format_of(File(str(bare)), ReadOptions())
+        bare.rename(path)
+        assert shown is (csv.CSV if named is csv.TSV else named), path
+        found.add(named.name)
+    assert found == set(formats.names())
+
+
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [
+        (b'\xef\xbb\xbf\n {"a": "x | y z"}\n', "jsonl"),
+        (b"1 2:3 |a b:1\n", "vw"),
+        (b"'tag| a b\n", "vw"),
+        (b"a|b\n1|2\n", "csv"),
+        (b"a,b |c d\n", "csv"),
+        (b"5\n", "csv"),
+        (b"", "csv"),
+    ],
+)
+def test_content_that_could_be_several_formats(head: bytes, name: str) -> None:
+    assert formats.of_content(head).name == name
+
+
+def test_names_endings_and_beginnings_belong_to_one_format() -> None:
+    assert len(set(formats.names())) == len(formats.FORMATS)
+    assert len(set(formats.suffixes())) == len(formats.suffixes())
+    options = {field.name for field in dataclasses.fields(ReadOptions)}
+    assert set(formats.particular_options()) <= options
+
+
+def test_a_format_that_is_registered_is_known_everywhere(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    toy = dataclasses.replace(
+        csv.CSV,
+        name="toy",
+        title="Toys",
+        suffixes=(".toy",),
+        magic=(b"#toy",),
+        source=csv.CSV.source,
+    )
+    monkeypatch.setattr(formats, "FORMATS", (*formats.FORMATS, toy))
+    path = write(tmp_path / "a.toy", "x,y\n" + "1,2\n3,4.5\n" * 20)
+    assert ul.train(path, "y").learned == 40
+    assert ul.train(write(tmp_path / "a", "#toy,y\n" + "1,2\n3,4.5\n" * 20), "y").learned == 40
+    assert open_source(tmp_path / "a.toy", ReadOptions(format="toy")).family == "table"
+    with pytest.raises(ul.OptionError, match="'libsvm', 'toy'"):
+        ReadOptions(format="tpy")
+    assert "Toys" in formats.titles()
+
+
+@pytest.mark.parametrize(
+    ("name", "option", "value"),
+    [("t.parquet", "encoding", "latin-1"), ("t.jsonl", "delimiter", ";"), ("t.csv", "zero_based", True)],
+)
+def test_an_option_that_the_format_does_not_take_is_refused(name: str, option: str, value: Any, tmp_path: Path) -> None:
+    write_all(table(300), tmp_path)
+    with pytest.raises(ul.OptionError, match=f"{option} is {value!r}, but it is for .*; the data is {name[2:]}$"):
+        open_source(tmp_path / name, ReadOptions(**{option: value}))
+
+
+def test_help_lists_the_formats_and_loads_no_numbers() -> None:
+    said = cli("train", "--help").stdout
+    assert all(title in " ".join(said.split()) for title in ("Parquet", "VW text", "libsvm"))
+    code = (
+        "import sys, unitless.data.formats as f, unitless.cli.options; f.titles()\n"
+        "print([name for name in ('numpy', 'pyarrow', 'unitless._core') if name in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zst", ".zstd"])
+def test_a_compressed_parquet_file_is_read(ending: str, tmp_path: Path) -> None:
+    path = write_all(table(300), tmp_path)["t.parquet"]
+    data = Path(path).read_bytes()
+    codec = "gzip" if ending == ".gz" else "zstd"
+    packed = pa.compress(data, codec=codec, asbytes=True)
+    source = open_source(write(tmp_path / f"b.parquet{ending}", packed), ReadOptions())
+    assert sum(chunk.rows for chunk in source.chunks(Position())) == 300
