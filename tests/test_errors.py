@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import unitless as ul
+from unitless.data.frame_reader import MissingValueError
+from unitless.data.writers.columnar import TypeChangedError
 from unitless.errors import WHERE, Option, Phrase
 
 
@@ -53,6 +55,8 @@ def test_divergence_says_what_is_learned() -> None:
         ul.OptionError("is 2", option="quantile"),
         ul.DivergedError(at=5, learned=3),
         ul.ModelFileError("a"),
+        MissingValueError("there is no value", row=3, column="b"),
+        TypeChangedError("a").at(name="b", whole=True),
     ],
 )
 def test_errors_survive_pickling_and_copying(error: ul.Error) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from sources import cli, table, write, write_all
+from sources import cli, refused, table, write, write_all
 
 import unitless as ul
 from unitless.data import Position, ReadOptions, formats, open_source
@@ -83,7 +83,7 @@ def test_a_format_that_is_registered_is_known_everywhere(monkeypatch: pytest.Mon
 )
 def test_an_option_that_the_format_does_not_take_is_refused(name: str, option: str, value: Any, tmp_path: Path) -> None:
     write_all(table(300), tmp_path)
-    with pytest.raises(ul.OptionError, match=f"{option} is {value!r}, but it is for .*; the data is {name[2:]}$"):
+    with pytest.raises(ul.OptionError, match=f"^{option}={value!r} is for .*; the data is {name[2:]}$"):
         open_source(tmp_path / name, ReadOptions(**{option: value}))
 
 
@@ -106,3 +106,20 @@ def test_a_compressed_parquet_file_is_read(ending: str, tmp_path: Path) -> None:
     packed = pa.compress(data, codec=codec, asbytes=True)
     source = open_source(write(tmp_path / f"b.parquet{ending}", packed), ReadOptions())
     assert sum(chunk.rows for chunk in source.chunks(Position())) == 300
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["t.jsonl", "--no-header"], "--no-header is for csv or tsv; the data is jsonl"),
+        (["t.jsonl", "--delimiter", ";"], "--delimiter ; is for csv or tsv; the data is jsonl"),
+        (["t.csv", "--zero-based"], "--zero-based is for libsvm; the data is csv"),
+        (["-"], "say which format it has, with --format: csv, tsv, "),
+        (["t.csv", "--encoding", "utf-16"], "name it: --encoding utf-16-le or --encoding utf-16-be"),
+    ],
+)
+def test_the_command_line_names_its_own_options(given: list[str], message: str, tmp_path: Path) -> None:
+    write(tmp_path / "t.csv", "x,y\n1,2\n")
+    write(tmp_path / "t.jsonl", '{"x": 1, "y": 2}\n')
+    run = cli("train", *given, "--target", "y", stdin=b"", cwd=tmp_path)
+    assert message in refused(run, 1 if "--encoding" in given else 2)

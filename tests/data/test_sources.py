@@ -490,10 +490,9 @@ def test_missing_values_are_counted_or_an_error_with_its_place(kind: str, tmp_pa
     write(tmp_path / "t.jsonl", json_lines(frame))
     source = {"pandas": frame, "mappings": mappings(frame)}.get(kind, str(tmp_path / f"t.{kind}"))
     assert ul.train(source, "y").missing == {"a": 1, "b": 1}
-    with pytest.raises(
-        ul.InputError, match=r"(row|line) 3: .*'a' has no value|'a' has no value at row 3; missing='absent' allows that"
-    ):
+    with pytest.raises(ul.InputError, match=r"'a' has no value.*; .*missing='absent'") as caught:
         ul.train(source, "y", missing="error")
+    assert caught.value.row == 3 or caught.value.line == 3
 
 
 def test_missing_values_of_every_library_are_absent() -> None:

@@ -507,8 +507,8 @@ def test_bad_frames_are_refused_and_nothing_is_learned() -> None:
     model = UnitlessRegressor(missing="error")
     y = pd.Series([1.0, 2.0])
     for X, words in (
-        (pd.DataFrame({"a": [1.0, np.nan]}), r"row 1: feature 'a' has no value \(it is (nan|None)\)"),
-        (pl.DataFrame({"a": [1.0, None]}), r"row 1: feature 'a' has no value \(it is None\)"),
+        (pd.DataFrame({"a": [1.0, np.nan]}), r"feature 'a' has no value \(it is (nan|None)\) at row 1; "),
+        (pl.DataFrame({"a": [1.0, None]}), r"feature 'a' has no value \(it is None\) at row 1; "),
         (pd.DataFrame({"a": ["x", "y"], "b": [1.0, np.inf]}), "the value of feature 'b' is inf"),
         (pd.DataFrame({"a": [1.0, np.inf]}), "inf"),
         (pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=[1, "1"]), "same name"),

@@ -24,9 +24,6 @@ from .schema import kind_of
 class MissingValueError(InputError):
     """A value is missing where that is an error."""
 
-    def __init__(self, row: int, column: str) -> None:
-        super().__init__("there is no value", advice="drop or fill in such values", row=row, column=column)
-
 
 def read(X: Any, policy: Policy) -> inputs.Input:
     """X of any kind as the core reads it."""
@@ -99,7 +96,9 @@ def _features(column: Any, name: str, policy: Policy) -> list[tuple[str, FrameCo
     features = []
     for part, values, absent in arrow_features(name, arrow, kind, policy):
         if absent and policy.missing == "error":
-            raise MissingValueError(first_missing(values), name)
+            raise MissingValueError(
+                "there is no value", advice="drop or fill in such values", row=first_missing(values), column=name
+            )
         features.append((part, values))
     return features
 

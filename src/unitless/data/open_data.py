@@ -57,7 +57,7 @@ def _check_options(format: Format, options: ReadOptions) -> None:
         value = getattr(options, name)
         if name not in format.options and value != getattr(default, name):
             takers = formats.one_of(formats.that_take(name))
-            raise OptionError(f"is {value!r}, but it is for {takers}; the data is {format.name}", option=name)
+            raise OptionError(Phrase(Option(name, value), f" is for {takers}; the data is {format.name}"))
 
 
 def format_of(file: File, options: ReadOptions) -> Format:

@@ -30,7 +30,7 @@ class _Columnar(TableWriter):
             try:
                 arrays.append(table.column(field.name).cast(field.type))
             except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError):
-                raise TypeChangedError(field.name, str(field.type), str(table.schema.field(field.name).type)) from None
+                raise _type_changed(field.name, str(field.type), str(table.schema.field(field.name).type)) from None
         return pyarrow().Table.from_arrays(arrays, schema=self._schema)
 
     def close(self) -> None:
@@ -55,9 +55,13 @@ class ArrowTable(_Columnar):
 class TypeChangedError(InputError):
     """A column is of another type than it was in the first rows."""
 
-    def __init__(self, column: str, before: str, now: str) -> None:
-        self.name, self.whole = column, before.startswith(("int", "uint")) and now in ("double", "float")
-        super().__init__(
-            f"column {column!r} held {before} in the first rows of the data, but {now} later; treat it as text, or "
-            "write CSV or JSON lines, which do not tell such types apart"
-        )
+    name = ""  # the column's
+    whole = False  # whether it held whole numbers, and now fractions
+
+
+def _type_changed(name: str, before: str, now: str) -> TypeChangedError:
+    error = TypeChangedError(
+        f"column {name!r} held {before} in the first rows of the data, but {now} later",
+        advice="treat it as text, or write CSV or JSON lines, which do not tell such types apart",
+    )
+    return error.at(name=name, whole=before.startswith(("int", "uint")) and now in ("double", "float"))
