@@ -115,11 +115,13 @@ def test_a_compressed_parquet_file_is_read(ending: str, tmp_path: Path) -> None:
         (["t.jsonl", "--delimiter", ";"], "--delimiter ; is for csv or tsv; the data is jsonl"),
         (["t.csv", "--zero-based"], "--zero-based is for libsvm; the data is csv"),
         (["-"], "say which format it has, with --format: csv, tsv, "),
+        (["dates.csv"], "take its parts as features (--dates parts), or"),
         (["t.csv", "--encoding", "utf-16"], "name it: --encoding utf-16-le or --encoding utf-16-be"),
     ],
 )
 def test_the_command_line_names_its_own_options(given: list[str], message: str, tmp_path: Path) -> None:
     write(tmp_path / "t.csv", "x,y\n1,2\n")
     write(tmp_path / "t.jsonl", '{"x": 1, "y": 2}\n')
+    write(tmp_path / "dates.csv", "x,y\n2024-01-01,2\n")
     run = cli("train", *given, "--target", "y", stdin=b"", cwd=tmp_path)
-    assert message in refused(run, 1 if "--encoding" in given else 2)
+    assert message in refused(run, 1 if "--encoding" in given or "dates.csv" in given else 2)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, Option, Phrase
 from .arrow import pyarrow
 from .delimited import MOST_COLUMNS
 from .files import File
@@ -130,8 +130,13 @@ class JsonLines(FileSource):
         written = json.dumps(new[0]).encode()
         line = next((k for k, text in enumerate(data.split(b"\n")) if written in text), 0)
         raise InputError(
-            f"{file.name}, line {lines + 1 + line}: the key {new[0]!r} was not in the first rows, which decide what "
-            f"the columns are; ignore it (ignore={new[0]!r}), or let one of the first rows have it, even as null"
+            f"the key {new[0]!r} was not in the first rows, which decide what the columns are",
+            advice=Phrase(
+                *("ignore it (", Option("ignore", new[0])),
+                "), or let one of the first rows have it, even as null",
+            ),
+            file=file.name,
+            line=lines + 1 + line,
         )
 
     def _check_known(self, table: Any, file: File, lines: int) -> None:

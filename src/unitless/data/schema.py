@@ -136,8 +136,11 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
             raise InputError(f"{file}: column {name!r} holds {type}, which is neither numbers nor text; ignore it")
         if kind in DATES and options.dates == "error":
             raise InputError(
-                f"{file}: column {name!r} holds dates or times ({type}), which a model cannot use as they are: "
-                f'ignore it, take its parts as features (dates="parts"), or treat it as text'
+                f"column {name!r} holds dates or times ({type}), which a model cannot use as they are",
+                advice=Phrase(
+                    *("ignore it, take its parts as features (", Option("dates", "parts"), "), or treat it as text")
+                ),
+                file=file,
             )
         first = arrow.column(name).slice(0, first_rows(len(names)))
         flag = kind == "number" and name not in numbers and _is_flag(first, type)
