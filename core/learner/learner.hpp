@@ -120,8 +120,6 @@ class Learner {
     static Looking looking(bool extrapolate) { return extrapolate ? Looking::extrapolating : Looking::predicting; }
     bool reads(const DenseInput& input) const;
     bool reads(const CompressedRows& input) const;
-    template <class Action>
-    void in_place(const CompressedRows& input, Action action) const;
 
     template <class Action>
     void learn_all(const Labels& given, std::size_t rows, Results& results, Action action);
