@@ -151,12 +151,19 @@ class SparsePack {
         return chunks;
     }
 
-    // Each feature in its lane, as deep as that lane is filled.
     UNITLESS_INLINE std::size_t lay_out_by_slot(std::size_t begin, std::size_t end) const {
+        if (input_.lanes) [[unlikely]]
+            return lay_out_in_lanes(begin, end, [this](std::uint32_t slot) { return lane_of(input_, slot); });
+        return lay_out_in_lanes(begin, end, [](std::uint32_t slot) -> std::size_t { return (slot - 1) % width; });
+    }
+
+    // Each feature in its lane, as deep as that lane is filled.
+    template <class Lane>
+    UNITLESS_INLINE std::size_t lay_out_in_lanes(std::size_t begin, std::size_t end, const Lane& lane_of_slot) const {
         const Pack pack = pack_;
         const SparseInput input = input_;
         std::uint32_t depth[width] = {}, chunks = 0;
-        for (std::size_t k = begin; k < end; ++k) ++depth[lane_of(input, slot_at(input, k))];
+        for (std::size_t k = begin; k < end; ++k) ++depth[lane_of_slot(slot_at(input, k))];
         for (std::uint32_t& deep : depth) {
             chunks = deep > chunks ? deep : chunks;
             deep = 0;
@@ -164,7 +171,7 @@ class SparsePack {
         for (std::size_t c = 0; c < chunks; ++c) blank(c);
         for (std::size_t k = begin; k < end; ++k) {
             const std::uint32_t slot = slot_at(input, k);
-            const std::size_t lane = lane_of(input, slot), at = depth[lane]++ * width + lane;
+            const std::size_t lane = lane_of_slot(slot), at = depth[lane]++ * width + lane;
             pack.x[at] = input.values[k];
             pack.slot[at] = slot;
         }
