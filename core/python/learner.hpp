@@ -106,10 +106,13 @@ class PyLearner {
         PyLearner& self;
         const NamedRow& row;
 
-        std::uint32_t operator()(std::size_t i, bool grow) const {
+        UNITLESS_INLINE std::uint32_t operator()(std::size_t i, bool grow) const {
             if (row.repeats()) return self.last_.feature(i);
             PyObject* name = row.name(i);
             if (const auto slot = self.known_.find(name); slot != KnownStrings::none) return slot;
+            return look_up(name, grow);
+        }
+        UNITLESS_RARE std::uint32_t look_up(PyObject* name, bool grow) const {
             const auto feature = self.learner.feature(text_of(name), grow);
             if (feature) self.known_.remember(name, *feature);
             return feature.value_or(0);
