@@ -36,6 +36,7 @@ struct InputError : std::runtime_error {
     std::string problem;
     Place place;
     std::string advice;
+    std::optional<double> value = std::nullopt;  // the number that is to blame
 };
 
 // The numbers ran away at a row; the rows before the one named by `row` have been learned.
@@ -63,8 +64,10 @@ inline std::string number(double x) {
 }
 
 [[noreturn]] inline void throw_not_finite(double value, Place place) {
-    throw InputError("value is " + number(value), std::move(place),
+    InputError error("value is " + number(value), std::move(place),
                      "drop or fill in such values (a feature that is left out counts as 0)");
+    error.value = value;
+    throw error;
 }
 
 }  // namespace unitless

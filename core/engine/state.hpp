@@ -1,10 +1,13 @@
 // All that an engine knows, for files and merging. Slots that were never other than zero are left out.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "algorithm/state.hpp"
+#include "base/errors.hpp"
 
 namespace unitless {
 
@@ -30,5 +33,19 @@ struct EngineState {
     std::vector<double> followed;    // by head: loss of the predictions made
     std::vector<double> errors;      // by rate, of a sweep: weight of wrong classes
 };
+
+// Throws if it is not a state that learning could have given. The bias is 1 in every example, so that its scale is not
+// less than that; other scales are those of some value.
+inline void check_slots(const EngineState& state, std::size_t slots) {
+    for (const std::uint32_t slot : state.slots)
+        if (slot >= slots) throw InputError("a slot is outside the model's features");
+    for (std::size_t k = 0; k < std::min(state.scale.size(), state.slots.size()); ++k) {
+        const double s = state.scale[k];
+        if (!(s > 0 && std::isfinite(s))) throw InputError("a scale is not a positive number");
+        // A model of Vowpal Wabbit's may share the place of its constant with some feature: then it is larger.
+        if (state.slots[k] == 0 && s < std::min(1.0, std::sqrt(state.clock.T) * (1 - 1e-3)))
+            throw InputError("the scale of the bias is not what its examples give");
+    }
+}
 
 }  // namespace unitless

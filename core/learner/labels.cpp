@@ -56,21 +56,23 @@ LabelEncoder::Encoded LabelEncoder::encode(const Labels& given, std::size_t rows
     encoded.y = encoded.own.get();
     if (own_unit_) encoded.pace = std::make_unique_for_overwrite<double[]>(rows);
     const bool signs = !classes_ && !own_unit_ && loss_.labels == LabelKind::sign;
-    for (std::size_t r = 0; r < rows; ++r) {
-        const double y = given.y[r];
-        if (signs) {  // nearly all labels, and quicker to tell than to encode
-            const NegativeLabel negative = encoded.after.negative;
-            const bool known =
-                (y == 0 && negative == NegativeLabel::zero) || (y == -1 && negative == NegativeLabel::minus_one);
-            if (y == 1 || known) {
-                encoded.own[r] = y == 1 ? 1 : -1;
-                continue;
-            }
-        }
+    const auto encode_row = [&](std::size_t r) {
         double pace = 1;
-        encoded.own[r] = encode(y, weight_of(given, r), r, class_count, encoded.after, pace);
+        encoded.own[r] = encode(given.y[r], weight_of(given, r), r, class_count, encoded.after, pace);
         if (own_unit_) encoded.pace[r] = pace;
+    };
+    std::size_t done = 0;
+    while (signs && done < rows && encoded.after.negative == NegativeLabel::unknown) encode_row(done++);
+    if (signs) {  // once it is known how the negative class is written, all others at once
+        const double no = encoded.after.negative == NegativeLabel::zero ? 0.0 : -1.0;
+        bool known = true;
+        for (std::size_t r = done; r < rows; ++r) {
+            known &= (given.y[r] == 1) | (given.y[r] == no);
+            encoded.own[r] = given.y[r] == 1 ? 1.0 : -1.0;
+        }
+        if (known) return encoded;
     }
+    for (std::size_t r = done; r < rows; ++r) encode_row(r);
     return encoded;
 }
 

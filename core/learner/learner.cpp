@@ -1,7 +1,6 @@
 #include "learner/learner.hpp"
 
 #include <algorithm>
-#include <cmath>
 
 #include "algorithm/dispatch.hpp"
 #include "preparation/matrix_rows.hpp"
@@ -23,19 +22,6 @@ struct InOrder {
     std::uint32_t operator()(std::size_t i, bool) const { return features[i]; }
     void note(std::size_t, std::uint32_t) const {}
 };
-
-// The bias is 1 in every example, so that its scale is not less than that; other scales are those of some value.
-void check_slots(const EngineState& state, std::size_t slots) {
-    for (const std::uint32_t slot : state.slots)
-        if (slot >= slots) throw InputError("a slot is outside the model's features");
-    for (std::size_t k = 0; k < std::min(state.scale.size(), state.slots.size()); ++k) {
-        const double s = state.scale[k];
-        if (!(s > 0 && std::isfinite(s))) throw InputError("a scale is not a positive number");
-        // A model of Vowpal Wabbit's may share the place of its constant with some feature: then it is larger.
-        if (state.slots[k] == 0 && s < std::min(1.0, std::sqrt(state.clock.T) * (1 - 1e-3)))
-            throw InputError("the scale of the bias is not what its examples give");
-    }
-}
 
 // Whatever happens, no other thread reads rows and labels that are gone.
 struct SettleOnExit {
@@ -213,26 +199,6 @@ bool Learner::reads(const CompressedRows& input) const {
            kernel_.rows->are_plain(input, preparation_.features().column_mask());
 }
 
-// Calls action(first row, rows) for some rows at a time, which are the matrix's own.
-template <class Action>
-void Learner::in_place(const CompressedRows& input, Action action) const {
-    constexpr std::size_t at_once = 4096;
-    const auto* starts = static_cast<const std::int32_t*>(input.row_starts);
-    std::vector<std::size_t> row_ends;
-    for (std::size_t first = 0, rows; first < input.rows; first += rows) {
-        rows = std::min(at_once, input.rows - first);
-        row_ends.assign(starts + first + 1, starts + first + 1 + rows);
-        action(first, SparseInput{.slots = static_cast<const std::uint32_t*>(input.indices),
-                                  .values = input.values,
-                                  .row_ends = row_ends.data(),
-                                  .rows = rows,
-                                  .first = static_cast<std::size_t>(starts[first]),
-                                  .in_sequence = preparation_.hashed(),
-                                  .mask = preparation_.features().column_mask(),
-                                  .first_slot = 1});
-    }
-}
-
 void Learner::learn(const CompressedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
     preparation_.check_columns(input.columns);
@@ -240,11 +206,11 @@ void Learner::learn(const CompressedRows& input, const Labels& given, Results& r
     learn_all(given, input.rows, results, [&](const Labels& labels, double* predictions) {
         preparation_.use_columns(input.columns);
         reserve();
-        if (reads(input))
-            return in_place(input, [&](std::size_t first, const SparseInput& rows) {
-                engine_->learn(rows, labels_from(labels, first), predictions + first, first);
-            });
         MatrixRows rows(input);
+        if (reads(input))
+            return rows.in_place(preparation_, [&](std::size_t first, const SparseInput& some) {
+                engine_->learn(some, labels_from(labels, first), predictions + first, first);
+            });
         rows.check(preparation_);
         if (any_weight(labels, input.rows)) rows.settle(preparation_);
         learn_batches(rows, labels, predictions);
@@ -257,11 +223,11 @@ void Learner::predict(const CompressedRows& input, bool extrapolate, Results& re
     predict_all(input.rows, results, [&](double* predictions) {
         preparation_.look_at_columns(input.columns);
         reserve();
-        if (reads(input))
-            return in_place(input, [&](std::size_t first, const SparseInput& rows) {
-                engine_->predict(rows, extrapolate, predictions + first);
-            });
         MatrixRows rows(input);
+        if (reads(input))
+            return rows.in_place(preparation_, [&](std::size_t first, const SparseInput& some) {
+                engine_->predict(some, extrapolate, predictions + first);
+            });
         rows.check(preparation_);
         predict_batches(rows, extrapolate, predictions);
     });

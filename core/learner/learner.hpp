@@ -120,8 +120,6 @@ class Learner {
     static Looking looking(bool extrapolate) { return extrapolate ? Looking::extrapolating : Looking::predicting; }
     bool reads(const DenseInput& input) const;
     bool reads(const CompressedRows& input) const;
-    template <class Action>
-    void in_place(const CompressedRows& input, Action action) const;
 
     template <class Action>
     void learn_all(const Labels& given, std::size_t rows, Results& results, Action action);
@@ -157,16 +155,26 @@ template <class Resolve>
 void Learner::prepare_named(std::size_t count, const double* values, Looking looking, double weight,
                             const Resolve& resolve, std::size_t row) {
     const bool grow = looking == Looking::learning, noting = notes();
+    const bool centring = preparation_.centring();
     preparation_.begin();
     preparation_.begin_row();
+    SparseRows& rows = preparation_.row();
+    const auto [slots, written] = rows.extend(count);
+    std::size_t n = 0;
+    bool rising = true;
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t feature = resolve(i, grow);
         if (feature == 0) continue;
-        if (grow && preparation_.centring()) preparation_.centre().remember(feature);
-        const double x = preparation_.centred(feature, values[i], looking, weight);
-        if (noting && x != 0) resolve.note(i, feature);
-        preparation_.row().add(feature, x);
+        if (grow && centring) preparation_.centre().remember(feature);
+        const double x = centring ? preparation_.centred(feature, values[i], looking, weight) : values[i];
+        if (x == 0) continue;
+        if (noting) resolve.note(i, feature);
+        rising &= n == 0 || slots[n - 1] < feature;
+        slots[n] = feature;
+        written[n++] = x;
     }
+    rows.commit(count, n);
+    if (!rising) rows.order_unknown();
     preparation_.end_row(row, grow);
     reserve();
 }

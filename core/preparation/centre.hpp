@@ -75,6 +75,7 @@ class Centre {
     }
     // A row of columns, in place; those whose offset is kept stay as they are.
     void observe(const std::uint32_t* slots, double* row, std::size_t count, double h) {
+        if (h == 1) return observe_once(slots, row, count);
         double last = -1, share = 1, seen = 1;  // nearly always the same for all columns
         for (std::size_t j = 0; j < count; ++j) {
             Column& column = columns_[slots[j]];
@@ -100,6 +101,22 @@ class Centre {
     double linear(std::uint32_t slot, double x) const { return x - columns_[slot].mean; }
 
   private:
+    void observe_once(const std::uint32_t* slots, double* row, std::size_t count) {
+        double last = 0, share = 1;
+        for (std::size_t j = 0; j < count; ++j) {
+            Column& column = columns_[slots[j]];
+            if (column.offset != Offset::removed) continue;
+            const double weight = column.weight + 1.0, distance = row[j] - column.mean;
+            if (weight != last) {
+                last = weight;
+                share = 1.0 / weight;
+            }
+            column.weight = weight;
+            column.mean += share * distance;
+            row[j] = distance - share * distance;
+        }
+    }
+
     std::vector<Column> columns_;
     std::size_t removed_ = 0;
     std::vector<std::pair<std::uint32_t, Column>> journal_;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "preparation/preparation.hpp"
 
@@ -44,6 +45,27 @@ class MatrixRows {
         if (!preparation.centring() || preparation.centre().columns().size() > input_.columns) return;
         for (std::size_t j = 0; j < input_.columns; ++j)
             preparation.centre().settle(preparation.features().column_slot(j), Offset::kept);
+    }
+
+    // Calls action(first row, rows) for some rows at a time, which are the matrix's own. It has 32-bit indices, and
+    // every row is as an engine wants it.
+    template <class Action>
+    void in_place(const Preparation& preparation, Action action) const {
+        constexpr std::size_t at_once = 4096;
+        const auto* starts = static_cast<const std::int32_t*>(input_.row_starts);
+        std::vector<std::size_t> row_ends;
+        for (std::size_t first = 0, rows; first < input_.rows; first += rows) {
+            rows = std::min(at_once, input_.rows - first);
+            row_ends.assign(starts + first + 1, starts + first + 1 + rows);
+            action(first, SparseInput{.slots = static_cast<const std::uint32_t*>(input_.indices),
+                                      .values = input_.values,
+                                      .row_ends = row_ends.data(),
+                                      .rows = rows,
+                                      .first = static_cast<std::size_t>(starts[first]),
+                                      .in_sequence = preparation.hashed(),
+                                      .mask = preparation.features().column_mask(),
+                                      .first_slot = 1});
+        }
     }
 
     void forget() const {}

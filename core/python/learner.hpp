@@ -52,7 +52,7 @@ class PyLearner {
   private:
     bool single_;  // one number per row, always
     void check_single() const {
-        if (!single_) throw InputError("this model gives several numbers per row; use the methods of its own class");
+        if (!single_) throw InputError("this model gives several numbers per row", "use the methods of its own class");
     }
     KnownStrings known_;
     LastNames last_;
@@ -106,10 +106,13 @@ class PyLearner {
         PyLearner& self;
         const NamedRow& row;
 
-        std::uint32_t operator()(std::size_t i, bool grow) const {
+        UNITLESS_INLINE std::uint32_t operator()(std::size_t i, bool grow) const {
             if (row.repeats()) return self.last_.feature(i);
             PyObject* name = row.name(i);
             if (const auto slot = self.known_.find(name); slot != KnownStrings::none) return slot;
+            return look_up(name, grow);
+        }
+        UNITLESS_RARE std::uint32_t look_up(PyObject* name, bool grow) const {
             const auto feature = self.learner.feature(text_of(name), grow);
             if (feature) self.known_.remember(name, *feature);
             return feature.value_or(0);
@@ -137,7 +140,7 @@ class PyLearner {
         const double label = number_of(y, [] { return std::string("label"); });
         const double h = number_of(weight, [] { return std::string("weight"); });
         if (!(h >= 0 && std::isfinite(h)))
-            throw InputError("weight is " + shown(weight) + "; weights must be finite and not negative");
+            throw InputError("weight is " + shown(weight), "weights must be finite and not negative");
         const auto learn = [&](Placement& row) {
             remembering([&] { learner.learn_placed(row, label, h, result.to_learn(learner, 0)); });
         };
@@ -197,8 +200,9 @@ class PyLearner {
         for (nb::handle x : rows) {
             try {
                 ready.push_back(std::make_unique<NamedRow>(x));
-            } catch (const InputError& error) {
-                throw InputError("row " + std::to_string(ready.size()) + ": " + error.what());
+            } catch (InputError& error) {
+                error.place.row = ready.size();
+                throw;
             }
             ready.back()->hold();
         }

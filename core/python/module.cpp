@@ -2,7 +2,6 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #if defined(__GLIBC__)
@@ -25,9 +24,18 @@ void keep_memory() {
 #endif
 }
 
-void raise(const char* name, const std::string& message) {
+// Fields, not text: unitless.errors composes it.
+template <class... Fields>
+void raise(const char* name, Fields&&... fields) {
     const nb::object type = nb::module_::import_("unitless.errors").attr(name);
-    PyErr_SetString(type.ptr(), message.c_str());
+    const nb::object error = type(std::forward<Fields>(fields)...);
+    PyErr_SetObject(type.ptr(), error.ptr());
+}
+
+nb::object column_of(const Place& place) {
+    if (const auto* number = std::get_if<std::size_t>(&place.column)) return nb::cast(*number);
+    if (const auto* name = std::get_if<std::string>(&place.column)) return nb::cast(*name);
+    return nb::none();
 }
 
 }  // namespace
@@ -44,14 +52,10 @@ NB_MODULE(_core, m) {
             try {
                 std::rethrow_exception(error);
             } catch (const InputError& e) {
-                raise("InputError", e.what());
+                raise("InputError", e.problem, "advice"_a = e.advice, "row"_a = e.place.row,
+                      "column"_a = column_of(e.place), "value"_a = e.value);
             } catch (const DivergedError& e) {
-                const std::string learned = e.row == e.diverged_at
-                                                ? "; the rows before it are learned"
-                                                : "; the rows before row " + std::to_string(e.row) + " are learned";
-                raise("DivergedError", "the learner diverged at row " + std::to_string(e.diverged_at) + learned +
-                                           ". Look for values, labels or weights beyond reason there, or use a smaller "
-                                           "learning_rate, or importance_aware=True");
+                raise("DivergedError", "at"_a = e.diverged_at, "learned"_a = e.row);
             }
         },
         nullptr);

@@ -220,7 +220,7 @@ class NamedRow {
     static void check_name(PyObject* name) {
         if (!PyUnicode_CheckExact(name)) throw InputError("feature names must be text, not " + shown(name));
         if (PyUnicode_GET_LENGTH(name) == 6 && PyUnicode_CompareWithASCIIString(name, "(bias)") == 0)
-            throw InputError("a feature is named '(bias)', which is the bias's own name; rename it");
+            throw InputError("a feature is named '(bias)', which is the bias's own name", "rename it");
         if (!PyUnicode_IS_ASCII(name) && !PyUnicode_AsUTF8(name)) {
             PyErr_Clear();
             throw InputError("feature name " + shown(name) + " is not valid Unicode");
@@ -228,8 +228,8 @@ class NamedRow {
     }
     static void check_value(PyObject* name, double value) {
         if (!std::isfinite(value))
-            throw InputError("the value of feature " + shown(name) + " is " + shown(nb::float_(value)) +
-                             "; leave such features out (absent counts as 0)");
+            throw InputError("the value of feature " + shown(name) + " is " + shown(nb::float_(value)),
+                             "leave such features out (absent counts as 0)");
     }
 
     // A dict of plain floats and integers, whose reading runs no code of the caller's. False: something else is in it.

@@ -151,23 +151,31 @@ class SparsePack {
         return chunks;
     }
 
-    // Each feature in its lane, as deep as that lane is filled.
+    // Each feature in its lane, as deep as that lane is filled. Products come last in a row: from the first slot whose
+    // lane is listed on, all are.
     UNITLESS_INLINE std::size_t lay_out_by_slot(std::size_t begin, std::size_t end) const {
         const Pack pack = pack_;
         const SparseInput input = input_;
+        const auto by_number = [](std::uint32_t slot) -> std::size_t { return (slot - 1) % width; };
+        const auto listed = [&](std::uint32_t slot) -> std::size_t { return input.lanes[slot - input.lanes_from]; };
+        std::size_t middle = end;
+        if (input.lanes) [[unlikely]]
+            for (middle = begin; middle < end && slot_at(input, middle) < input.lanes_from;) ++middle;
         std::uint32_t depth[width] = {}, chunks = 0;
-        for (std::size_t k = begin; k < end; ++k) ++depth[lane_of(input, slot_at(input, k))];
+        for (std::size_t k = begin; k < middle; ++k) ++depth[by_number(slot_at(input, k))];
+        for (std::size_t k = middle; k < end; ++k) ++depth[listed(slot_at(input, k))];
         for (std::uint32_t& deep : depth) {
             chunks = deep > chunks ? deep : chunks;
             deep = 0;
         }
         for (std::size_t c = 0; c < chunks; ++c) blank(c);
-        for (std::size_t k = begin; k < end; ++k) {
-            const std::uint32_t slot = slot_at(input, k);
-            const std::size_t lane = lane_of(input, slot), at = depth[lane]++ * width + lane;
+        const auto put = [&](std::size_t k, std::size_t lane) {
+            const std::size_t at = depth[lane]++ * width + lane;
             pack.x[at] = input.values[k];
-            pack.slot[at] = slot;
-        }
+            pack.slot[at] = slot_at(input, k);
+        };
+        for (std::size_t k = begin; k < middle; ++k) put(k, by_number(slot_at(input, k)));
+        for (std::size_t k = middle; k < end; ++k) put(k, listed(slot_at(input, k)));
         return chunks;
     }
 };
