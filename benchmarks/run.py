@@ -112,7 +112,7 @@ def keep(results: dict[str, Any], folder: pathlib.Path) -> None:
     (folder / "benchmarks.json").write_text(json.dumps(results, indent=1, allow_nan=False), encoding="utf-8")
     (folder / "benchmarks.md").write_text(report.markdown(results), encoding="utf-8")
     if results["workloads"]:
-        pictures.bars(results["workloads"], folder / "benchmarks.png")
+        pictures.bars(pictures.published(results), folder / "benchmarks.png")
     if results["scaling"]:
         pictures.curves(results["scaling"], folder / "scaling.png")
 
