@@ -1,8 +1,8 @@
 """Write docs/commands.md: every command of the command line with its arguments and options, from the code itself.
 
-Run it after changing a command: `python tools/commands_page.py`. A test says when that was forgotten.
+Run it after changing a command: `python tools/commands_page.py`. A test fails if the page is out of date.
 
-It reads the commands' signatures, which are ours, and not what typer makes of them, which changes with its versions.
+It reads the signatures of the commands, not the objects that typer makes of them, which change with its versions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ code.
 
 
 def page() -> str:
-    """The page as it should be."""
+    """The text of the page."""
     return "\n".join([INTRODUCTION, *("\n".join(_command(one)) for one in app.registered_commands)])
 
 
@@ -46,7 +46,10 @@ def _command(command: CommandInfo) -> Iterator[str]:
             usage.append(metavar if parameter.default is inspect.Parameter.empty else f"[{metavar}]")
             arguments.append((f"`{metavar}`", help + _choices(kind)))
         elif isinstance(info, OptionInfo):
-            names = [info.default, *(info.param_decls or ())]  # in an annotation, the first name stands as the default
+            names = [
+                info.default,
+                *(info.param_decls or ()),
+            ]  # typer stores the first name as the default
             flags = ", ".join(f"`{flag}`" for flag in names if isinstance(flag, str))
             value = "" if kind is bool else f" {_value(kind)}"
             panels.setdefault(info.rich_help_panel or "Options", []).append((flags + value, help + _choices(kind)))
@@ -62,7 +65,7 @@ def _command(command: CommandInfo) -> Iterator[str]:
 
 
 def _value(kind: Any) -> str:
-    """What an option takes, in a word."""
+    """The kind of value that an option takes: NUMBER or TEXT."""
     kinds = typing.get_args(kind) or (kind,)
     return next((word for type_, word in ((int, "NUMBER"), (float, "NUMBER")) if type_ in kinds), "TEXT")
 
