@@ -1,4 +1,4 @@
-"""What automatic rates, centring and the automatic target are worth on the paper's data: part of `make bench`.
+"""The effect of automatic rates, centring and the automatic target on the paper's data: part of `make bench`.
 
 Numeric columns, raw, in the order of the files, one pass, every row predicted before it is learned. "Best rate" is the
 best of the grid exp(0.2 k), k = -23 ... 12, chosen in hindsight. Needs UNITLESS_DATA, the directory with the datasets.
@@ -41,7 +41,7 @@ def classification() -> None:
 
 def regression() -> None:
     print(
-        f"{'progressive RMSE, first row aside':34}{'rate 0.5':>12}{'auto':>10}{'auto, target':>14}{'and centred':>13}"
+        f"{'progressive RMSE without first row':34}{'rate 0.5':>12}{'auto':>10}{'auto, target':>14}{'and centred':>13}"
     )
     for name, title in (("msd_random7000", "songs' years, sample"), ("ctslice_head682", "CT slices, first 682 rows")):
         X, labels = paper_dataset(name)

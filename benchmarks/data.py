@@ -1,7 +1,7 @@
-"""What the benchmarks learn from: Covertype, a stream like hashed text, rows of names; as arrays and as files.
+"""The data of the benchmarks: Covertype, a stream like hashed text, rows of names; as arrays and as files.
 
-Everything is made on demand, once, in the folder of a run. Covertype is `covertype.parquet` in the directory
-UNITLESS_DATA; without it data of the same shape is made up, and `Store.name` says so.
+Each file is made when it is first needed, in the folder of a run. Covertype is `covertype.parquet` in the directory
+UNITLESS_DATA; without it synthetic data of the same shape is used, and `Store.name` says so.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ STREAM_FEATURES, STREAM_NONZEROS = 10**6, 100
 
 
 def folder_of_datasets() -> pathlib.Path | None:
-    """Where the paper's datasets are, if anybody said."""
+    """The directory with the paper's datasets, if UNITLESS_DATA is set."""
     folder = os.environ.get("UNITLESS_DATA")
     return pathlib.Path(folder) if folder else None
 
@@ -40,12 +40,12 @@ def paper_dataset(name: str) -> tuple[np.ndarray, np.ndarray]:
 
 @dataclass(frozen=True)
 class Size:
-    """How much of everything."""
+    """The sizes of all data."""
 
     covertype_rows: int
     stream_rows: int
     named_rows: int
-    slow_rows: int  # for a peer that would need minutes for all
+    slow_rows: int  # for a program that would need minutes for all rows
     megabytes: int  # of text in files
     scaling: float  # points of the curves, as a share of their full size
 
@@ -60,22 +60,22 @@ class Size:
 
 @dataclass(frozen=True)
 class Store:
-    """The data of one run. It travels to other processes, which load what they need from its folder."""
+    """The data of one run. It is sent to other processes, which load what they need from its folder."""
 
     folder: pathlib.Path
     size: Size
 
     @property
     def name(self) -> str:
-        """What Covertype is here."""
+        """Whether the rows are Covertype or synthetic."""
         folder = folder_of_datasets()
         real = folder is not None and (folder / "covertype.parquet").exists()
-        return "Covertype" if real else "made-up data of Covertype's shape (UNITLESS_DATA is not set)"
+        return "Covertype" if real else "synthetic data of Covertype's shape (UNITLESS_DATA is not set)"
 
     def path(self, name: str) -> pathlib.Path:
-        """Of a file, which is made if it is not there.
+        """The path of a file, which is made if it does not exist.
 
-        In a process of its own: what making it takes must not count as anybody's memory.
+        It is made in a separate process, whose memory does not count as that of a contender.
         """
         path = self.folder / name
         if not path.exists():
@@ -135,8 +135,8 @@ def _covertype_sparse(store: Store) -> None:
 def zipf_rows(rows: int, features: int, nonzeros: int, seed: int = 0) -> scipy.sparse.csr_array:
     """Rows like short texts: words drawn with probability about rank^-1.1 until there are so many different ones.
 
-    A value is how often the word was drawn times a weight that is larger for rarer words. Numbers of features are in no
-    order, as hashes are.
+    A value is how often the word was drawn times a weight that is larger for rarer words. The numbers of features are
+    in random order, like hashes.
     """
     rng = np.random.default_rng(seed)
     number = rng.permutation(features).astype(np.int32)  # by rank
@@ -149,7 +149,7 @@ def zipf_rows(rows: int, features: int, nonzeros: int, seed: int = 0) -> scipy.s
         in_order = np.take_along_axis(rank, order, 1)
         new = np.ones(rank.shape, bool)
         new[:, 1:] = in_order[:, 1:] != in_order[:, :-1]
-        met = np.where(new, order, draws)  # when each word was drawn first
+        met = np.where(new, order, draws)  # the draw at which each word first appears
         new &= met <= np.partition(met, nonzeros - 1, axis=1)[:, nonzeros - 1 : nonzeros]
         row, column = np.nonzero(new)
         begins = np.append(np.flatnonzero(met < draws), rank.size)  # of all words, chosen or not
@@ -176,7 +176,7 @@ def _stream(store: Store) -> None:
 
 
 def _vw_lines(X: scipy.sparse.csr_array, labels: np.ndarray, before: str, name: str) -> str:
-    """Vowpal Wabbit's text, one line a row."""
+    """Vowpal Wabbit's text, one line per row."""
     lines, starts = [], X.indptr.tolist()
     columns, values = X.indices.tolist(), X.data.tolist()
     for label, begin, end in zip(labels.tolist(), starts, starts[1:], strict=False):
@@ -186,7 +186,7 @@ def _vw_lines(X: scipy.sparse.csr_array, labels: np.ndarray, before: str, name: 
 
 
 def _vw_text(store: Store, kind: str) -> None:
-    """Features are numbers in the namespace f, which Vowpal Wabbit takes as they are."""
+    """Features are numbers in the namespace f, which Vowpal Wabbit uses without hashing."""
     X, y = store.two_classes("stream" if kind == "stream" else "sparse")
     labels = store.covertype()[1] if kind == "classes" else np.where(y, 1, -1)
     (store.folder / f"{kind}.vw").write_text(_vw_lines(X, labels, "|f", ""))
@@ -209,7 +209,7 @@ def _large_vw(store: Store) -> None:
 
 
 def _large_tables(store: Store) -> None:
-    """The label's name is the one by which Vowpal Wabbit knows it."""
+    """A large CSV file and the same rows as Parquet. The label is called `_label`, as Vowpal Wabbit requires."""
     import pyarrow as pa
     import pyarrow.csv
     import pyarrow.parquet
@@ -227,7 +227,7 @@ def _large_tables(store: Store) -> None:
 
 
 def _one_row(store: Store) -> None:
-    """The first rows of the large files, to see what starting costs."""
+    """The first rows of the large files, to measure the start of the programs."""
     with store.path("large.csv").open() as file:
         (store.folder / "tiny.csv").write_text("".join(file.readline() for _ in range(3)))
     with store.path("large.vw").open() as file:

@@ -1,9 +1,9 @@
-"""The estimators for scikit-learn beside its own, on the paper's data, each with its defaults: part of `make bench`.
+"""Our scikit-learn estimators compared with scikit-learn's own, with their defaults: part of `make bench`.
 
 Five-fold cross-validation of the raw numeric columns, with scikit-learn's own folds (in the order of the files, which
-drifts or is sorted) and with shuffled ones. Each fold is fitted by all, one after another, so that a slow moment of the
-machine hits all alike; a time is that of the median fit, by the clock. The logistic regression is tuned in
-hindsight: of a grid of C the best mean is shown. Needs UNITLESS_DATA, the directory with the datasets.
+may drift or be sorted) and with shuffled ones. For each fold all estimators are fitted one after another, so that a
+slow moment of the machine affects all of them; the time is the median over the fits. The logistic regression is tuned
+in hindsight: the best mean accuracy over a grid of C is shown. Needs UNITLESS_DATA, the directory with the datasets.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def peers(seed: int, grid: list[float]) -> dict[str, Callable[[], Any]]:
         OURS: lambda: UnitlessClassifier(random_state=seed),
         SGD: lambda: make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss", random_state=seed)),
     }
-    for C in () if seed else grid:  # which has nothing random
+    for C in () if seed else grid:  # logistic regression does not depend on the seed
         makers[f"logistic {C:g}"] = lambda C=C: make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=300))
     return makers
 
@@ -41,7 +41,7 @@ def peers(seed: int, grid: list[float]) -> dict[str, Callable[[], Any]]:
 def cross_validate(
     X: np.ndarray, y: np.ndarray, shuffle: bool, seeds: int, grid: list[float]
 ) -> dict[str, tuple[float, float]]:
-    """By name: mean accuracy, and the seconds of the median fit."""
+    """For each estimator: the mean accuracy, and the median time of a fit in seconds."""
     scores: dict[str, list[float]] = {}
     seconds: dict[str, list[float]] = {}
     folds = StratifiedKFold(5, shuffle=shuffle, random_state=0 if shuffle else None)
@@ -59,12 +59,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="*", default=["bank", "census", "shuttle", "covertype"])
     parser.add_argument("--every", type=int, default=1, help="take every n-th row only")
-    parser.add_argument("--seeds", type=int, default=3, help="orders of the rows to try; accuracies are their mean")
+    parser.add_argument(
+        "--seeds", type=int, default=3, help="number of random orders of the rows; accuracies are means over them"
+    )
     parser.add_argument("--grid", type=float, nargs="*", default=[0.01, 1.0, 100.0], help="C of logistic regression")
     options = parser.parse_args()
     if folder_of_datasets() is None:
         sys.exit("estimators.py needs the paper's datasets: set UNITLESS_DATA to their directory")
-    warnings.simplefilter("ignore")  # that 300 iterations were not enough for some C
+    warnings.simplefilter("ignore")  # the warning that 300 iterations were not enough for some C
     heads = ("unitless", "scaler + SGD", "tuned logistic", "faster than SGD")
     print(f"{'accuracy; seconds of a fit':32}" + "".join(f"{head:>18}" for head in heads))
     for name in options.sets:

@@ -1,4 +1,4 @@
-"""What nobody can be faster than: reading the rows, and one dot product for each."""
+"""Lower limits of the time per row: reading the rows, and one dot product for each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from passes import Pass
 
 
 def numpy_product(store: Store) -> Pass:
-    """X @ w: nothing but the dot products of all rows at once."""
+    """X @ w: only the dot products, of all rows at once."""
     X, y = store.two_classes("dense")
     w = np.random.default_rng(0).normal(size=X.shape[1]).astype(X.dtype)
     return Pass(lambda: X @ w, len(y))

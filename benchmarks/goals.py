@@ -1,4 +1,4 @@
-"""What the numbers are to reach: who beside whom, in the same run, at the same or a better progressive loss."""
+"""The goals for speed: compared with which contender of the same run, at the same or a lower progressive loss."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SAME_LOSS = 1.005  # a loss that is higher by this factor or less counts as the 
 
 @dataclass(frozen=True)
 class Goal:
-    """`ours` is to be so many times faster than `other` ("at least"), or to take so many times its time ("at most")."""
+    """`ours` should be `at_least` times as fast as `other`, or take `at_most` times its time."""
 
     workload: str
     ours: str
@@ -19,7 +19,7 @@ class Goal:
     at_most: float | None = None
 
     def check(self, contenders: dict[str, Any]) -> dict[str, Any] | None:
-        """What came of it, from what the contenders of the workload measured; None if one of them is not there."""
+        """Whether the goal was reached, from the results of its workload; None if a contender was not measured."""
         if not {self.ours, self.other} <= contenders.keys():
             return None
         mine, theirs = contenders[self.ours], contenders[self.other]
@@ -47,12 +47,12 @@ class Goal:
 ALL = (
     Goal("dense", "unitless", "Vowpal Wabbit, cache", at_least=15),
     Goal("dense", "unitless", "scikit-learn SGD, pre-scaled", at_least=8),
-    Goal("dense", "unitless", "unitless, predictions alone", at_most=3),
+    Goal("dense", "unitless", "unitless, predictions only", at_most=3),
     Goal("stream", "unitless, bits=20", "Vowpal Wabbit -b 20, cache", at_least=5),
     Goal("vw_file", "unitless, one rate", "Vowpal Wabbit", at_least=6),
     Goal("tables", "unitless, CSV, one rate", "Vowpal Wabbit --csv", at_least=8),
     Goal("tables", "unitless, Parquet, one rate", "pandas + scaler + SGD, CSV", at_least=20),
-    Goal("named", "unitless.Learner, one rate", "River logistic, bare", at_least=10),
+    Goal("named", "unitless.Learner, one rate", "River logistic, no scaler", at_least=10),
     Goal("named", "unitless.Learner, one rate", "River scaler | logistic", at_least=30),
     Goal("predict", "unitless", "NumPy X @ w", at_most=2),
     Goal("rates", "automatic rate, 2 threads", "one rate", at_most=2.5),

@@ -1,4 +1,4 @@
-"""How many instructions a few fixed kernels take, compared with what they took before: part of `make bench`.
+"""Count the instructions of a few fixed pieces of work, and compare them with a baseline: part of `make bench`.
 
 Times are noisy; counts of instructions are not. Valgrind's callgrind runs this file once more; every kernel works once
 to warm up and once between two marks, and what lies between is counted. More than half a per cent above
@@ -132,7 +132,7 @@ def work(report: pathlib.Path) -> None:
 
 
 def count() -> dict[str, object]:
-    """Instructions a row of every kernel."""
+    """The instructions per row of every kernel."""
     with tempfile.TemporaryDirectory() as folder:
         report, out = pathlib.Path(folder) / "report.json", pathlib.Path(folder) / "counts"
         command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", f"--dump-before={MARK}"]
@@ -158,10 +158,10 @@ def count() -> dict[str, object]:
 
 
 def compare(counted: dict, baseline: dict) -> bool:
-    """Prints it; is all within what is allowed?"""
+    """Print the counts; returns whether all are within the limit."""
     same = all(counted[key] == baseline[key] for key in ("kernel", "compiler", "machine"))
     now_by, before_by = (f"{one['kernel']}, {one['compiler']}" for one in (counted, baseline))
-    print(f"Instructions a row, now ({now_by}) and in the baseline ({before_by})")
+    print(f"Instructions per row, now ({now_by}) and in the baseline ({before_by})")
     good = True
     for name, now in counted["instructions_a_row"].items():
         before = baseline["instructions_a_row"].get(name)

@@ -1,6 +1,6 @@
-"""Runs a command to its end and writes what it took: seconds, exit code, peak memory in kilobytes.
+"""Run a command to its end and write the time in seconds, the exit code and the peak memory in kilobytes.
 
-A program of its own, and a small one, because the peak of a new process counts what its parent held at that moment.
+This is a small program of its own, because the peak memory of a new process includes the memory of its parent.
 
     python -I -S benchmarks/launch.py REPORT COMMAND ...
 """

@@ -1,4 +1,4 @@
-"""What the numbers were measured on: processor, memory, compiler, versions of everything that takes part."""
+"""The machine of a run: processor, memory, compiler, and the versions of all packages that are compared."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ PEERS = ("vowpalwabbit", "scikit-learn", "river", "numpy", "scipy", "pandas", "p
 
 
 def compiler() -> str:
-    """What the core was compiled with, as it says itself; empty when that was stripped from it."""
+    """The compiler of the core, read from its binary; empty if this information was stripped."""
     binary = pathlib.Path(_core.__file__).read_bytes()
     found = re.search(rb"GCC: \([^)\0]*\) ([\d.]+)|clang version ([\d.]+)", binary)
     return "" if not found else f"GCC {found[1].decode()}" if found[1] else f"Clang {found[2].decode()}"
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """The number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -40,7 +40,7 @@ def _memory_gb() -> float | None:
 
 
 def versions() -> dict[str, str]:
-    """Of the packages that are installed."""
+    """The versions of those packages that are installed."""
     found = {}
     for name in PEERS:
         try:
@@ -65,7 +65,7 @@ def describe() -> dict[str, object]:
 
 
 def sentence(machine: dict) -> str:
-    """The same for people."""
+    """The description of a machine as one sentence."""
     names = ", ".join(f"{name} {version}" for name, version in machine["versions"].items())
     memory = f", {machine['memory_gb']:g} GB" if machine["memory_gb"] else ""
     compiled = f", compiled by {machine['compiler']}" if machine["compiler"] else ""

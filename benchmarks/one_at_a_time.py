@@ -1,4 +1,4 @@
-"""Rows of names, one at a time, predicted and then learned: ours, River's, and ours that follow River's conventions."""
+"""Named rows, predicted and then learned one at a time: `Learner`, River's models, and our estimators for River."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def river_regressor(scaled: bool) -> Any:
 def _classify(make: Make, rows: list[dict[Any, float]], y: np.ndarray, words: bool) -> Pass:
     labels = np.where(y, "yes", "no").tolist() if words else y.tolist()
     positive = "yes" if words else True
-    make()  # what it imports is not its memory
+    make()  # so that imports do not count as memory of the pass
 
     def run() -> list[float]:
         model = make()
@@ -85,7 +85,7 @@ def classify(store: Store, make: Make, words: bool = False) -> Pass:
 
 
 def classify_covertype(store: Store, make: Make) -> Pass:
-    """The same over Covertype's first rows as mappings."""
+    """The same over the first rows of Covertype, as mappings."""
     X, y = store.two_classes("dense")
     count = store.size.slow_rows
     return _classify(make, [dict(enumerate(row)) for row in X[:count].tolist()], y[:count], words=False)

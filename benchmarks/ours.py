@@ -1,4 +1,4 @@
-"""Our passes, ready to be run in a process of their own."""
+"""Passes of unitless, each to be run in a process of its own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def log_loss(scores: np.ndarray, y: np.ndarray) -> float:
 
 
 def learn(store: Store, kind: str = "dense", **options: Any) -> Pass:
-    """Two classes: every row is predicted, then learned."""
+    """Two classes; every row is predicted, then learned."""
     X, y = store.two_classes(kind)
 
     def run() -> np.ndarray:
@@ -38,7 +38,7 @@ def predict(store: Store, kind: str = "dense") -> Pass:
 
 
 def sweep(store: Store) -> Pass:
-    """Sixteen rates; the loss is that of the best."""
+    """Sixteen rates; the loss is that of the best rate."""
     X, y = store.two_classes("dense")
 
     def run() -> ul.Sweep:
@@ -50,7 +50,7 @@ def sweep(store: Store) -> Pass:
 
 
 def one_vs_all(store: Store, **options: Any) -> Pass:
-    """Covertype's seven classes; the loss is the share of rows whose largest score is another class's."""
+    """Covertype's seven classes; the loss is the share of rows with a wrong class."""
     X, classes = store.covertype()
 
     def run() -> np.ndarray:

@@ -1,9 +1,10 @@
-"""Numbers on pages come from a run: what stands between marks is written anew from its results.
+"""Write the results of a benchmark run into the documentation, between marks that name what belongs there.
 
     python benchmarks/pages.py [benchmarks/results]
 
-A mark names what belongs there, as `report.page` does: `<!-- results: workload dense -->`; the block ends with
-`<!-- end of results -->`. The pictures go to docs/ too. `python benchmarks/run.py --page` does this after its run.
+A mark has a name of `report.page`: `<!-- results: workload dense -->`. The block ends with `<!-- end of results -->`.
+The pictures are copied to docs/, and the numbers of the bars are kept in published.json, from which `pictures.py` can
+draw them again. `python benchmarks/run.py --page` does all this after its run.
 """
 
 from __future__ import annotations
@@ -19,19 +20,31 @@ import report
 
 ROOT = pathlib.Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md", ROOT / "docs" / "river.md")
+PUBLISHED = pathlib.Path(__file__).with_name("published.json")
 PICTURES = ("benchmarks.png", "scaling.png")
 MARKED = re.compile(r"(<!-- results: ([\w ]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
 
 
 def filled(text: str, parts: dict[str, str]) -> str:
-    """The page with every marked block written anew; what the run has nothing for stays as it is."""
+    """The page with new results in every marked block; a block for which the run has no results stays as it is."""
     return MARKED.sub(lambda m: f"{m[1]}\n{parts[m[2]]}\n\n{m[3]}" if m[2] in parts else m[0], text)
+
+
+def merged(before: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The published workloads, with those that the run has measured again in their places."""
+    by_name = {one["name"]: one for one in [*before, *new]}
+    return list(by_name.values())
 
 
 def write(results: dict[str, Any], folder: pathlib.Path) -> None:
     parts = report.page(results)
     for page in PAGES:
         page.write_text(filled(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
+    import pictures  # it imports matplotlib, which the tests of `filled` do not need
+
+    workloads = merged(json.loads(PUBLISHED.read_text(encoding="utf-8")), pictures.published(results))
+    PUBLISHED.write_text(json.dumps(workloads, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    pictures.bars(workloads, folder / "benchmarks.png")
     for picture in PICTURES:
         if (folder / picture).exists():
             shutil.copy(folder / picture, ROOT / "docs" / picture)

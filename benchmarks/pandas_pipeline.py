@@ -1,4 +1,4 @@
-"""A program beside ours: pandas in chunks, StandardScaler, SGDClassifier; every chunk is predicted, then learned.
+"""A program to compare with: pandas in chunks, StandardScaler, SGDClassifier; chunks are predicted, then learned.
 
 python benchmarks/pandas_pipeline.py FILE.csv
 """

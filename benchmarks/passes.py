@@ -1,4 +1,4 @@
-"""One pass over rows, and the process of its own in which a contender waits until it is its turn."""
+"""One pass over rows, and the separate process in which a contender waits for its turn."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from typing import Any
 from data import Store
 
 ONE_THREAD = {f"{library}_NUM_THREADS": "1" for library in ("OMP", "OPENBLAS", "MKL", "BLIS")}  # for linear algebra
-SHORTEST_TURN = 0.1  # seconds; what is faster goes round several times in its turn
+SHORTEST_TURN = 0.1  # seconds; a faster pass is repeated within its turn
 
 
 @dataclass(frozen=True)
 class Pass:
-    """What is timed, and what is found out about it outside the timing."""
+    """What is timed, and how its loss is computed outside of the timing."""
 
     run: Callable[[], object]
     rows: int
     loss: Callable[[], float] | None = None
-    idle: Callable[[], object] | None = None  # the same with nothing to do: this time is taken off
+    idle: Callable[[], object] | None = None  # the same with a single row: this time is subtracted
 
 
 Prepare = Callable[[Store], Pass]
@@ -42,12 +42,12 @@ def seconds_of(action: Callable[[], object]) -> float:
 
 
 class _Memory:
-    """The peak of this process since it was made, beyond what it held then."""
+    """The peak memory of this process since this object was made, minus the memory at that time."""
 
     def __init__(self) -> None:
         gc.collect()
         with contextlib.suppress(OSError):
-            pathlib.Path("/proc/self/clear_refs").write_text("5")  # on Linux: forget the peak so far
+            pathlib.Path("/proc/self/clear_refs").write_text("5")  # on Linux: reset the peak
         self._before = self._peak()
 
     def megabytes(self) -> float:
@@ -61,7 +61,7 @@ class _Memory:
 
 
 class _Prepared:
-    """A pass in the process where it runs."""
+    """A pass that is ready to run, in the process where it runs."""
 
     def __init__(self, made: Pass) -> None:
         self._pass = made
@@ -71,7 +71,7 @@ class _Prepared:
         self._idle = min(seconds_of(made.idle) for _ in range(5)) if made.idle else 0.0
 
     def turn(self) -> float:
-        """Seconds of a pass: the mean of those of a turn."""
+        """The seconds of a pass: the mean over the passes of a turn."""
         start, count = time.perf_counter(), 0
         while (taken := time.perf_counter() - start) < SHORTEST_TURN:
             self._pass.run()
@@ -96,7 +96,7 @@ def _serve(pipe: Connection, store: Store) -> None:
 
 @contextlib.contextmanager
 def _environment(changes: dict[str, str]) -> Iterator[None]:
-    """For processes that are started meanwhile: libraries read it once, when they are loaded."""
+    """Environment variables for processes that are started within; libraries read them once, when they are loaded."""
     before = dict(os.environ)
     os.environ.update(changes)
     try:
@@ -107,7 +107,7 @@ def _environment(changes: dict[str, str]) -> Iterator[None]:
 
 
 class Worker:
-    """A process that prepares passes and runs each when asked. In between it waits and takes no time from others."""
+    """A process that prepares passes and runs them on request. Otherwise it waits and uses no processor time."""
 
     def __init__(self, store: Store, threads: int | None) -> None:
         context = multiprocessing.get_context("spawn")
@@ -118,7 +118,7 @@ class Worker:
         theirs.close()
 
     def prepare(self, name: str, prepare: Prepare) -> dict[str, Any]:
-        """Make ready, run once, and tell rows, loss and peak memory."""
+        """Prepare the pass, run it once, and return its rows, loss and peak memory."""
         return self._ask(name, prepare)
 
     def turn(self, name: str) -> float:

@@ -1,7 +1,13 @@
-"""Results as pictures: bars for every workload, curves for scaling."""
+"""Pictures of the results: bars of time for every workload, curves for scaling.
+
+    python benchmarks/pictures.py        draws docs/benchmarks.png again, from published.json
+
+published.json holds the numbers that docs/benchmarks.md prints; `pages.py` writes both after a run.
+"""
 
 from __future__ import annotations
 
+import json
 import pathlib
 from typing import Any
 
@@ -10,12 +16,16 @@ import matplotlib
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from matplotlib.ticker import LogLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from report import has_loss, loss, nanoseconds
+
+PUBLISHED = pathlib.Path(__file__).with_name("published.json")
+PAGE = pathlib.Path(__file__).parent.parent / "docs"
 
 OURS, THEIRS, FLOOR = "#d1622b", "#4878a8", "#9aa5ad"
 FLOORS = ("NumPy X @ w", "reading the bytes once")
 OURS_BEGIN = ("unitless", "one rate", "automatic rate", "16 rates")
+FAR = 15.0  # a bar that is so many times as long as the next longest one would make all the others invisible
 
 
 def _colour(name: str) -> str:
@@ -23,19 +33,19 @@ def _colour(name: str) -> str:
 
 
 def bars(workloads: list[dict[str, Any]], path: pathlib.Path) -> None:
-    """Time a row of each contender, one panel for each workload, in two columns of about the same height."""
+    """Time per row of each contender of `published` workloads: one panel per workload, in two columns."""
     columns: list[list[dict[str, Any]]] = [[], []]
     heights = [0.0, 0.0]
     for one in workloads:
         shorter = heights.index(min(heights))
         columns[shorter].append(one)
-        heights[shorter] += len(one["contenders"]) + 2.5
-    figure = plt.figure(figsize=(15, 0.27 * max(heights) + 0.4), layout="constrained")
+        heights[shorter] += len(one["contenders"]) + 4
+    figure = plt.figure(figsize=(15, 0.26 * max(heights) + 0.4), layout="constrained")
     halves = figure.subfigures(1, 2)
     for half, column in zip(halves, columns, strict=True):
         if not column:
             continue
-        ratios = [len(one["contenders"]) + 2 for one in column]
+        ratios = [len(one["contenders"]) + 1 for one in column]
         axes = half.subplots(len(column), 1, gridspec_kw={"height_ratios": ratios}, squeeze=False)[:, 0]
         for axis, one in zip(axes, column, strict=True):
             _panel(axis, one)
@@ -44,22 +54,41 @@ def bars(workloads: list[dict[str, Any]], path: pathlib.Path) -> None:
 
 
 def _panel(axis: Any, workload: dict[str, Any]) -> None:
+    """Bars from zero on a linear axis. A single bar that is far longer than all others is cut, and marked as cut."""
     contenders = workload["contenders"]
     names = [one["name"] for one in contenders]
     values = [one["best_ns_a_row"] for one in contenders]
-    drawn = axis.barh(names, values, color=[_colour(name) for name in names])
-    labels = [
-        f" {nanoseconds(value)}" + (f"   ({workload['loss']} {loss(one['loss'])})" if has_loss(workload, one) else "")
-        for value, one in zip(values, contenders, strict=True)
-    ]
+    longest = sorted(values)[-2:]
+    cut = 1.25 * longest[0] if longest[-1] > FAR * longest[0] else longest[-1]
+    drawn = axis.barh(names, [min(value, cut) for value in values], color=[_colour(name) for name in names])
+    labels = []
+    for value, one in zip(values, contenders, strict=True):
+        lost = f"   ({workload['loss']} {loss(one['loss'])})" if has_loss(workload, one) else ""
+        labels.append(f" {nanoseconds(value)}{', bar cut' if value > cut else ''}{lost}")
     axis.bar_label(drawn, labels, fontsize=8)
-    several = any(one["rows"] > 1 for one in contenders)
-    axis.set_title(f"{workload['title']}: time{' a row' if several else ''}", loc="left", fontsize=10, weight="bold")
-    axis.set(xscale="log", xlim=(min(values) / 2, max(values) * (max(values) / min(values)) ** 0.6 * 2))
+    for place, value in enumerate(values):
+        if value > cut:
+            axis.plot([0.95 * cut] * 2, [place - 0.45, place + 0.45], color="white", linewidth=3)
+    per_row = " per row" if workload["per_row"] else ""
+    axis.set_title(f"{workload['title']}: time{per_row}", loc="left", fontsize=10, weight="bold")
+    axis.set_xlim(0, 1.65 * cut)  # the room on the right is for the labels
     axis.invert_yaxis()
-    axis.xaxis.set_visible(False)
+    axis.xaxis.set_major_locator(MaxNLocator(7, steps=[1, 2, 5, 10]))
+    axis.set_xticks([tick for tick in axis.get_xticks() if tick <= cut])
+    axis.xaxis.set_major_formatter(lambda value, _: "0" if value == 0 else _short(value))
+    axis.grid(axis="x", alpha=0.35)
+    axis.set_axisbelow(True)
     axis.tick_params(axis="y", length=0, labelsize=8.5)
-    axis.spines[["top", "right", "bottom"]].set_visible(False)
+    axis.tick_params(axis="x", labelsize=8)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _short(value: float) -> str:
+    """A time on the axis: 500 ns, 1 µs, without zeros after the point."""
+    for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+        if value >= size:
+            return f"{value / size:g} {unit}"
+    return f"{value:g} ns"
 
 
 def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
@@ -69,9 +98,10 @@ def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
         for number, line in enumerate(curve["lines"]):
             colour = (OURS, THEIRS)[number] if number < 2 else None
             axis.plot(line["points"], line["best_ns"], marker="o", color=colour, label=line["name"])
-        axis.set(xscale="log", yscale="log", xlabel=curve["label"], ylabel=f"nanoseconds a {curve['per']}")
+        axis.set(xscale="log", yscale="log", xlabel=curve["label"], ylabel=f"nanoseconds per {curve['per']}")
         low, high = axis.get_ylim()
-        axis.set_ylim(min(low, (low * high) ** 0.5 / 4), max(high, (low * high) ** 0.5 * 4))  # a wobble looks like one
+        middle = (low * high) ** 0.5
+        axis.set_ylim(min(low, middle / 4), max(high, middle * 4))  # so that a small change looks small
         if curve["name"] in ("classes", "rates", "threads"):
             axis.set_xscale("log", base=2)
             axis.xaxis.set_major_formatter("{x:.0f}")
@@ -83,3 +113,21 @@ def curves(results: list[dict[str, Any]], path: pathlib.Path) -> None:
         axis.legend(fontsize=8)
     figure.savefig(path, dpi=110)
     plt.close(figure)
+
+
+def published(results: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the picture of bars needs of a run."""
+    return [
+        {
+            **{key: workload[key] for key in ("name", "title", "loss")},
+            "per_row": any(one["rows"] > 1 for one in workload["contenders"]),
+            "contenders": [
+                {key: one[key] for key in ("name", "best_ns_a_row", "loss")} for one in workload["contenders"]
+            ],
+        }
+        for workload in results["workloads"]
+    ]
+
+
+if __name__ == "__main__":
+    bars(json.loads(PUBLISHED.read_text(encoding="utf-8")), PAGE / "benchmarks.png")

@@ -1,4 +1,4 @@
-"""Results for people: the tables of a run, as text for a terminal and as Markdown for a page."""
+"""The results of a run as tables: text for a terminal, Markdown for a page."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Cells = list[list[str]]
 
 
 def nanoseconds(value: float) -> str:
-    """Three digits, in the unit that suits."""
+    """A time with three digits, in a suitable unit."""
     for unit, size in (("ns", 1e3), ("µs", 1e6), ("ms", 1e9)):
         if value < 0.9995 * size:
             return f"{value / (size / 1e3):#.3g}".rstrip(".") + f" {unit}"
@@ -19,12 +19,12 @@ def nanoseconds(value: float) -> str:
 
 
 def times(ratio: float) -> str:
-    """So many times."""
+    """A ratio, such as 8.1 ×."""
     return f"{ratio:.0f} ×" if ratio >= 99.5 else f"{ratio:.1f} ×" if ratio >= 0.995 else f"{ratio:.2f} ×"
 
 
 def has_loss(workload: dict[str, Any], contender: dict[str, Any]) -> bool:
-    """Is there one, and does it mean anything?"""
+    """Whether the contender has a loss, in a workload where losses can be compared."""
     return bool(workload["loss"]) and contender["loss"] is not None
 
 
@@ -33,10 +33,10 @@ def loss(value: float | None) -> str:
 
 
 def workload(result: dict[str, Any]) -> Cells:
-    """A row for each contender, the heading first."""
+    """The heading, then one row for each contender."""
     first = result["contenders"][0]
     several = any(one["rows"] > 1 for one in result["contenders"])
-    head = ["", "time a row" if several else "time", "median round", "times the first", result["loss"] or "", "peak MB"]
+    head = ["", "time per row" if several else "time", "median round", "relative time", result["loss"] or "", "peak MB"]
     cells = [head]
     for one in result["contenders"]:
         cells.append(
@@ -53,31 +53,32 @@ def workload(result: dict[str, Any]) -> Cells:
 
 
 def goals(results: list[dict[str, Any]]) -> Cells:
-    """A row for each goal."""
-    cells = [["work: ours", "beside", "aim", "best rounds", "median rounds", "losses", "reached"]]
+    """The heading, then one row for each goal."""
+    cells = [["workload: ours", "compared with", "goal", "best rounds", "median rounds", "losses", "reached"]]
     for one in results:
         aim = f"≥ {one['at_least']:g} ×" if one["at_least"] is not None else f"≤ {one['at_most']:g} × its time"
         losses = "" if None in one["losses"] else " and ".join(loss(value) for value in one["losses"])
-        reached = "yes" if one["reached"] else "no: the loss" if one["fast"] else "no"
+        reached = "yes" if one["reached"] else "no: higher loss" if one["fast"] else "no"
         ratios = [times(one["best"]), times(one["median"])]
         cells.append([f"{one['workload']}: {one['ours']}", one["other"], aim, *ratios, losses, reached])
     return cells
 
 
 def curve(result: dict[str, Any]) -> Cells:
-    """A row for each line, a column for each point."""
+    """One row for each line of the picture, one column for each point."""
     points = result["lines"][0]["points"]
-    cells = [[f"time a {result['per']}; {result['label']}:", *(f"{point:,}" for point in points)]]
+    cells = [[f"time per {result['per']}; {result['label']}:", *(f"{point:,}" for point in points)]]
     cells += [[line["name"], *(nanoseconds(value) for value in line["best_ns"])] for line in result["lines"]]
     return cells
 
 
 def straightness(results: list[dict[str, Any]]) -> str:
-    """Is the time linear in the rows?"""
+    """A sentence that says whether the time is linear in the number of rows."""
     ratio, straight = scaling.linear(next(one for one in results if one["name"] == "rows"))
     verdict = "linear" if straight else "NOT linear"
     return (
-        f"From the middle of the curve to its end a row's time changes by a factor of {ratio:.2f}: {verdict} in rows."
+        f"From the middle of the curve to its end, the time per row changes by a factor of {ratio:.2f}: "
+        f"{verdict} in the number of rows."
     )
 
 
@@ -103,7 +104,7 @@ def as_markdown(cells: Cells) -> str:
 
 
 def page(results: dict[str, Any]) -> dict[str, str]:
-    """What a page can show of a run, as Markdown, by name."""
+    """The parts of a run that a page can show, as Markdown, by name."""
     parts = {
         "machine": f"{results['data']}; {results['rounds']} rounds. {machine.sentence(results['machine'])}",
         "goals": as_markdown(goals(results["goals"])),
@@ -117,7 +118,7 @@ def page(results: dict[str, Any]) -> dict[str, str]:
 
 
 def markdown(results: dict[str, Any]) -> str:
-    """All of it as one document."""
+    """All results as one document."""
     parts = page(results)
     blocks = ["# Results", parts["machine"]]
     if results["goals"]:

@@ -1,7 +1,7 @@
-"""How good ours are beside River's own pipelines, one example at a time: part of `make bench`.
+"""The accuracy of our estimators for River compared with River's own pipelines: part of `make bench`.
 
-Progressive validation over the datasets that come with River, each model with its defaults; those that River would have
-to download are left out. How fast they are is a part of `run.py` (`named`, `named_numbers`).
+Progressive validation over the datasets that come with River, each model with its defaults; datasets that River would
+have to download are left out. `run.py` measures their speed (`named`, `named_numbers`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from unitless.river import UnitlessClassifier, UnitlessRegressor
 
 
 def numbers_alone(stream: Iterable[tuple[dict[str, Any], Any]]) -> list[tuple[dict[str, Any], Any]]:
-    """What River's linear models can take: times as numbers, text left out."""
+    """The stream as River's linear models can use it: times as numbers, without text."""
     return [
         (
             {
@@ -32,7 +32,7 @@ def numbers_alone(stream: Iterable[tuple[dict[str, Any], Any]]) -> list[tuple[di
 
 
 def progressive(model: Any, stream: list[tuple[dict[str, Any], Any]], measures: list[Any]) -> list[float]:
-    """Each example is predicted before it is learned; the first, before which nothing is known, does not count."""
+    """Predict each example before it is learned; the first, before which the model knows nothing, does not count."""
     for number, (x, y) in enumerate(stream):
         if number:
             shares = model.predict_proba_one(x) if isinstance(model, base.Classifier) else None

@@ -1,4 +1,4 @@
-"""All contenders in one run, round after round, so that a slow moment of the machine hits all alike."""
+"""Measure all contenders in one run, round after round, so that a slow moment of the machine affects all of them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LAUNCH = pathlib.Path(__file__).with_name("launch.py")
 
 @dataclass(frozen=True)
 class Loop:
-    """A contender that works in memory, in a process of its own: prepared once, warm when it is measured."""
+    """A contender that works in memory, in its own process: prepared once, and run once before it is measured."""
 
     name: str
     prepare: Prepare
     threads: int | None = None
-    process: str = ""  # loops that name the same one share it
+    process: str = ""  # loops with the same name here share a process
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "process", self.process or self.name)
@@ -35,15 +35,15 @@ class Loop:
 
 @dataclass(frozen=True)
 class Program:
-    """A contender that is a command: started anew every time, from its file to its end."""
+    """A contender that is a command: started for every round; its whole time counts."""
 
     name: str
     command: list[str]
     rows: int
-    loss: str = "(never)"  # the pattern of what it says of its loss
+    loss: str = "(never)"  # a pattern that finds the loss in its output
 
     def once(self) -> tuple[float, dict[str, Any]]:
-        """Seconds, and what else it tells."""
+        """Run it; returns the seconds, and its loss and peak memory."""
         with tempfile.TemporaryDirectory() as folder:
             said, report = pathlib.Path(folder) / "said", pathlib.Path(folder) / "report"
             with said.open("w") as out:
@@ -59,7 +59,7 @@ class Program:
 
 @dataclass
 class Measured:
-    """What came of a contender."""
+    """The results of a contender."""
 
     name: str
     rows: int
@@ -69,7 +69,7 @@ class Measured:
 
     @property
     def best(self) -> float:
-        """Seconds a row, in the best round."""
+        """Seconds per row, in the best round."""
         return min(self.seconds) / self.rows
 
     @property
@@ -90,15 +90,16 @@ class Measured:
 
 
 def progress(text: str) -> None:
-    """Where we are, for who watches."""
+    """Show the progress on a terminal."""
     if sys.stderr.isatty():
         print(f"\r{text[:110]:110}\r", end="", file=sys.stderr, flush=True)
 
 
 def measure(contenders: list[Loop | Program], store: Store, rounds: int, title: str) -> list[Measured]:
-    """Warm up each, then round after round. Each round begins with another one, so that nobody always follows the same.
+    """Warm up each contender, then measure round after round.
 
-    The files of programs were just written or read, so that they are in memory; the first round tells their facts.
+    Each round begins with another contender, so that none always follows the same one. The files that programs read
+    were written or read just before, so they are in the system's cache.
     """
     measured: dict[str, Measured] = {}
     turns: dict[str, Callable[[], float]] = {}

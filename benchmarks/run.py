@@ -1,13 +1,13 @@
-"""Speed beside Vowpal Wabbit, scikit-learn and River, and beside what the machine allows: `make bench`.
+"""Compare the speed with Vowpal Wabbit, scikit-learn and River, and with the limits of the machine: `make bench`.
 
-All contenders of a workload take turns in one run, on the same rows, warm, each in a process of its own; tables show
-the best round and the median one, the progressive loss that was had at that speed, and the memory that it took. Linear
-algebra has one thread. Results: benchmarks.json, benchmarks.md, benchmarks.png, scaling.png.
+All contenders (programs with their options) of a workload take turns in one run, on the same rows, each in its own
+process and after a first pass that is not timed. Tables show the best and the median round, the progressive loss and
+the memory. Linear algebra uses one thread. Results: benchmarks.json, benchmarks.md, benchmarks.png, scaling.png.
 
     python benchmarks/run.py                    everything
-    python benchmarks/run.py dense stream       two workloads (`scaling` is one, too)
-    python benchmarks/run.py --quick            small data: does it work?
-    python benchmarks/run.py --page             and the numbers in docs/ written anew
+    python benchmarks/run.py dense stream       two workloads (`scaling` is also one)
+    python benchmarks/run.py --quick            small data, to check that everything works
+    python benchmarks/run.py --page             also update the numbers in docs/
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import workloads
 from data import Size, Store
 from rounds import measure
 
-PROGRAM_ROUNDS = 3  # at most: files are long
+PROGRAM_ROUNDS = 3  # at most, because reading large files takes long
 
 
 def arguments() -> argparse.Namespace:
@@ -40,7 +40,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--megabytes", type=int, default=800, help="of text in each file")
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path(__file__).with_name("results"))
     parser.add_argument("--quick", action="store_true", help="small data; the numbers mean nothing")
-    parser.add_argument("--page", action="store_true", help="write the marked blocks of the documentation anew")
+    parser.add_argument("--page", action="store_true", help="update the marked blocks of the documentation")
     options = parser.parse_args()
     if unknown := [name for name in options.workloads if name not in names]:
         parser.error(f"there is no workload {unknown[0]!r}; there are {', '.join(names)}")
@@ -51,15 +51,15 @@ def arguments() -> argparse.Namespace:
 
 
 def check_space(chosen: list[str], size: Size) -> None:
-    """The files are large, and a full disk is a bad way to find out."""
+    """Stop at once if there is not enough space for the files, which are large."""
     files = any(name in workloads.ALL and workloads.ALL[name].files for name in chosen)
     needed = (3 * size.megabytes * files + 1_500 * (size.covertype_rows > 10**5)) * 10**6
     folder = tempfile.gettempdir()
     free = shutil.disk_usage(folder).free
     if free < needed:
         sys.exit(
-            f"{folder} has {free / 1e9:.1f} GB left, and this needs about {needed / 1e9:.1f}: "
-            "set TMPDIR to a folder elsewhere, or --megabytes to less"
+            f"{folder} has {free / 1e9:.1f} GB free, but about {needed / 1e9:.1f} GB are needed: "
+            "set TMPDIR to another folder, or use a smaller --megabytes"
         )
 
 
@@ -106,13 +106,13 @@ def main() -> None:
 
 
 def keep(results: dict[str, Any], folder: pathlib.Path) -> None:
-    import pictures  # its memory must not count as that of programs which are started from here
+    import pictures  # imported late: its memory would count as that of programs started from here
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "benchmarks.json").write_text(json.dumps(results, indent=1, allow_nan=False), encoding="utf-8")
     (folder / "benchmarks.md").write_text(report.markdown(results), encoding="utf-8")
     if results["workloads"]:
-        pictures.bars(results["workloads"], folder / "benchmarks.png")
+        pictures.bars(pictures.published(results), folder / "benchmarks.png")
     if results["scaling"]:
         pictures.curves(results["scaling"], folder / "scaling.png")
 

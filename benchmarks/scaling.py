@@ -19,12 +19,12 @@ import unitless as ul
 
 partial = functools.partial
 
-STRAIGHT = 1.15  # so much more time a row at most, from the middle of the curve to its end, counts as linear
+STRAIGHT = 1.15  # the largest ratio of times per row, at the end and in the middle of a curve, that is linear
 
 
 @dataclass(frozen=True)
 class Line:
-    """The points of one line, and what prepares each of them."""
+    """One line of a curve: its points, and the function that prepares a point."""
 
     name: str
     points: list[int]
@@ -32,7 +32,7 @@ class Line:
     threads: int | Callable[[int], int] | None = None
 
     def loops(self, curve: str) -> list[Loop]:
-        """One for each point."""
+        """One loop for each point."""
         loops = []
         for point in self.points:
             threads = self.threads(point) if callable(self.threads) else self.threads
@@ -43,12 +43,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Curve:
-    """One picture: time a row against something."""
+    """One picture: the time per row depending on a size."""
 
     name: str
     label: str
     lines: list[Line]
-    per: str = "row"  # or "number": a row's time is divided by its numbers
+    per: str = "row"  # or "number": the time per row divided by the numbers in a row
 
 
 def _name(line: str, point: int) -> str:
@@ -60,7 +60,7 @@ def _at(store: Store, prepare: Callable[[Store, int], Pass], point: int) -> Pass
 
 
 def _repeated(store: Store, rows: int) -> tuple[np.ndarray, np.ndarray]:
-    """Covertype's first rows, or all of them several times."""
+    """The first rows of Covertype, or all its rows several times."""
     X, y = store.two_classes("dense")
     times = -(-rows // len(y))
     return (X[:rows], y[:rows]) if times == 1 else (np.tile(X, (times, 1))[:rows], np.tile(y, times)[:rows])
@@ -80,7 +80,7 @@ def rows_of_scikit(store: Store, point: int) -> Pass:
 
 
 def _wide(store: Store, features: int) -> tuple[np.ndarray, np.ndarray]:
-    """As many numbers whatever the number of features."""
+    """Random rows; their count is chosen so that the total of numbers does not depend on the number of features."""
     count = max(2, int(2e7 * store.size.scaling) // features)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((count, features), np.float32)
@@ -109,7 +109,7 @@ def _some(store: Store) -> tuple[np.ndarray, np.ndarray]:
 
 
 def classes(store: Store, point: int) -> Pass:
-    """Made up: which of so many parts of the first column's range."""
+    """Synthetic classes: the range of the first column is divided into `point` parts."""
     X, _ = _some(store)
     labels = np.digitize(X[:, 0], np.quantile(X[:, 0], np.arange(1, point) / point))
     return Pass(lambda: ul.OneVsAll(range(point), learning_rate=0.5).learn(X, labels), len(X))
@@ -181,7 +181,7 @@ def run(store: Store, rounds: int, cores: int) -> list[dict[str, Any]]:
 
 
 def linear(curve: dict[str, Any]) -> tuple[float, bool]:
-    """The time a row at the end of our line over that in its middle, and whether that is linear."""
+    """The time per row at the end of our line divided by that in its middle, and whether this counts as linear."""
     times = curve["lines"][0]["best_ns"]
     ratio = times[-1] / times[len(times) // 2]
     return ratio, ratio <= STRAIGHT

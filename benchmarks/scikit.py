@@ -1,4 +1,4 @@
-"""scikit-learn's passes: stochastic gradient descent on rows that were scaled before, or with its scaler."""
+"""Passes of scikit-learn: stochastic gradient descent on rows that were scaled in advance, or with its scaler."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from data import Store
 from ours import log_loss
 from passes import Pass
 
-CHUNK = 1_000  # rows that scaler and model see at a time; the progressive loss is by such chunks
+CHUNK = 1_000  # rows per call of scaler and model; the progressive loss is computed by such chunks
 
 
 def sgd(**options: Any) -> Any:
@@ -32,10 +32,10 @@ def _progressive(scores_of_chunk: Callable[[int, int], np.ndarray], y: np.ndarra
 
 
 def pre_scaled(store: Store, kind: str = "dense", *, shuffle: bool = False) -> Pass:
-    """One call over rows that were scaled before, with what is known of all of them; it predicts none."""
+    """One call over rows that were scaled in advance, with statistics of all rows; it makes no predictions."""
     X, y = store.two_classes(kind)
     X = scaled(X)
-    sgd()  # what it imports is not its memory
+    sgd()  # so that imports do not count as memory of the pass
 
     def run() -> Any:
         return sgd(shuffle=shuffle).partial_fit(X, y, classes=[False, True])
@@ -54,7 +54,7 @@ def pre_scaled(store: Store, kind: str = "dense", *, shuffle: bool = False) -> P
 
 
 def pipeline(store: Store) -> Pass:
-    """What one has to do with raw rows that come in: each chunk updates the scaler, is scaled, and learned."""
+    """The usual way with raw rows that arrive in a stream: each chunk updates the scaler, is scaled, and learned."""
     from sklearn.preprocessing import StandardScaler
 
     X, y = store.two_classes("dense")

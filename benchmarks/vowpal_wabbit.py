@@ -1,4 +1,4 @@
-"""Vowpal Wabbit in memory: the library that its program calls, so that Python's start is no part of it."""
+"""Vowpal Wabbit in memory: the library that its program calls, so that the start of Python does not count."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ LOGISTIC = ("--loss_function", "logistic")
 
 
 def _run(*arguments: object) -> float:
-    """One run over a file, or over its cache; gives the progressive loss."""
+    """One run over a file, or over its cache; returns the progressive loss."""
     import vowpalwabbit
 
     workspace = vowpalwabbit.Workspace(arg_list=["--quiet", *map(str, arguments)])
@@ -23,13 +23,13 @@ def _run(*arguments: object) -> float:
 
 
 def _run_apart(*arguments: object) -> None:
-    """To make something ready: what that takes must not hide what a run takes."""
+    """Run in another process, to prepare files: its memory must not count as that of a measured run."""
     command = [sys.executable, "-m", "vowpalwabbit", "--quiet", *map(str, arguments)]
     subprocess.run(command, check=True, capture_output=True)
 
 
 def _cache(text: pathlib.Path, options: tuple[str, ...]) -> pathlib.Path:
-    """Rows as Vowpal Wabbit itself keeps them for another pass."""
+    """The rows in the binary cache that Vowpal Wabbit writes for further passes."""
     cache = text.with_suffix(f".{'-'.join(one.strip('-') for one in options)}.cache")
     if not cache.exists():
         _run_apart(*options, "-d", text, "--cache_file", cache, "-k")
@@ -37,7 +37,7 @@ def _cache(text: pathlib.Path, options: tuple[str, ...]) -> pathlib.Path:
 
 
 def _rows(text: pathlib.Path) -> tuple[int, pathlib.Path]:
-    """How many there are, and a file with the first alone."""
+    """The number of rows, and a file that contains only the first."""
     with text.open() as file:
         first = file.readline()
         count = 1 + sum(1 for _ in file)
@@ -47,7 +47,7 @@ def _rows(text: pathlib.Path) -> tuple[int, pathlib.Path]:
 
 
 def learn(store: Store, data: str, options: tuple[str, ...] = (), cached: bool = True) -> Pass:
-    """From its text or its binary cache. What a single row takes, which is setting up, is taken off."""
+    """From its text or its binary cache. The time for a single row, which is the start, is subtracted."""
     text, options = store.path(data), LOGISTIC + options
     rows, one = _rows(text)
     source = ("-d", text, "--cache_file", _cache(text, options)) if cached else ("-d", text)

@@ -1,4 +1,4 @@
-"""The work that is compared, and who does it. The first contender of each is the one that others are compared with."""
+"""The workloads, and the contenders (programs and options) that do each. The first contender is the reference."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ONE_RATE = {"learning_rate": 0.5, "centre": False}
 
 @dataclass(frozen=True)
 class Workload:
-    """Some work, in words, and those who do it."""
+    """A piece of work, its description, and its contenders."""
 
     name: str
     title: str
     note: str
-    loss: str  # what the column of losses means
+    loss: str  # the name of the loss in tables
     contenders: Callable[[Store], Contenders]
     files: bool = False
 
@@ -46,7 +46,7 @@ def dense(store: Store) -> Contenders:
         Loop("scikit-learn SGD, pre-scaled, shuffled", partial(scikit.pre_scaled, shuffle=True)),
         Loop("scikit-learn scaler + SGD", scikit.pipeline),
         Loop(f"River scaler | logistic, first {store.size.slow_rows:,} rows", river),
-        Loop("unitless, predictions alone", ours.predict),
+        Loop("unitless, predictions only", ours.predict),
         Loop("NumPy X @ w", floors.numpy_product),
         Loop("reading the bytes once", floors.memory),
     ]
@@ -57,7 +57,7 @@ def sparse(_: Store) -> Contenders:
         Loop("unitless", partial(ours.learn, kind="sparse")),
         Loop("Vowpal Wabbit, cache", partial(vw.learn, data="binary.vw")),
         Loop("scikit-learn SGD, pre-scaled", partial(scikit.pre_scaled, kind="sparse")),
-        Loop("unitless, predictions alone", partial(ours.predict, kind="sparse")),
+        Loop("unitless, predictions only", partial(ours.predict, kind="sparse")),
         Loop("reading the bytes once", partial(floors.memory, kind="sparse")),
     ]
 
@@ -65,12 +65,12 @@ def sparse(_: Store) -> Contenders:
 def stream(_: Store) -> Contenders:
     return [
         Loop("unitless, bits=20", partial(ours.learn, kind="stream", bits=20)),
-        Loop("unitless, columns as they are", partial(ours.learn, kind="stream")),
+        Loop("unitless, columns not hashed", partial(ours.learn, kind="stream")),
         Loop("unitless, bits=20, float32", partial(ours.learn, kind="stream", bits=20, precision="float32")),
         Loop("Vowpal Wabbit -b 20, cache", partial(vw.learn, data="stream.vw", options=("-b", "20"))),
         Loop("Vowpal Wabbit -b 20, text", partial(vw.learn, data="stream.vw", options=("-b", "20"), cached=False)),
         Loop("scikit-learn SGD, pre-scaled", partial(scikit.pre_scaled, kind="stream")),
-        Loop("unitless, predictions alone", partial(ours.predict, kind="stream")),
+        Loop("unitless, predictions only", partial(ours.predict, kind="stream")),
         Loop("reading the bytes once", partial(floors.memory, kind="stream")),
     ]
 
@@ -83,7 +83,7 @@ def named(_: Store) -> Contenders:
         Loop("unitless.river, one rate", partial(classify, make=partial(estimator, **ONE_RATE))),
         Loop("unitless.river", partial(classify, make=estimator)),
         Loop("unitless.river, text labels", partial(classify, make=estimator, words=True)),
-        Loop("River logistic, bare", partial(classify, make=partial(one.river_classifier, scaled=False))),
+        Loop("River logistic, no scaler", partial(classify, make=partial(one.river_classifier, scaled=False))),
         Loop("River scaler | logistic", partial(classify, make=partial(one.river_classifier, scaled=True))),
     ]
 
@@ -93,7 +93,7 @@ def named_numbers(_: Store) -> Contenders:
     return [
         Loop("unitless.river, one rate", partial(one.regress, make=fixed)),
         Loop("unitless.river", partial(one.regress, make=one.our_regressor)),
-        Loop("River linear, bare", partial(one.regress, make=partial(one.river_regressor, scaled=False))),
+        Loop("River linear, no scaler", partial(one.regress, make=partial(one.river_regressor, scaled=False))),
         Loop("River scaler | linear", partial(one.regress, make=partial(one.river_regressor, scaled=True))),
     ]
 
@@ -169,7 +169,7 @@ def vw_file(store: Store) -> Contenders:
     path, rows = store.path("large.vw"), int(store.path("large.vw.rows").read_text())
     return [
         _ours("unitless, one rate", path, rows, *FIXED),
-        _ours("unitless, as it comes (auto)", path, rows),
+        _ours("unitless, defaults (auto)", path, rows),
         _vw("Vowpal Wabbit", path, rows),
     ]
 
@@ -179,9 +179,9 @@ def tables(store: Store) -> Contenders:
     rows = int(store.path("large.csv.rows").read_text())
     return [
         _ours("unitless, CSV, one rate", csv, rows, *FIXED),
-        _ours("unitless, CSV, as it comes (auto, centred)", csv, rows),
+        _ours("unitless, CSV, defaults (auto, centred)", csv, rows),
         _ours("unitless, Parquet, one rate", parquet, rows, *FIXED),
-        _ours("unitless, Parquet, as it comes", parquet, rows),
+        _ours("unitless, Parquet, defaults", parquet, rows),
         _vw("Vowpal Wabbit --csv", csv, rows, "--csv"),
         _pandas("pandas + scaler + SGD, CSV", csv, rows),
     ]
@@ -204,30 +204,34 @@ ALL = {
         Workload(
             "dense",
             "Covertype, dense",
-            "One pass over float32 columns, raw, class 2 against the rest.",
+            "One pass over raw float32 columns; class 2 against the rest.",
             "log loss",
             dense,
         ),
         Workload(
-            "sparse", "Covertype, sparse", "The same rows as a CSR matrix: 12 of 54 are not zero.", "log loss", sparse
+            "sparse",
+            "Covertype, sparse",
+            "The same rows as a CSR matrix; 12 of 54 values are not zero.",
+            "log loss",
+            sparse,
         ),
         Workload(
             "stream",
             "A stream like hashed text",
-            "A million features, 100 in a row, drawn by a power law.",
+            "A million features, 100 per row, drawn by a power law.",
             "log loss",
             stream,
         ),
         Workload(
             "named",
-            "One at a time: 20 named features",
+            "One row at a time: 20 named features",
             "Predict, then learn; each feature has its own unit.",
             "log loss",
             named,
         ),
         Workload(
             "named_numbers",
-            "One at a time: regression",
+            "One row at a time: regression",
             "The same rows, with a number to predict.",
             "RMSE",
             named_numbers,
@@ -241,20 +245,30 @@ ALL = {
             "error",
             interactions,
         ),
-        Workload("predict", "Predictions alone", "Covertype, dense, with a model that has seen it.", "", predict),
+        Workload("predict", "Predictions only", "Covertype, dense, with a model trained on it.", "", predict),
         Workload(
             "vw_file",
-            "A file of Vowpal Wabbit's text",
-            "From the file to the model; starting counts.",
+            "A text file of Vowpal Wabbit",
+            "From the file to the model, including the start of the program.",
             "log loss",
             vw_file,
             files=True,
         ),
         Workload(
-            "tables", "CSV and Parquet", "From the file to the model; starting counts.", "log loss", tables, files=True
+            "tables",
+            "CSV and Parquet",
+            "From the file to the model, including the start of the program.",
+            "log loss",
+            tables,
+            files=True,
         ),
         Workload(
-            "starting", "Starting", "A file of a row or two: what is in every time above.", "", starting, files=True
+            "starting",
+            "Start of the program",
+            "A file of one or two rows: the part of the times above that does not depend on the file.",
+            "",
+            starting,
+            files=True,
         ),
     )
 }

@@ -1,17 +1,17 @@
-"""Raw data in mixed units: unitless as it comes, beside a scikit-learn pipeline that was tuned.
+"""Raw data in mixed units: unitless with its defaults, compared with a tuned scikit-learn pipeline.
 
     python examples/mixed_units.py
     python examples/mixed_units.py --rows 43500
 
-The data is Shuttle, which is bundled (is it class 1?), in its own units and with every column converted to another one.
-Both learn the first three quarters and are scored on the rest.
+The data is Shuttle (class 1 against the rest), which is bundled: once in its own units, and once with every column
+converted to another unit. Both learn from the first three quarters of the rows and are scored on the last quarter.
 
-scikit-learn has a scaler in front and a grid of penalties and step sizes behind, chosen by 3-fold cross-validation: 24
-fits for 8 candidates, each reading the data several times. That is the usual way, and a good one if all data is at
-hand. unitless reads each row once, in order, without a scaler and without a choice. The last line, the same search
-without the scaler, shows what the scaler is for. Seconds are for both sets of units.
+scikit-learn uses a scaler, and a grid search over penalties and step sizes with 3-fold cross-validation: 24 fits for
+8 candidates, each of which reads the data several times. This is the usual way, and a good one if all data fit into
+memory. unitless reads each row once, in order, without a scaler and without tuning. The last line, the same search
+without the scaler, shows the effect of the scaler. Seconds are the time for both sets of units together.
 
-Needs `pip install 'unitless[cli]' scikit-learn`; without scikit-learn the table has unitless alone.
+Needs `pip install 'unitless[cli]' scikit-learn`; without scikit-learn the table shows only unitless.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ import numpy as np
 import unitless as ul
 from unitless.datasets import load_shuttle
 
-# Nine columns, nine other units: metres to feet, seconds to hours, grams to tonnes, and so on.
+# Factors to other units for the nine columns: metres to feet, seconds to hours, grams to tonnes, and so on.
 OTHER_UNITS = np.array([3.28084, 1 / 3600, 1e-6, 1000.0, 0.0254, 60.0, 1e6, 0.001, 453.59237])
 
-Fit = Callable[[Any, Any], Callable[[Any], Any]]  # training data to a function that predicts
+Fit = Callable[[Any, Any], Callable[[Any], Any]]  # from training data to a function that predicts
 
 
 def fit_unitless(X: Any, y: Any) -> Callable[[Any], Any]:
-    """One pass; nothing to choose."""
+    """Learn in one pass, with nothing to choose."""
     model = ul.Learner(loss="logistic", learning_rate="auto", centre=True)
     model.learn(X, y)
     return lambda rows: model.predict(rows) > 0
 
 
 def fits_of_scikit_learn() -> dict[str, Fit]:
-    """A tuned pipeline, and what is left of it without the scaler."""
+    """A tuned pipeline, and the same without the scaler."""
     from sklearn.linear_model import SGDClassifier  # noqa: PLC0415  (an optional dependency)
     from sklearn.model_selection import GridSearchCV  # noqa: PLC0415
     from sklearn.pipeline import make_pipeline  # noqa: PLC0415
@@ -56,9 +56,11 @@ def fits_of_scikit_learn() -> dict[str, Fit]:
 
 
 def main() -> None:
-    """Fit, score, print."""
-    parser = argparse.ArgumentParser(description="unitless beside a tuned scikit-learn pipeline, on mixed units")
-    parser.add_argument("--rows", type=int, default=6000, help="of Shuttle's 43,500 (default: %(default)s)")
+    """Fit all models in both sets of units, and print their accuracies."""
+    parser = argparse.ArgumentParser(description="compare unitless with a tuned scikit-learn pipeline, on mixed units")
+    parser.add_argument(
+        "--rows", type=int, default=6000, help="how many of the 43,500 rows to use (default: %(default)s)"
+    )
     rows = parser.parse_args().rows
 
     X, classes = load_shuttle()
@@ -68,10 +70,10 @@ def main() -> None:
     try:
         fits |= fits_of_scikit_learn()
     except ImportError:
-        print("scikit-learn is not installed (pip install scikit-learn): unitless alone\n")
+        print("scikit-learn is not installed (pip install scikit-learn), so only unitless is shown\n")
 
     print(f"Shuttle: {split:,} rows to learn from, {len(y) - split:,} to score\n")
-    print(f"{'':34}{'as it is':>10}{'other units':>14}{'seconds':>10}")
+    print(f"{'':34}{'own units':>10}{'other units':>14}{'seconds':>10}")
     for name, fit in fits.items():
         start = time.perf_counter()
         accuracies = []

@@ -1,4 +1,4 @@
-"""A model as an MLflow model, served by whatever serves MLflow: it takes the table's columns and needs no other code.
+"""A model of unitless as an MLflow model, for any server that runs MLflow models. Its input is the table's columns.
 
     python examples/mlflow_model.py prices.unitless mlflow-model
     mlflow models predict -m mlflow-model -i new.csv -t csv
@@ -22,11 +22,11 @@ class UnitlessModel(mlflow.pyfunc.PythonModel):
     """Predictions of a model that `unitless train` made: labels or numbers, and probabilities where there are any."""
 
     def load_context(self, context: Any) -> None:
-        """Once, when the server starts."""
+        """Load the model, once, when the server starts."""
         self.predictor = Predictor(ul.load(context.artifacts["model"]))
 
     def predict(self, context: Any, model_input: pd.DataFrame, params: dict[str, Any] | None = None) -> pd.DataFrame:
-        """One row for each row; `params={"extrapolate": True}` makes the model plainly linear."""
+        """One row of results per row; with `params={"extrapolate": True}` the model is linear everywhere."""
         extrapolate = bool((params or {}).get("extrapolate", False))
         tables = []
         for part in self.predictor.batches(model_input, extrapolate=extrapolate):
@@ -39,7 +39,7 @@ class UnitlessModel(mlflow.pyfunc.PythonModel):
 
 
 def save(model_path: str, folder: str) -> None:
-    """Write the MLflow model, the file within it."""
+    """Write the MLflow model, which contains the model file."""
     mlflow.pyfunc.save_model(folder, python_model=UnitlessModel(), artifacts={"model": model_path})
 
 

@@ -1,12 +1,12 @@
-"""A file larger than the memory that you want to give: train with progress and checkpoints, stop, go on.
+"""Train on a file that may be larger than memory, with progress and checkpoints; stop, and continue.
 
-    python examples/out_of_core_csv.py                                     # 4 MB, in a second
+    python examples/out_of_core_csv.py                                     # a file of 4 MB; takes a second
     python examples/out_of_core_csv.py --megabytes 2000 --checkpoint 1000000
 
-It writes a CSV of house prices in mixed units (square metres, kilometres, dollars, names of towns), trains on it as if
-the machine had died half-way, goes on from the last checkpoint, and compares with a training that was never stopped:
-the same model, to the last bit. At the end it prints how much memory the process has taken at most, most of which is
-Python and its libraries; it does not grow with the file.
+It writes a CSV of house prices in mixed units (square metres, kilometres, dollars, names of towns) and trains on it
+until a simulated crash half-way. Then it continues from the last checkpoint, and compares the result with a training
+that was not interrupted: the models are the same, to the last bit. At the end it prints the largest amount of memory
+that the process has used. Most of it is Python and its libraries; it does not grow with the file.
 
 Needs `pip install 'unitless[cli]'`.
 """
@@ -29,7 +29,7 @@ TOWNS = ("Aston", "Brook", "Clay", "Dunmere")
 
 
 def write_houses(path: pathlib.Path, megabytes: float) -> int:
-    """Rows of houses, piece by piece until the file is large enough; gives their number."""
+    """Write rows of houses until the file is large enough; returns their number."""
     rng = np.random.default_rng(0)
     rows = 0
     with open(path, "w", encoding="utf-8") as file:
@@ -46,7 +46,7 @@ def write_houses(path: pathlib.Path, megabytes: float) -> int:
 
 
 def peak_megabytes() -> float | None:
-    """The most memory that this process has had; None where the system does not tell."""
+    """The largest amount of memory that this process has used; None if the system does not provide it."""
     try:
         import resource  # noqa: PLC0415  (not on Windows)
     except ImportError:
@@ -56,11 +56,11 @@ def peak_megabytes() -> float | None:
 
 
 class Crash(Exception):
-    """What stands here for a machine that dies."""
+    """The simulated crash."""
 
 
 def watch(stop_at: int | None, every: float = 1.0) -> Callable[[Any], None]:
-    """Print how far the training is, at most once in so many seconds; crash after `stop_at` rows."""
+    """Print the progress, at most once every `every` seconds; crash after `stop_at` rows."""
     shown = time.perf_counter()
 
     def progress(run: Any) -> None:
@@ -76,11 +76,13 @@ def watch(stop_at: int | None, every: float = 1.0) -> Callable[[Any], None]:
 
 
 def main() -> None:
-    """Write the file, train twice, compare."""
+    """Write the file, train with and without an interruption, and compare."""
     parser = argparse.ArgumentParser(description="train on a CSV of any size in constant memory, with checkpoints")
     parser.add_argument("--megabytes", type=float, default=4.0, help="size of the CSV (default: %(default)s)")
-    parser.add_argument("--checkpoint", type=int, default=20_000, help="save every so many rows (default: %(default)s)")
-    parser.add_argument("--folder", help="where the files go; else a temporary one that is removed")
+    parser.add_argument(
+        "--checkpoint", type=int, default=20_000, help="number of rows between checkpoints (default: %(default)s)"
+    )
+    parser.add_argument("--folder", help="folder for the files (default: a temporary one, which is removed)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(given.folder or temporary)
@@ -89,17 +91,17 @@ def main() -> None:
         before = peak_megabytes()
         print(f"{data.name}: {rows:,} rows, {data.stat().st_size / 1e6:,.0f} MB")
 
-        print("training, and a crash half-way")
+        print("training, with a crash half-way")
         try:
             ul.train(data, "price_usd", model=model, checkpoint=given.checkpoint, progress=watch(rows // 2))
         except Crash:
             print(f"  the last checkpoint has {ul.load(model).examples:,} rows")
 
-        print("going on")
+        print("continuing from the checkpoint")
         resumed = ul.train(
             data, "price_usd", resume=model, model=model, checkpoint=given.checkpoint, progress=watch(None)
         )
-        print("once more, without a stop")
+        print("training again, without an interruption")
         never_stopped = ul.train(data, "price_usd", progress=watch(None))
         same = resumed.model.weights == never_stopped.model.weights and resumed.metrics == never_stopped.metrics
         print(f"\nrows            {resumed.rows:,}")

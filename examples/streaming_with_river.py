@@ -1,10 +1,11 @@
-"""A stream of dictionaries, learned one at a time: River's own pipelines beside unitless, in two sets of units.
+"""A stream of dictionaries, learned one at a time: unitless compared with River's own pipelines, in two sets of units.
 
     pip install 'unitless[river]'
     python examples/streaming_with_river.py
 
-Polls in per cent become polls in fractions, days become seconds. River's linear models run away on such columns, or
-need a scaler in front, which costs most of the time; unitless does not notice units, and has no rate to tune.
+The second set of units has polls as fractions instead of percentages, and seconds instead of days. River's linear
+models diverge on such columns or need a scaler, which takes most of the time. unitless does not depend on units, and
+has no learning rate to tune.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ def converted(stream: Stream, factors: dict[str, float]) -> Iterator[tuple[dict[
 
 
 def progressive(model: Any, stream: Stream, metric: metrics.base.Metric) -> tuple[float, float]:
-    """The metric over predictions made before each example was learned, and microseconds an example."""
+    """The metric over predictions made before each example was learned, and microseconds per example."""
     examples = list(stream)
     start = time.perf_counter()
     for number, (x, y) in enumerate(examples):
         prediction = model.predict_one(x)
-        if number:  # nobody knows anything before the first
+        if number:  # before the first example the models know nothing
             metric.update(y, prediction)
         model.learn_one(x, y)
     return metric.get(), (time.perf_counter() - start) / len(examples) * 1e6
@@ -41,9 +42,9 @@ def progressive(model: Any, stream: Stream, metric: metrics.base.Metric) -> tupl
 def contest(
     title: str, stream: Stream, factors: dict[str, float], peers: list[tuple[str, base.Estimator, Any]]
 ) -> None:
-    """One table: each model on the data as it is, and in other units."""
+    """Print a table: each model on the data in its own units and in other units."""
     examples = list(stream)
-    print(f"{title}: {len(examples):,} examples\n{'':44}{'as it is':>12}{'other units':>14}{'µs each':>10}")
+    print(f"{title}: {len(examples):,} examples\n{'':44}{'own units':>12}{'other units':>14}{'µs each':>10}")
     for name, model, metric in peers:
         score, microseconds = progressive(model.clone(), examples, metric())
         other, _ = progressive(model.clone(), converted(examples, factors), metric())
@@ -52,7 +53,7 @@ def contest(
 
 
 def main() -> None:
-    """Both contests, and what the winner has learned."""
+    """Run both comparisons, and explain one prediction."""
     contest(
         "President's approval, mean absolute error",
         datasets.TrumpApproval(),

@@ -78,6 +78,21 @@ def test_every_mark_on_the_pages_names_a_part_of_the_benchmark(monkeypatch: pyte
     assert set(MARK.findall((ROOT / "docs" / "river.md").read_text(encoding="utf-8"))) < names
 
 
+def test_the_picture_of_the_page_is_drawn_from_the_numbers_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("scipy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    report, workloads = (importlib.import_module(name) for name in ("report", "workloads"))
+    published = json.loads((ROOT / "benchmarks" / "published.json").read_text(encoding="utf-8"))
+    assert [one["name"] for one in published] == list(workloads.ALL)
+    page = (ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    for workload in published:
+        block = page.partition(f"<!-- results: workload {workload['name']} -->")[2].partition("<!-- end")[0]
+        rows = [re.split(r"(?<!\\) \| ", line.strip("| ")) for line in block.split("---:|\n")[1].strip().splitlines()]
+        assert [(row[0].replace("\\|", "|"), row[1]) for row in rows] == [
+            (one["name"], report.nanoseconds(one["best_ns_a_row"])) for one in workload["contenders"]
+        ]
+
+
 def test_every_goal_names_contenders_that_there_are(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))

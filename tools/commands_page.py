@@ -1,6 +1,6 @@
 """Write docs/commands.md: every command of the command line with its arguments and options, from the code itself.
 
-Run it after changing a command: `python tools/commands_page.py`. A test says when that was forgotten.
+Run it after changing a command: `python tools/commands_page.py`. A test fails if the page is out of date.
 
 It reads the records of the commands' options, and not what typer makes of them, which changes with its versions.
 """

@@ -1,6 +1,6 @@
-"""An extension of griffe, which reads the docstrings for the site: examples are shown as code.
+"""An extension of griffe, which reads the docstrings for the site, so that examples are shown as code.
 
-Our docstrings call the section "Example:", where griffe knows "Examples:".
+The section in our docstrings is called "Example:"; griffe expects "Examples:".
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ import griffe
 
 
 class DocstringExamples(griffe.Extension):
-    """Renames the section before docstrings are parsed."""
+    """Rename the section before docstrings are parsed."""
 
     def on_instance(self, *, obj: griffe.Object, **_: Any) -> None:
-        """Called for every module, class, function and attribute."""
+        """Change one docstring; griffe calls this for every module, class, function and attribute."""
         if obj.docstring is not None:
             obj.docstring.value = re.sub(r"^Example:$", "Examples:", obj.docstring.value, flags=re.MULTILINE)

@@ -1,7 +1,7 @@
-"""Pages of the site that are files elsewhere in the repository: the changelog, and every example as a page.
+"""Pages of the site that are made from files outside of docs/: the changelog, and a page for every example.
 
-A hook of mkdocs (see mkdocs.yml). Pages link to `../CHANGELOG.md` and `../examples/*.py`, which works where the source
-is kept; here these links are led to the pages that are made of those files.
+A hook of mkdocs (see mkdocs.yml). Pages link to `../CHANGELOG.md` and `../examples/*.py`, which works in the
+repository. On the site these links are changed to the pages that are made from those files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 
 
 def example_page(path: pathlib.Path) -> str:
-    """What the script says of itself, then the script."""
+    """The docstring of the script, then the script."""
     source = path.read_text(encoding="utf-8")
     title, _, rest = (ast.get_docstring(ast.parse(source)) or path.stem).partition("\n")
     return f"# {path.name}\n\n{title}\n{rest}\n\n```python\n{source}```\n"
@@ -29,7 +29,7 @@ def _examples() -> list[pathlib.Path]:
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Examples go into the navigation, before what is about the project itself."""
+    """Add the examples to the navigation, before the section about the project itself."""
     assert config.nav is not None
     entries = [{path.stem.replace("_", " "): f"examples/{path.stem}.md"} for path in _examples()]
     config.nav.insert(-1, {"Examples": entries})
@@ -37,7 +37,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """The pages that are not in docs/."""
+    """Add the pages that are not in docs/."""
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     files.append(File.generated(config, "changelog.md", content=changes))
     for path in _examples():
@@ -46,6 +46,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links out of docs/ to where those files are on the site."""
+    """Change links to files outside of docs/ to their pages on the site."""
     markdown = markdown.replace("](../CHANGELOG.md)", "](changelog.md)")
     return re.sub(r"\]\(\.\./examples/(\w+)\.py\)", r"](examples/\1.md)", markdown)

@@ -1,10 +1,10 @@
-"""Draw docs/units.png: error against how far apart the columns' units are, each learner at its best rate.
+"""Draw docs/units.png: the error of each learner, depending on how much the units of the columns differ.
 
     python tools/units_picture.py
 
 Shuttle, class 1 against the rest, one pass. Column j is multiplied by 10^(d·u_j), with fixed u_j from -1 to 1, so that
-units spread over 2d powers of ten. AdaGrad and gradient descent are given the learning rate that turns out best for
-each spread, of 60 rates; unitless chooses its own on the way. All of them have their columns centred.
+units spread over 2d powers of ten. AdaGrad and gradient descent use, for each spread, the best of 60 learning rates,
+chosen in hindsight; unitless finds its rate during the pass. All of them have centred columns.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RATES = np.geomspace(1e-14, 1e6, 60)
 
 
 def errors(rows: int) -> dict[str, list[float]]:
-    """Progressive error by learner, for every spread."""
+    """The progressive error of each learner, for every spread."""
     X, classes = load_shuttle()
     X, y = X[:rows], classes[:rows] == 1
     found: dict[str, list[float]] = {"unitless": [], "AdaGrad, best rate": [], "gradient descent, best rate": []}
@@ -43,7 +43,7 @@ def errors(rows: int) -> dict[str, list[float]]:
 
 
 def main() -> None:
-    """Compute, print, draw."""
+    """Compute and print the errors, and draw the picture."""
     found = errors(43_500)
     figure, axes = plt.subplots(figsize=(8, 4.2), layout="constrained")
     for (name, values), colour in zip(found.items(), ("#0b7285", "#e8590c", "#868e96"), strict=True):

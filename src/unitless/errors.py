@@ -15,7 +15,6 @@ when somebody asks for it. No code needs to read a text: whoever knows more abou
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -139,7 +138,6 @@ class Error(Exception):
 
     def moved(self, place: Callable[[int], Mapping[str, Any]]) -> Self:
         """The error itself, its row replaced by its place in a larger whole; `place` gives the fields for a row."""
-        _read_fields_of_the_core(self)
         return self if self.row is None else self.at(**{"row": None, **place(self.row)})
 
     def text(self, written: Callable[[Option], str] = str) -> str:
@@ -203,7 +201,6 @@ class DivergedError(Error, ArithmeticError):
 
     def moved(self, place: Callable[[int], Mapping[str, Any]]) -> Self:
         """The same for the row at which it was noticed and for the number of rows that are learned."""
-        _read_fields_of_the_core(self)
         if self.row is not None and self.learned is not None:
             fields = place(self.learned)
             self.learned = fields.get("row", fields.get("line"))
@@ -218,30 +215,3 @@ class ModelFileError(Error):
 
 class MergeError(Error, ValueError):
     """Models do not fit together."""
-
-
-def _read_fields_of_the_core(error: Error) -> None:
-    """The fields of an error that the core raised as a text only.
-
-    To be deleted as soon as the core raises its errors with fields; nothing else reads a text.
-    """
-    if error.row is not None or error.line is not None or error.file or isinstance(error.problem, Phrase):
-        return
-    diverged = re.match(r"the learner diverged at row (\d+); the rows before (?:it|row (\d+))", error.problem)
-    if isinstance(error, DivergedError) and diverged:
-        error.row, error.learned = int(diverged[1]), int(diverged[2] or diverged[1])
-        return
-    found = re.match(r"row (\d+): (.*)", error.problem, re.DOTALL)
-    if found:
-        error.at(row=int(found[1]), problem=found[2])
-        return
-    found = re.match(r"(.*?) at row (\d+)(?:, column (?:(\d+)|'(.*?)'(?=;)))?(.*)", error.problem, re.DOTALL)
-    if found:
-        rest = found[5]
-        error.at(row=int(found[2]), column=int(found[3]) if found[3] else found[4])
-        if rest.startswith("; "):
-            error.at(problem=found[1], advice=rest[2:])
-        else:
-            error.problem = Phrase(found[1] + " ", WHERE, rest) if rest else found[1]
-        bad = re.match(r"value is (nan|-?inf)$", error.problem)
-        error.value = float(bad[1]) if bad else None
