@@ -202,8 +202,8 @@ class DivergedError(Error, ArithmeticError):
     def moved(self, place: Callable[[int], Mapping[str, Any]]) -> Self:
         """The same for the row at which it was noticed and for the number of rows that are learned."""
         if self.row is not None and self.learned is not None:
-            fields = place(self.learned)
-            self.learned = fields.get("row", fields.get("line"))
+            last = place(max(self.learned - 1, 0))  # the last row that is learned; there may be none after it
+            self.learned = (last.get("row", last.get("line")) or 0) + (self.learned > 0)
             super().moved(place)
             self._compose("row" if self.line is None else "line")
         return self

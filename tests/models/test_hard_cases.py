@@ -236,7 +236,7 @@ def test_models_of_very_different_scales_merge(rule: str) -> None:
 def test_a_base_that_is_none_is_refused() -> None:
     base, part = ul.Learner(), ul.Learner()
     base.learn([[1.0]] * 5, [1.0] * 5)
-    with pytest.raises(ul.MergeError, match="cannot have been continued from it"):
+    with pytest.raises(ul.MergeError, match="was not continued from it"):
         ul.merge([part, part], base=base)
     with pytest.raises(ul.MergeError, match="only learners"):
         ul.merge([base, None])  # type: ignore[list-item]

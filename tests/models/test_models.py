@@ -333,7 +333,7 @@ def test_a_bad_mapping_in_a_list_is_named_by_its_row() -> None:
     m = ul.Learner()
     m.learn(rows[:5], np.zeros(5))
     for action in (lambda: m.learn(rows, np.zeros(6)), lambda: m.predict(rows)):
-        with pytest.raises(ul.InputError, match="row 5: the value of feature 'a' is nan"):
+        with pytest.raises(ul.InputError, match="the value of feature 'a' is nan at row 5"):
             action()
 
 

@@ -172,7 +172,7 @@ def test_nothing_met_yet() -> None:
     m = ul.OneVsAll()
     assert m.classes == []
     assert m.predict(np.zeros((3, 2))).shape == (3, 0)
-    with pytest.raises(ul.InputError, match="no class has been met"):
+    with pytest.raises(ul.InputError, match="has not learned any class yet"):
         m.classify(np.zeros((3, 2)))
     assert m.learn(np.zeros((0, 2)), []).shape == (0, 0)
 

@@ -176,7 +176,7 @@ def test_another_content_is_refused(change: object, reason: str, nothing_else: p
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("bank.parquet", b"PAR1 and then nothing", "no Parquet file"),
+        ("bank.parquet", b"PAR1 and then nothing", "not a Parquet file"),
         ("bank-full.csv", b"", "cannot be read"),
         ("bank-full.csv", b'"age";"job"\n58;"management"\n', "first line"),
         ("bank-full.csv.gz", b"not compressed", "cannot be read"),

@@ -116,7 +116,7 @@ class Model(_core.Learner):
             try:
                 rows.append(self._predict_one_wide(row, extrapolate))
             except InputError as error:
-                raise error.at(row=number)
+                raise error.at(row=number) from None
         return np.concatenate(rows) if rows else np.zeros(0)
 
     def _locked(self) -> contextlib.AbstractContextManager[Any]:
