@@ -45,7 +45,7 @@ NB_MODULE(_core, m) {
     using namespace unitless;
 
     numpy_empty = nb::object(nb::module_::import_("numpy").attr("empty")).release().ptr();
-    nb::set_leak_warnings(false);  // a model that lives until the program ends is no leak
+    nb::set_leak_warnings(false);  // a model that lives until the program ends is not a leak
 
     nb::register_exception_translator(
         [](const std::exception_ptr& error, void*) {

@@ -34,7 +34,7 @@ struct CsvTable {
     std::size_t rows = 0, number_count = 0, room = 0;  // room: for so many rows
     std::unique_ptr<double[], Free> numbers;           // [row][column of numbers]; not-a-number where there is none
     std::vector<std::int64_t> absent;                  // how many are not there: by column of numbers
-    std::vector<std::vector<double>> apart;            // numbers that are no features: by column
+    std::vector<std::vector<double>> apart;            // numbers that are not features: by column
     std::vector<CsvText> texts;                        // columns of text and booleans
 
     void make_room(std::size_t for_rows) {

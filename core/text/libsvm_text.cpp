@@ -42,7 +42,7 @@ bool LibsvmReader::read_row(const char* const*& at, const char* begin) {
         if (word.find(',') != word.npos)
             return bad("there are several labels, ", word, "write one: learn each of them as a problem of its own");
         if (**at == ':') return bad("the line begins with a feature, ", word, "put the label before it");
-        return bad("the label is no number: ", word, number_advice);
+        return bad("the label is not a number: ", word, number_advice);
     }
     if (!read_features(at)) return false;
     rows_.end_row(label, 1);
@@ -74,7 +74,7 @@ bool LibsvmReader::read_features(const char* const*& place) {
         delimiter = *++at;
         double value;
         if (*delimiter == ':' || !parse_number(number, token_end(delimiter), value)) [[unlikely]]
-            return bad("the value is no number: ", word_at(begin, '#'), number_advice);
+            return bad("the value is not a number: ", word_at(begin, '#'), number_advice);
         rows_.add(id, value);
     }
     place = at;
@@ -105,7 +105,7 @@ bool LibsvmReader::bad_index(const char* begin, const char* end) {
     if (whole && *whole < first_)
         return bad("there is a feature with index ", index, "indices count from 1, unless zero_based=True is given");
     if (whole) return bad("the index is too big: ", index, "indices are below 4294967294");
-    return bad("the index is no whole number: ", word_at(begin, '#'), "write index:value");
+    return bad("the index is not a whole number: ", word_at(begin, '#'), "write index:value");
 }
 
 bool LibsvmReader::bad(const char* what, std::string_view text, const char* advice) {

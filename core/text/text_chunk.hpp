@@ -38,7 +38,7 @@ class TextChunk {
     }
 
   private:
-    static constexpr std::size_t window = 8192;  // what is found out about it stays in the nearest cache
+    static constexpr std::size_t window = 8192;  // what is known about it stays in the nearest cache
     std::string rest_;
 
     static std::size_t last_line_end(const char* data, std::size_t size) {

@@ -155,13 +155,13 @@ bool VwReader::read_head(std::string_view text, Head& head) {
     if (touching || words[count - 1].front() == '\'') {
         head.tag = words[--count];
         if (head.tag.front() == '\'') head.tag.remove_prefix(1);
-        if (!can_be_text(head.tag)) return bad("there is a tag that is no text, ", head.tag, text_advice);
+        if (!can_be_text(head.tag)) return bad("there is a tag that is not valid text, ", head.tag, text_advice);
     }
     if (count == 4) return bad("there are too many words before the '|' in ", text, "write label importance 'tag|");
     double initial = 0;
-    if (count > 0 && !parse(words[0], head.label)) return bad("the label is no number: ", words[0], number_advice);
+    if (count > 0 && !parse(words[0], head.label)) return bad("the label is not a number: ", words[0], number_advice);
     if (count > 1 && (!parse(words[1], head.weight) || head.weight < 0))
-        return bad("the importance is no number from 0 on: ", words[1], "write how much the example counts");
+        return bad("the importance is not a number of at least 0: ", words[1], "write how much the example counts");
     if (count > 2 && (!parse(words[2], initial) || initial != 0))
         return bad("there is an initial prediction, ", words[2], "leave it out: predictions here have no offsets");
     return true;
@@ -186,7 +186,7 @@ bool VwReader::read_features(const char* const*& place) {
             if (space == 0)
                 return bad("there is a weight without a namespace: ", word_at(begin, '|'), "write |name:weight");
             if (*delimiter == ':' || !parse_number(number, token_end(delimiter), weight))
-                return bad("the namespace's weight is no number: ", word_at(begin, '|'), number_advice);
+                return bad("the namespace's weight is not a number: ", word_at(begin, '|'), number_advice);
         }
         const bool weighted = weight != 1;
         std::size_t nameless = 0;
@@ -199,7 +199,7 @@ bool VwReader::read_features(const char* const*& place) {
                 const char* const number = delimiter + 1;
                 delimiter = *++at;
                 if (*delimiter == ':' || !parse_number(number, token_end(delimiter), value)) [[unlikely]]
-                    return bad("the value is no number: ", word_at(begin, '|'), number_advice);
+                    return bad("the value is not a number: ", word_at(begin, '|'), number_advice);
             } else {
                 end = token_end(delimiter);
                 if (begin == end) continue;
@@ -236,7 +236,7 @@ std::uint32_t VwReader::space_of(std::string_view name) {
     std::uint32_t number = spaces_.find(0, name.data(), name.size());
     if (number == NameTable::none) {
         if (!can_be_text(name)) {
-            bad("there is a namespace that is no text, ", name, text_advice);
+            bad("there is a namespace that is not valid text, ", name, text_advice);
             return NameTable::none;
         }
         number = spaces_.add(0, {}, name.data(), name.size());
@@ -250,7 +250,7 @@ std::uint32_t VwReader::space_of(std::string_view name) {
 // there may be many ways to write them, as a whole: so each name is found whichever way was the first.
 std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) {
     if (!can_be_text(written)) {
-        bad("there is a feature whose name is no text, ", written, text_advice);
+        bad("there is a feature whose name is not valid text, ", written, text_advice);
         return NameTable::none;
     }
     NameTable& names = rows_.names;

@@ -95,7 +95,7 @@ def _locked(handle: int) -> bool:
 
 
 def _remove_abandoned(folder: str) -> None:
-    """Remove the temporary files of processes that are no more. Those of living ones are not touched."""
+    """Remove the temporary files of processes that have ended. Those of running ones are not touched."""
     now = time.monotonic()
     if fcntl is None or now - _looked.get(folder, -_LOOK_AGAIN) < _LOOK_AGAIN:
         return

@@ -29,7 +29,7 @@ from unitless.cli import main
 from unitless.models import file as model_file
 from unitless.predicting import Predictor
 
-# Numbers that overflow on the way to an answer are no traceback.
+# Numbers that overflow on the way to an answer do not count as tracebacks.
 pytestmark = pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
 
 HOSTILE: list[Any] = [

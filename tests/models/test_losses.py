@@ -80,7 +80,7 @@ def test_logistic_change_solves_its_equation(p: float, y: float, power: float) -
 @pytest.mark.parametrize("tau", [1e-3, 10.0, 999.0, 1000.5, 5000.0, 1e6, 1e12])
 @pytest.mark.parametrize("margin", [-299.0, -301.0, -650.0, -1000.0, -1e6])
 def test_logistic_change_beyond_the_range_of_exp(margin: float, tau: float) -> None:
-    """δ + exp(m)(exp(δ) − 1) = τ where exp(−m) is no number: the new margin q has q + exp(q) = τ + m."""
+    """δ + exp(m)(exp(δ) − 1) = τ where exp(−m) is not a finite number: the new margin q has q + exp(q) = τ + m."""
     delta = core("logistic", CHANGE, margin, 1.0, tau)
     q = margin + delta
     assert q + math.exp(q) == pytest.approx(tau + margin, rel=1e-9, abs=1e-9 * abs(margin))

@@ -376,7 +376,7 @@ def test_labels_of_any_kind(labels: list[Any]) -> None:
         estimator = UnitlessClassifier().fit(X, given_labels)
         assert estimator.classes_.tolist() == labels
         assert np.mean(estimator.predict(X) == y) > 0.8
-    if y.dtype.kind != "f":  # numbers with a point are no classes to scikit-learn if they are objects
+    if y.dtype.kind != "f":  # numbers with a point are not classes for scikit-learn if they are objects
         assert UnitlessClassifier().fit(X, y.astype(object)).classes_.tolist() == labels
 
 

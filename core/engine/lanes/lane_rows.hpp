@@ -122,7 +122,7 @@ class LaneRows {
         if (row.damp > 0) update<true>(stage, row, r, p, y, slope, nullptr);
     }
 
-    // Where some lanes are not to move: their slopes are 0 or beyond reason.
+    // Where some lanes are not to move: their slopes are 0 or far too large.
     [[gnu::noinline]] void learn_the_sound(const Stage& stage, const StagedRow& row, std::size_t r,
                                            const Vec8 (&raw)[octets], const Vec8 (&p)[octets], const Vec8 (&y)[octets],
                                            Vec8 (&slope)[octets]) const {

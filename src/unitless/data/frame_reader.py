@@ -159,7 +159,7 @@ def read_mapping(
 
 
 def is_missing(value: Any) -> bool:
-    """None, not-a-number and empty text are no values."""
+    """None, not-a-number and empty text stand for missing values."""
     if isinstance(value, str):
         return not value
     return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
