@@ -173,7 +173,7 @@ def compare(counted: dict, baseline: dict) -> bool:
         print("  Another instruction set or compiler than the baseline's: these are not compared.")
     elif not good:
         print(
-            f"  More than {ALLOWED:.0%} above the baseline. If it has to be: python benchmarks/instructions.py --accept"
+            f"  More than {ALLOWED:.1%} above the baseline. If it has to be: python benchmarks/instructions.py --accept"
         )
     return good or not same
 
