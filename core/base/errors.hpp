@@ -39,7 +39,8 @@ struct InputError : std::runtime_error {
     std::optional<double> value = std::nullopt;  // the number that is to blame
 };
 
-// The numbers ran away at a row; the rows before the one named by `row` have been learned.
+// Learning diverged at a row: a number became infinite or NaN. The rows before the one named by `row` have been
+// learned.
 struct DivergedError : std::runtime_error {
     DivergedError(std::size_t at, std::size_t learned)
         : std::runtime_error("the learner diverged at row " + std::to_string(at)), diverged_at(at), row(learned) {}

@@ -50,7 +50,7 @@ class Zeros {
         if (bytes < 2 * huge || bytes > 64 * huge) return;
         const auto address = reinterpret_cast<std::uintptr_t>(memory_.get());
         const std::uintptr_t from = (address + huge - 1) / huge * huge, to = (address + bytes) / huge * huge;
-        madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);  // a wish; nothing depends on it
+        madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);  // only a hint; failure does not matter
 #endif
     }
     char* get() const {

@@ -30,7 +30,7 @@ class Workers {
     explicit Workers(unsigned threads) : process_(this_process()) {
         try {
             for (unsigned i = 1; i < threads; ++i) threads_.emplace_back([this] { wait_for_work(); });
-        } catch (const std::system_error&) {  // the system gives no more: so many it is
+        } catch (const std::system_error&) {  // the system cannot start more threads; go on with those that exist
         }
     }
     Workers(const Workers&) = delete;
@@ -86,13 +86,13 @@ class Workers {
     void take_back() {
         {
             const std::lock_guard guard(lock_);
-            job_ = nullptr;  // whoever comes now comes too late
+            job_ = nullptr;  // threads that wake up from now on find no job
         }
-        for (int i = 0; active_ > 0; ++i) rest(i);  // others are at their last piece
+        for (int i = 0; active_ > 0; ++i) rest(i);  // wait for threads that are still finishing a piece
         turn_.unlock();
     }
 
-    // For who waits for another thread, the i-th time in a row.
+    // Called by a thread that is waiting for another one; i counts the calls.
     static void rest(int i) {
         if (i > 2000) return std::this_thread::yield();
 #if defined(__x86_64__)

@@ -1,8 +1,9 @@
 // What learns from prepared rows: the state of every slot, and the clock. A learner has one engine, chosen when it is
 // made, and calls it once per batch of rows.
 //
-// There is one learner for each engine (single/), or many that share the scales (lanes/). Another one has to offer the
-// pure virtual functions; the shortcuts at the end are for engines that can do better with some kinds of rows.
+// The engine in single/ trains one model; the one in lanes/ trains many that share their scales. Another engine has to
+// offer the pure virtual functions; the shortcuts at the end are for engines that can do better with some kinds of
+// rows.
 #pragma once
 
 #include <functional>
@@ -41,7 +42,9 @@ class Engine {
     virtual void settle() noexcept {}
 
     virtual std::size_t class_count() const { return 0; }
-    virtual void add_classes(std::size_t /*count*/) { throw InputError("the classes of this model are settled"); }
+    virtual void add_classes(std::size_t /*count*/) {
+        throw InputError("this model has a fixed list of classes, so no class can be added");
+    }
 
     // The state of the first so many slots; and back, into a fresh engine of the same setup that has room for them.
     virtual void save(std::size_t slots, EngineState& to) const = 0;

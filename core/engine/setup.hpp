@@ -8,7 +8,8 @@
 
 namespace unitless {
 
-// Among several rates: there is one; all are reported; the best so far speaks (selection.hpp).
+// How learning rates are chosen. none: there is only one. sweep: the results of all are reported. follow: the rate with
+// the smallest loss so far makes the prediction (selection.hpp).
 enum class Selecting { none, sweep, follow };
 
 struct EngineSetup {

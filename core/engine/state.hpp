@@ -44,7 +44,7 @@ inline void check_slots(const EngineState& state, std::size_t slots) {
         if (!(s > 0 && std::isfinite(s))) throw InputError("a scale is not a positive number");
         // A model of Vowpal Wabbit's may share the place of its constant with some feature: then it is larger.
         if (state.slots[k] == 0 && s < std::min(1.0, std::sqrt(state.clock.T) * (1 - 1e-3)))
-            throw InputError("the scale of the bias is not what its examples give");
+            throw InputError("the scale of the bias does not agree with the total weight of the examples");
     }
 }
 

@@ -31,7 +31,7 @@ double LabelEncoder::encode(double y, std::size_t row, std::size_t class_count, 
     }
     if (loss_.labels == LabelKind::number) return y;
     if (loss_.labels == LabelKind::count) {
-        if (y < 0) refuse(std::string(loss_.name) + " loss counts things: labels must be 0 or more");
+        if (y < 0) refuse(std::string(loss_.name) + " loss is for counts: labels must be 0 or more");
         return y;
     }
     if (y == 1) return 1;

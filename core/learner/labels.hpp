@@ -19,7 +19,7 @@ struct LabelState {
     Target target;
 };
 
-// Throws InputError for a weight that cannot be.
+// Throws InputError if the weight is negative or not finite.
 void check_weight(double weight, std::size_t row);
 bool any_weight(const Labels& labels, std::size_t rows);
 

@@ -58,6 +58,7 @@ void Learner::learn_all(const Labels& given, std::size_t rows, Results& results,
     try {
         action(encoded.with(given), predictions);
     } catch (const DivergedError& error) {
+        if (engine_->clock().examples == examples) preparation_.rewind(mark);
         labels_.accept(given, error.row, classes);
         throw;
     } catch (...) {
@@ -93,11 +94,12 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
     preparation_.check_distances(input, Looking::learning, labels.weight);
     if (labels.new_classes) engine_->add_classes(labels.new_classes);
     const SettleOnExit guard{*engine_};
+    const std::uint64_t before = engine_->clock().examples;
     for (std::size_t first = 0, rows; first < input.rows(); first += rows) {
-        if (first > 0) preparation_.centre().forget();
+        const std::uint64_t examples = engine_->clock().examples;
+        if (examples > before) preparation_.centre().forget();  // what is learned stays learned
         const Preparation::Mark mark = preparation_.mark();
         preparation_.centre().remember_all();
-        const std::uint64_t examples = engine_->clock().examples;
         // Of the batch only the rows before `end` are learned: the others have not been seen.
         const auto take_back = [&](std::size_t end) {
             preparation_.rewind(mark);
@@ -288,7 +290,8 @@ void Learner::learn(const Table& table, const Labels& given, Results& results) {
         const bool settling = preparation_.centring() && table.missing && counts;
         for (const Column& column : columns.columns)
             if (settling) preparation_.centre().settle(column.slot, column.indicator ? Offset::kept : Offset::removed);
-        learn_columns(columns.rows(table.rows, settling || !preparation_.centring()), labels, predictions);
+        learn_columns(columns.rows(table.rows, settling || !preparation_.centring(), preparation_.notes()), labels,
+                      predictions);
     });
 }
 
@@ -312,7 +315,8 @@ void Learner::predict(const Table& table, bool extrapolate, Results& results) {
                 }
                 return found;
             });
-            if (any) predict_columns(columns.rows(table.rows, true), extrapolate, predictions);
+            if (any || table.missing)  // of columns that it does not know, none is there
+                predict_columns(columns.rows(table.rows, true, preparation_.notes()), extrapolate, predictions);
         }
         if (!any && table.rows && !table.missing)  // a value that is not there, or never was, is not a wrong column
             throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +

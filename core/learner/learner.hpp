@@ -186,6 +186,7 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
         preparation_.check_named();
         preparation_.centre().forget();
         const Preparation::Mark mark = preparation_.mark();
+        const std::uint64_t examples = engine_->clock().examples;
         try {
             if (weight > 0) preparation_.use_names();
             prepare_named(count, values, weight > 0 ? Looking::learning : Looking::predicting, weight, resolve, row);
@@ -193,10 +194,10 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
             engine_->learn(preparation_.prepared(), labels, predictions, row);
             engine_->finish();
         } catch (const DivergedError& error) {
-            if (error.row <= row) preparation_.rewind(mark);  // else lanes had learned it before one ran away
+            if (error.row <= row) preparation_.rewind(mark);  // otherwise the lanes learned the row before one diverged
             throw;
         } catch (...) {
-            preparation_.rewind(mark);
+            if (engine_->clock().examples == examples) preparation_.rewind(mark);
             throw;
         }
     });

@@ -196,8 +196,8 @@ class Interactions {
         }
         std::uint32_t& slot = slot_of(left, right);
         if (!slot && grow) [[unlikely]] {
-            slot = features.allot();
-            products_.push_back({left, right, slot});
+            products_.push_back({left, right, 0});  // first, so that `rewind` finds it whatever happens
+            products_.back().slot = slot = features.allot();
         }
         return slot;
     }

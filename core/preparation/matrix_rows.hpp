@@ -42,7 +42,10 @@ class MatrixRows {
 
     // Sparse columns are not centred, unless they have been before.
     void settle(Preparation& preparation) const {
-        if (!preparation.centring() || preparation.centre().columns().size() > input_.columns) return;
+        if (!preparation.centring() || input_.columns == 0) return;
+        const std::uint32_t last = preparation.features().column_slot(input_.columns - 1);
+        const auto& known = preparation.centre().columns();
+        if (last < known.size() && known[last].offset != Offset::unknown) return;
         for (std::size_t j = 0; j < input_.columns; ++j)
             preparation.centre().settle(preparation.features().column_slot(j), Offset::kept);
     }

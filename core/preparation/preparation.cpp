@@ -74,10 +74,10 @@ void Preparation::check_columns(std::size_t count) const {
 }
 
 void Preparation::check_magnitude(double largest) {
-    largest_ = largest;
+    if (centring_) reached_ = std::max(reached_, largest);  // a mean is never beyond the largest value met
     if (interactions_.any() && largest > 0x1p500)
         throw InputError("a value is beyond 1e150; products of such values leave the range of float64",
-                         "use larger units");
+                         "use larger units, so that the numbers become smaller");
 }
 
 void Preparation::check_sum(std::size_t count, const double* values, std::size_t row) {
@@ -88,7 +88,8 @@ void Preparation::check_sum(std::size_t count, const double* values, std::size_t
     }
     check_magnitude(largest);
     if (!std::isfinite(total))
-        throw InputError("the values add up to more than a float64 can hold", Place{row}, "use smaller units");
+        throw InputError("the values add up to more than a float64 can hold", Place{row},
+                         "use larger units, so that the numbers become smaller");
 }
 
 // ---------------------------------------------------------------------------------------------------- files
@@ -108,7 +109,11 @@ PreparationState Preparation::save() const {
 }
 
 void Preparation::load(const PreparationState& from) {
-    if (from.space == Space::columns) use_columns(from.columns);
+    if (!centring_ && !from.centre.empty()) throw InputError("a model without centring has means");
+    if (from.space == Space::columns) {
+        check_columns(from.columns);
+        use_columns(from.columns);
+    }
     if (from.space == Space::names) {
         use_names();
         for (const auto& name : from.names) feature(name, true);
@@ -119,8 +124,9 @@ void Preparation::load(const PreparationState& from) {
         const std::uint32_t number = from.centre_features[k];
         if (number == 0 || number > features_.feature_count() || (k && number <= from.centre_features[k - 1]))
             throw InputError("a mean belongs to a feature that the model does not have");
-        if (!(std::isfinite(from.centre[k].mean) && from.centre[k].weight >= 0))
+        if (!(std::isfinite(from.centre[k].mean) && from.centre[k].weight >= 0 && std::isfinite(from.centre[k].weight)))
             throw InputError("a mean is not a number");
+        reached_ = std::max(reached_, std::fabs(from.centre[k].mean));
         centre_.restore(number, from.centre[k]);
     }
 }

@@ -118,7 +118,7 @@ class Preparation {
             throw InputError("values of one feature add up to more than a float64 can hold", Place{row});
         if (may_be_distant() && !rows_.is_last_finite())
             throw InputError("a value is so far from the mean of its column that a float64 cannot hold the distance",
-                             Place{row}, "use larger units, or centre=False");
+                             Place{row}, "use larger units, so that the numbers become smaller, or centre=False");
     }
     // Dense rows of floats, all at once.
     void collect(const DenseInput& rows);
@@ -203,9 +203,9 @@ class Preparation {
     const RowKernel& kernel_;
     SparseRows rows_;
     CollectedRows collected_;  // instead of rows_, where it has rows
-    double largest_ = 0;       // the largest magnitude of the rows that were checked last
+    double reached_ = 0;       // with centring: the largest magnitude met so far
 
-    bool may_be_distant() const { return centring_ && largest_ >= distant; }
+    bool may_be_distant() const { return centring_ && reached_ >= distant; }
 
     void load_products(const PreparationState& from);
 };

@@ -150,9 +150,10 @@ struct NamedColumns {
 
     // Columns that are slots 1, 2, 3, ... and lie side by side in rows are as good as an array. `settled`: which of
     // them are centred is known already.
-    DenseRows rows(std::size_t count, bool settled) const {
+    // `named`: interactions ask for the columns' names.
+    DenseRows rows(std::size_t count, bool settled, bool named) const {
         const DenseInput one_by_one{nullptr, 0, Type::f64, columns.data(), columns.size(), count};
-        if (columns.empty() || columns[0].type != Type::f64) return DenseRows(one_by_one, &names);
+        if (named || columns.empty() || columns[0].type != Type::f64) return DenseRows(one_by_one, &names);
         const Column& first = columns[0];
         for (std::size_t j = 0; j < columns.size(); ++j) {
             const Column& column = columns[j];

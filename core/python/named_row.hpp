@@ -1,5 +1,5 @@
 // One row of named features, as Python gives it: a mapping, whose names are text and whose values are numbers. Names
-// that were met before are found again without looking at their text. For bindings.cpp alone.
+// that were met before are found again without looking at their text. Used only by python/learner.hpp.
 
 #pragma once
 

@@ -92,7 +92,7 @@ class NameTable {
     static std::uint64_t key_of(std::uint32_t space, std::size_t length) {
         return static_cast<std::uint64_t>(space) << 40 ^ length;
     }
-    // One multiplication does: by a number that nobody knows it spreads whatever names are chosen.
+    // One multiplication by the secret seed is enough: without knowing it, nobody can choose names that collide.
     std::size_t place(std::uint64_t word, std::uint64_t key) const {
         return static_cast<std::size_t>(folded(word ^ (key << 7) ^ seed_.first, seed_.second) >> shift_);
     }

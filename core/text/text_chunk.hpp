@@ -38,7 +38,8 @@ class TextChunk {
     }
 
   private:
-    static constexpr std::size_t window = 8192;  // what is known about it stays in the nearest cache
+    static constexpr std::size_t window =
+        8192;  // small enough that the text and its marks stay in the first-level cache
     std::string rest_;
 
     static std::size_t last_line_end(const char* data, std::size_t size) {

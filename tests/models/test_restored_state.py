@@ -6,7 +6,9 @@ import pickle
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
 
 import unitless as ul
 
@@ -78,3 +80,58 @@ def test_arrays_that_are_not_aligned(dtype: Any) -> None:
     a, b = ul.Learner(learning_rate=0.5), ul.Learner(learning_rate=0.5)
     assert np.array_equal(a.learn(X, y), b.learn(odd, y))
     assert np.array_equal(a.predict(X), b.predict(odd))
+
+
+def test_columns_that_are_not_known_are_predicted_from_the_bias_alone() -> None:
+    model = ul.Learner(learning_rate=0.5)
+    model.learn(pd.DataFrame({"a": [1.0, 2.0, 3.0]}), [1.0, 2.0, 3.0])
+    only_bias = model.predict_one({})
+    for _ in range(3):
+        assert model._predict_table(["z"], [np.ones(4)], True, 4, False).tolist() == [only_bias] * 4
+
+
+def test_a_mean_far_from_a_later_value_is_noticed_in_another_call() -> None:
+    model = ul.Learner(centre=True)
+    model.learn([[1.79e308]], [1.0])
+    for again in (model, pickle.loads(pickle.dumps(model))):
+        before = pickle.dumps(again)
+        for refused in (lambda m=again: m.predict([[-4e307]]), lambda m=again: m.learn([[-4e307]], [1.0])):
+            with pytest.raises(ul.InputError, match="centre=False"):
+                refused()
+        assert pickle.dumps(again) == before
+
+
+def test_a_refused_call_does_not_change_what_is_centred_later() -> None:
+    failed, clean = ul.Learner(centre=True), ul.Learner(centre=True)
+    with pytest.raises(ul.InputError):
+        failed.learn([[1.0, 1.5e308], [1.0, -1.5e308]], [1.0, 2.0])
+    for model in (failed, clean):
+        model.learn(scipy.sparse.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), [1.0, 2.0])
+        model.learn(np.array([[5.0, 6.0], [7.0, 8.0]]), [1.0, 2.0])
+    assert failed._snapshot()["centre_kinds"].tolist() == clean._snapshot()["centre_kinds"].tolist()
+    assert bytes(failed.predict([[1.0, 2.0]])) == bytes(clean.predict([[1.0, 2.0]]))
+
+
+def test_divergence_at_the_first_row_leaves_no_trace() -> None:
+    for data in (np.array([[1.0]]), pd.DataFrame({"a": [1.0]})):
+        model = ul.Learner("gd", learning_rate=1e200, importance_aware=False)
+        before = pickle.dumps(model)
+        with pytest.raises(ul.DivergedError):
+            model.learn(data, [1e200])
+        assert pickle.dumps(model) == before
+
+
+def test_hashed_columns_side_by_side_keep_the_products_that_are_listed() -> None:
+    for names in ("ab", "bc", "cd", "xy", "pq", "mn"):
+        options: dict[str, Any] = {"bits": 1, "interactions": [(names[0], names[1])], "learning_rate": 0.5}
+        X = np.array([[1.0, 2.0], [3.0, 1.0], [2.0, 2.0]])
+        by_frame, by_name = ul.Learner(**options), ul.Learner(**options)
+        expected = by_name.learn([dict(zip(names, row, strict=True)) for row in X.tolist()], [1.0, 2.0, 3.0])
+        assert by_frame.learn(pd.DataFrame(X, columns=list(names)), [1.0, 2.0, 3.0]).tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("columns", [2**32, 2**59, 2**63])
+def test_a_state_with_too_many_columns_is_refused(columns: int) -> None:
+    state = trained()._snapshot()
+    with pytest.raises(ul.InputError, match="more columns than a learner can hold"):
+        ul.Learner(learning_rate=0.5)._restore({**state, "columns": columns, "names": None})

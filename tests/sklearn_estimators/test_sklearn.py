@@ -692,7 +692,7 @@ def test_labels_that_are_no_classes() -> None:
         UnitlessClassifier().fit(X, y)
     with pytest.raises(ValueError, match="several kinds"):
         UnitlessClassifier().fit(X[:3], np.array(["a", 1, "b"], dtype=object))
-    with pytest.raises(ul.InputError, match="label is -1 at row 3; poisson loss counts things"):
+    with pytest.raises(ul.InputError, match="label is -1 at row 3; poisson loss is for counts"):
         UnitlessRegressor(loss="poisson").fit(X[:5], [1, 2, 3, -1, 5])
 
 

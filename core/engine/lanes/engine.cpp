@@ -122,7 +122,7 @@ std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + 
 
 // ---------------------------------------------------------------------------------------------------- learning
 
-// How many rows there are before one with a label or weight whose square is not a finite number.
+// The number of rows before the first label or weight whose square would overflow.
 std::size_t LaneEngine::sane(const Labels& labels, std::size_t rows) const {
     const bool numbers = !lanes_.classes();
     for (std::size_t r = 0; r < rows; ++r) {

@@ -39,13 +39,13 @@ class LanePipeline final : public Workers::Job {
 
     // The next batch is staged. `helpers` may be null. Their number of groups changes only when all is drained.
     void push(std::size_t groups, Workers* helpers) {
-        if (helpers && !helpers_ && helpers->lend(*this)) helpers_ = helpers;
         {
             const std::lock_guard guard(lock_);
             if (done_.size() != groups) done_.assign(groups, pushed_);
             busy_.resize(groups, false);
             ++pushed_;
         }
+        if (helpers && !helpers_ && helpers->lend(*this)) helpers_ = helpers;
         if (helpers_) helpers_->call(groups);
     }
 

@@ -244,7 +244,7 @@ Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, 
 
 // The slots change with the number of examples, and not otherwise.
 void SingleEngine::mirror(Placement& row) const {
-    if (row.mirrored == clock_.examples) return;
+    if (row.mirrored == clock_.examples && row.mirrored != Placement::never) return;
     kernel_.placed->load(options_, slots_.get(), row.row());
     row.mirrored = clock_.examples;
 }
