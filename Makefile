@@ -79,11 +79,11 @@ SANITIZED := build/sanitize/venv
 SANITIZED_TESTS := bad_input centre csv_reader exact hard_cases interactions merging model_file models one_vs_all \
                    repeated_names sparse_rows sweep target text_readers
 sanitize: $(VENV)/.test
-	$(BIN)/python -m pip install --quiet 'nanobind>=2.4'
-	cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
+	$(BIN)/python -m pip install --quiet 'cmake>=3.20' 'nanobind>=2.4'
+	$(BIN)/cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
 	  -DUNITLESS_BINDINGS=ON -DUNITLESS_WERROR=ON -DCMAKE_BUILD_TYPE=Debug -DPython_EXECUTABLE=$(abspath $(BIN))/python \
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
-	cmake --build build/sanitize --parallel 2
+	$(BIN)/cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
 	build/sanitize/text_test
 	build/sanitize/threads_test

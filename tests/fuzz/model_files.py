@@ -22,7 +22,7 @@ import numpy as np
 import safetensors.numpy
 
 import unitless as ul
-from unitless import model_file
+from unitless.models import file as model_file
 
 NUMBERS = [0, -1, 1, 2, 3, 7, 255, 65536, 2**31, 2**63, 2**64, 0.5, -0.0, 1e-320, 1e300, -1e308, None, True, "x"]
 HEXADECIMAL = ["nan", "inf", "-inf", "0x0p+0", "-0x1p+0", "0x1p-1074", "0x1p+1023", "0x1p+3", "", "1e5"]
