@@ -32,6 +32,13 @@ struct PyReader {
     }
 };
 
+struct PyCsvReader {
+    PyCsvReader(std::vector<CsvKind> kinds, char delimiter) : reader(std::move(kinds), delimiter) {}
+    CsvReader reader;
+    std::shared_ptr<std::mutex> own_lock = ForkLocks::make();
+    std::mutex& lock = *own_lock;
+};
+
 NewIntegers copied_sizes(const std::vector<std::size_t>& from) {
     return copied<NewIntegers>(std::vector<std::int64_t>(from.begin(), from.end()));
 }
@@ -75,9 +82,11 @@ Array array_of(std::vector<T>&& from, std::initializer_list<std::size_t> shape) 
 
 // (numbers [row][column], how many of each column are missing, numbers apart, text as (codes, offsets, bytes)), or
 // None.
-nb::object csv_table(CsvReader& reader, const Bytes& data) {
-    std::optional<CsvTable> table =
-        unlocked_get([&] { return reader.read(reinterpret_cast<const char*>(data.data()), data.size()); });
+nb::object csv_table(PyCsvReader& self, const Bytes& data) {
+    std::optional<CsvTable> table = unlocked_get([&] {
+        const std::lock_guard guard(self.lock);
+        return self.reader.read(reinterpret_cast<const char*>(data.data()), data.size());
+    });
     if (!table) return nb::none();
     using Numbers = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
     using Codes = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
@@ -101,13 +110,13 @@ nb::object csv_table(CsvReader& reader, const Bytes& data) {
 }  // namespace
 
 void define_text(nb::module_& m) {
-    nb::class_<CsvReader>(m, "CsvReader")
+    nb::class_<PyCsvReader>(m, "CsvReader")
         .def(
             "__init__",
-            [](CsvReader* self, const std::vector<int>& kinds, char delimiter) {
+            [](PyCsvReader* self, const std::vector<int>& kinds, char delimiter) {
                 std::vector<CsvKind> known;
                 for (const int kind : kinds) known.push_back(static_cast<CsvKind>(kind));
-                new (self) CsvReader(std::move(known), delimiter);
+                new (self) PyCsvReader(std::move(known), delimiter);
             },
             "kinds"_a, "delimiter"_a)
         .def("read", &csv_table, "data"_a, "Whole rows as arrays, or None if they are not plain.");
