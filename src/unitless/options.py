@@ -79,7 +79,7 @@ def _bits(name: str, value: Any) -> int | None:
         return None
     whole = hasattr(value, "__index__") and not isinstance(value, bool)
     if not whole or not 1 <= operator.index(value) <= MAX_BITS:
-        raise OptionError(f"is {value!r}; it must be a whole number from 1 to {MAX_BITS}, or None", option=name)
+        raise OptionError(f"is {value!r}; it must be a whole number from 1 to {MAX_BITS}", option=name)
     return operator.index(value)
 
 

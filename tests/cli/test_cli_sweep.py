@@ -83,7 +83,7 @@ def test_all_rates_of_all_rules_may_diverge(tmp_path: pathlib.Path, capsys: pyte
     ("arguments", "code", "message"),
     [
         (["--rules", "sgd"], 2, "rules has 'sgd'"),
-        (["--rates", "fast"], 2, "--rates: "),
+        (["--rates", "fast"], 2, "--rates has 'fast'; it must be numbers"),
         (["--rates", "0,1"], 2, "must be positive"),
         (["--plot", "x.gif"], 2, "its name must end in .png"),
         (["--task", "binary"], 1, "more than two values"),

@@ -1,9 +1,9 @@
 """Digests of what models predict and of what they keep: a change that is to change no bit is held to that.
 
 Each configuration below is written in words: the rule, the loss, further options, the kind of model, and how its rows
-come. `tests/digests.json` has the SHA-256 digests of its predictions and of the content of its model file; every
-instruction set must give the same ones. If bits are meant to change, `python tests/test_digests.py --accept` takes
-new digests, and lists whose have changed; say in the changelog why they did.
+come. `tests/models/digests.json` has the SHA-256 digests of its predictions and of the content of its model file; every
+instruction set must give the same ones. If bits are meant to change, `python tests/models/test_digests.py --accept`
+takes new digests, and lists whose have changed; say in the changelog why they did.
 """
 
 from __future__ import annotations

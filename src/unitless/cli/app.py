@@ -91,6 +91,20 @@ def run(arguments: list[str] | None = None) -> int:
     return failures.answered(lambda: _run(arguments))
 
 
+# What typer says about values, and what users should read instead.
+_WORDS = {
+    "Value error, ": "",
+    "Input should be a valid integer, unable to parse string as an integer": "it must be a whole number",
+    "Input should be a valid number, unable to parse string as a number": "it must be a number",
+}
+
+
+def _plain(message: str) -> str:
+    for theirs, ours in _WORDS.items():
+        message = message.replace(theirs, ours)
+    return message
+
+
 def _run(arguments: list[str] | None) -> int:
     try:
         code = app(arguments, standalone_mode=False)
@@ -108,5 +122,5 @@ def _run(arguments: list[str] | None) -> int:
             return 2
         context = getattr(error, "ctx", None)
         hint = f"\nTry: {context.command_path} --help" if context is not None else ""
-        return failed(f"{usage()}{hint}", 2)
+        return failed(f"{_plain(usage())}{hint}", 2)
     return code if isinstance(code, int) else 0

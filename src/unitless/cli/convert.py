@@ -37,7 +37,7 @@ _READING = (
 OPTIONS = (
     Flag(
         "source",
-        "Data (a file, a glob, a folder, or -), or a model: ours, or what vw --invert_hash writes.",
+        "Data (a file, a glob, a folder, or -), or a model: of unitless, or written by vw --invert_hash.",
         metavar="IN",
         argument=True,
         required=True,
@@ -50,14 +50,25 @@ OPTIONS = (
         argument=True,
         required=True,
     ),
-    Flag("to", "The format, if OUT does not say it.", panel=OUTPUT),
+    Flag("to", "The format to write, if the name OUT does not say it.", panel=OUTPUT),
     options.TASK,
     options.POSITIVE,
     *_READING,
-    Flag("extrapolate", "ONNX: plainly linear beyond what was seen.", bool, False, panel=MODELS),
-    Flag("inputs", "ONNX: a matrix, or the table's columns.", default="matrix", panel=MODELS),
+    Flag(
+        "extrapolate",
+        "ONNX: predict linearly beyond the range of values in the training data.",
+        bool,
+        False,
+        panel=MODELS,
+    ),
+    Flag(
+        "inputs",
+        "ONNX: matrix (one input for all features), or columns (one for each column of the table).",
+        default="matrix",
+        panel=MODELS,
+    ),
     Flag("dtype", "ONNX: float32 or float64.", default="float32", panel=MODELS),
-    Flag("loss", "Of Vowpal Wabbit's model, which does not say it.", panel=MODELS),
+    Flag("loss", "The loss of a model of Vowpal Wabbit; its file does not contain it.", panel=MODELS),
     options.NO_REMARKS,
 )
 
@@ -76,14 +87,15 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Write data in another format, or a model as ONNX, as plain coefficients, as one of ours.
+    """Write data in another format, or a model as ONNX, as coefficients in JSON, or as a model of unitless.
 
     A table becomes VW text or libsvm with --target: numbers are name:value, text is column=value, zeros are left out.
 
     Spaces, colons and bars in names become _. Text labels become 1 and -1, or 1, 2, 3, in order of appearance.
 
-    A model becomes ONNX, which predicts as predict does, or JSON, its weights in the data's units. A model of Vowpal
-    Wabbit, as vw --invert_hash writes it, becomes any of these, or a model of ours.
+    A model becomes ONNX, which predicts as the command predict does, or JSON, with weights in the data's units.
+
+    A model of Vowpal Wabbit, written by vw --invert_hash, becomes any of these, or a model of unitless.
     """
     onnx = {"extrapolate": extrapolate, "inputs": inputs, "dtype": dtype}
     if (found := _model(source, loss)) is not None:

@@ -13,8 +13,8 @@ unitless demo --folder pictures
 unitless demo --data shuttle.csv
 """
 OPTIONS = (
-    Flag("folder", "Where the picture goes.", default="out"),
-    Flag("data", "Only write the bundled data to this CSV file, to play with."),
+    Flag("folder", "The folder for the picture.", default="out"),
+    Flag("data", "Only write the bundled data to this CSV file."),
 )
 
 

@@ -103,14 +103,21 @@ def rates(rate: Any) -> str:
     return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
 
 
-def learned(outcome: Any) -> str:
-    """How many rows a pass had, and what became of them."""
-    rows = [count(outcome.learned // max(1, outcome.passes), "row") + " learned"]
+def learned(outcome: Any, interrupted: bool) -> str:
+    """How many rows a pass had, or all passes until an interruption, and what became of them."""
+    stopped = interrupted and outcome.passes > 0
+    rows = [count(outcome.learned // (1 if stopped else max(1, outcome.passes)), "row") + " learned"]
+    rows += [f"interrupted in pass {outcome.passes + 1}"] if stopped else []
     rows += [f"{outcome.held:,} held out"] if outcome.held else []
     rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []
     rows += [f"{outcome.skipped:,} skipped"] if outcome.skipped else []
-    rows += [f"{outcome.passes} passes"] if outcome.passes > 1 else []
+    rows += [f"{outcome.passes} passes"] if outcome.passes > 1 and not stopped else []
     return ", ".join(rows)
+
+
+def of_pass(outcome: Any) -> str:
+    """Which pass was interrupted, if it was not the first."""
+    return f" of pass {outcome.passes + 1}" if outcome.passes > 0 else ""
 
 
 class Watch:

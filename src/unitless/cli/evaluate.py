@@ -46,10 +46,10 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Which rule learns this data best? All of them side by side, in one reading.
+    """Compare update rules: all of them learn the data side by side, while it is read once.
 
-    Every row is predicted before it is learned, so all numbers are out of sample. A learner that diverges is left out
-    from there on.
+    Every row is predicted before it is learned, so all numbers are out of sample. A rule that
+    diverges is left out from then on.
     """
     shared = arguments.passed_on(given, (*options.MODEL, *options.PLAN, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
@@ -76,7 +76,8 @@ def command(
     else:
         summary(comparison)
     if comparison.interrupted:
-        print(f"unitless: interrupted after {comparison.whole.rows:,} rows", file=sys.stderr)
+        whole = comparison.whole
+        print(f"unitless: interrupted after {whole.rows:,} rows{display.of_pass(whole)}", file=sys.stderr)
         return 130
     if comparison.best is None:
         raise DivergedError("every learner diverged; look for extremely large values, or give a smaller rate")
@@ -90,7 +91,7 @@ def summary(comparison: Comparison) -> None:
         [
             ("task", comparison.task),
             ("loss", whole.model.options.loss),
-            ("rows", display.learned(whole)),
+            ("rows", display.learned(whole, comparison.interrupted)),
             ("features", f"{whole.features:,}"),
             ("time", f"{comparison.seconds:.2f} s"),
         ]

@@ -31,10 +31,10 @@ unitless inspect prices.unitless --data new.csv --row 17
 FEATURES = "Which features"
 EXPLAIN = "Explaining a prediction"
 OPTIONS = (
-    Flag("model", "A model's file.", metavar="MODEL", argument=True, required=True),
+    Flag("model", "The file of a model.", metavar="MODEL", argument=True, required=True),
     Flag("top", "How many features to show.", int, 20, short="-n", panel=FEATURES),
     Flag("every", "Show all features.", bool, False, flag="--all", panel=FEATURES),
-    Flag("label", "Of many classes, the one to look at.", flag="--class", panel=FEATURES),
+    Flag("label", "The class to show, if the model has several.", flag="--class", panel=FEATURES),
     Flag(
         "explain",
         'What each feature adds to a prediction: a row such as \'{"age": 31, "job": "clerk"}\'.',
@@ -42,9 +42,9 @@ OPTIONS = (
         panel=EXPLAIN,
     ),
     Flag("data", "Explain a row of this file.", panel=EXPLAIN),
-    Flag("row", "Which one, counted from 1.", int, panel=EXPLAIN),
+    Flag("row", "The number of that row, counted from 1.", int, panel=EXPLAIN),
     *options.FILES,
-    Flag("as_csv", "Features as CSV, numbers in full.", bool, False, flag="--csv", panel=OUTPUT),
+    Flag("as_csv", "Print the features as CSV, with all digits.", bool, False, flag="--csv", panel=OUTPUT),
     options.JSON,
 )
 
@@ -152,7 +152,7 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     reading = model._reading()
     several = isinstance(model, OneVsAll)
     if label is not None and not several:
-        raise OptionError("--class is for models of many classes; this one has none of its own")
+        raise OptionError("--class is for models of several classes; this model has one set of weights")
     heads = [0] if not isinstance(model, OneVsAll) else list(range(len(model.classes)))
     if isinstance(model, OneVsAll) and label is not None:
         heads = [class_number(model, label)]
@@ -301,7 +301,7 @@ def _show_explanation(
     ]
     header = ["feature", "value", "weight", "contribution"]
     for name in why.unknown:
-        print(f"note: the model has never met {display.short(repr(name))}", file=sys.stderr)
+        print(f"note: the model has no feature {display.short(repr(name))}; it was ignored", file=sys.stderr)
     if as_csv:
         _csv(header, rows)
         return

@@ -18,24 +18,24 @@ unitless merge round2-*.unitless --base round1.unitless --output round2.unitless
 OPTIONS = (
     Flag(
         "models",
-        "Models with the same options, one per part.",
+        "Models with the same options, each trained on a part of the data.",
         many=True,
         metavar="MODEL...",
         argument=True,
         required=True,
     ),
     Flag("output", "Where to save the merged model.", short="-o", required=True),
-    Flag("base", "The model that all were continued from: only what each added since is merged."),
-    Flag("bounded", "Keep predictions within the largest bound of the parts.", bool, False),
+    Flag("base", "The model from which all were continued; only what each has learned since then is merged."),
+    Flag("bounded", "Keep predictions within the range of the parts' predictions.", bool, False),
     options.JSON,
 )
 
 
 def command(*, models: list[str], output: str, base: str | None, bounded: bool, as_json: bool) -> None:
-    """Merge models that were trained apart, each on its part of the data, into one.
+    """Merge models that were trained separately, each on a part of the data, into one.
 
-    Each weight is averaged by how much was learned about it. What the models know of the data, its columns and labels,
-    must be the same, and is kept.
+    Each weight is averaged by how much was learned about it. The columns and labels that
+    the models were trained with must be the same.
     """
     from ..data.files import File, check_output  # noqa: PLC0415
     from ..errors import MergeError  # noqa: PLC0415

@@ -135,32 +135,48 @@ DATA = Flag(
 TARGET = Flag("target", "The column to predict.", short="-t", panel=READING)
 # How files are read: all commands that read data have these.
 FILES = (
-    Flag("format", f"{formats.one_of(formats.names())}.", panel=READING),
-    Flag("delimiter", "Between the columns of CSV.", means=tab, panel=READING),
+    Flag("format", f"{formats.one_of(formats.names())}; detected for files if not given.", panel=READING),
+    Flag("delimiter", "The character between the columns of CSV; detected if not given.", means=tab, panel=READING),
     Flag(
         "no_header",
-        "CSV without names: columns are called 1, 2, 3, ...",
+        "The CSV file has no line of names; its columns are called 1, 2, 3, ...",
         bool,
         False,
         library="header",
         means=_unless,
         panel=READING,
     ),
-    Flag("encoding", "Of text, for example latin-1.", panel=READING),
-    Flag("zero_based", "libsvm features count from 0.", bool, False, panel=READING),
+    Flag("encoding", "The encoding of text, for example latin-1; UTF-8 if not given.", panel=READING),
+    Flag("zero_based", "The features of the libsvm file are numbered from 0.", bool, False, panel=READING),
 )
 WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
-IGNORE = Flag("ignore", "Columns to leave out; 'id,*_at', or several times.", many=True, means=listed, panel=READING)
-ONLY = Flag("only", "Columns to use, no others.", many=True, means=listed, panel=READING)
-TEXT = Flag("text", "Columns of names that look like numbers (zip codes).", many=True, means=listed, panel=READING)
-NUMBERS = Flag("numbers", "Columns to centre though they begin with 0s and 1s.", many=True, means=listed, panel=READING)
-DATES = Flag("dates", "Columns of dates: error, or parts (time, month, ...).", default="error", panel=READING)
-MISSING = Flag("missing", "Missing values: absent, or error.", default="absent", panel=READING)
-ON_ERROR = Flag("on_error", "What to do with bad rows: fail, or skip and count.", default="fail", panel=READING)
+IGNORE = Flag("ignore", "Columns to leave out, such as 'id,*_at'.", many=True, means=listed, panel=READING)
+ONLY = Flag("only", "Columns to use; all others are left out.", many=True, means=listed, panel=READING)
+TEXT = Flag(
+    "text",
+    "Columns to treat as text though they look like numbers (zip codes).",
+    many=True,
+    means=listed,
+    panel=READING,
+)
+NUMBERS = Flag(
+    "numbers",
+    "Columns to treat as numbers though the first rows hold only 0 and 1.",
+    many=True,
+    means=listed,
+    panel=READING,
+)
+DATES = Flag(
+    "dates", "What to do with columns of dates: error, or parts (time, month, ...).", default="error", panel=READING
+)
+MISSING = Flag("missing", "What missing values are: absent features, or an error.", default="absent", panel=READING)
+ON_ERROR = Flag(
+    "on_error", "What to do with invalid rows: fail, or skip (and count them).", default="fail", panel=READING
+)
 # All that can be said about the data; train, evaluate and sweep have these.
 COLUMNS = (WEIGHT, IGNORE, ONLY, TEXT, NUMBERS, DATES, MISSING, ON_ERROR, *FILES)
 TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
-POSITIVE = Flag("positive", "Which of two labels is to be found.", panel=LEARNING)
+POSITIVE = Flag("positive", "The label that counts as positive in a binary task.", panel=LEARNING)
 # What train, evaluate and sweep have in common.
 MODEL = (
     TASK,
@@ -168,7 +184,7 @@ MODEL = (
     Flag("loss", _LOSSES, panel=LEARNING),
     Flag(
         "no_centre",
-        "Take columns as they are, offset included.",
+        "Do not subtract the running means from the columns.",
         bool,
         False,
         library="centre",
@@ -181,18 +197,30 @@ MODEL = (
         means=interactions,
         panel=LEARNING,
     ),
-    Flag("bits", "Hash features into 2^BITS slots: bounded memory.", int, short="-b", panel=LEARNING),
-    Flag("quantile", "For quantile loss.", float, panel=LEARNING),
+    Flag("bits", "Hash the names of features into 2^BITS places, for bounded memory.", int, short="-b", panel=LEARNING),
+    Flag("quantile", "The quantile to predict with quantile loss; 0.5 if not given.", float, panel=LEARNING),
 )
-RULES = Flag("rules", f"Among {', '.join(rules.RULES)}; separated by commas.", many=True, means=listed, panel=LEARNING)
-RATE = Flag("rate", "Learning rate: auto, or a number.", library="learning_rate", means=rate, panel=LEARNING)
+RULES = Flag(
+    "rules",
+    f"The update rules, of {', '.join(rules.RULES)}; separated by commas.",
+    many=True,
+    means=listed,
+    panel=LEARNING,
+)
+RATE = Flag(
+    "rate",
+    "The learning rate: auto, or a number; auto if not given.",
+    library="learning_rate",
+    means=rate,
+    panel=LEARNING,
+)
 # How often and on which rows; train and evaluate have these.
 PLAN = (
-    Flag("passes", "Times through the data.", int, 1, panel=LEARNING),
-    Flag("holdout", "Fraction of rows to keep out and score.", float, 0.0, panel=LEARNING),
-    Flag("seed", "Which rows are held out.", int, 0, panel=LEARNING),
+    Flag("passes", "How often to go through the data.", int, 1, panel=LEARNING),
+    Flag("holdout", "The fraction of rows that are not learned but scored separately.", float, 0.0, panel=LEARNING),
+    Flag("seed", "Selects which rows are held out.", int, 0, panel=LEARNING),
 )
-JSON = Flag("as_json", "Results as JSON, for machines.", bool, False, flag="--json", panel=OUTPUT)
-QUIET = Flag("quiet", "No progress.", bool, False, short="-q", panel=OUTPUT)
-NO_REMARKS = Flag("quiet", "No remarks.", bool, False, short="-q", panel=OUTPUT)
-PLOT = Flag("plot", "Write a picture: .png, .svg or .pdf.", panel=OUTPUT)
+JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)
+QUIET = Flag("quiet", "Show no progress.", bool, False, short="-q", panel=OUTPUT)
+NO_REMARKS = Flag("quiet", "Show no notes.", bool, False, short="-q", panel=OUTPUT)
+PLOT = Flag("plot", "Write a picture to this file (.png, .svg or .pdf).", panel=OUTPUT)

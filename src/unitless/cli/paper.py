@@ -27,14 +27,14 @@ STOPPED = "stopped; what was computed is kept, and the same command goes on from
 
 What = Literal["all", "table1", "table2", "table3", "figure1", "figure2", "figure3", "claims", "bounds", "comparison"]
 OPTIONS = (
-    Flag("what", "Which of them; 'all' writes a report.", What, "all", argument=True),
-    Flag("data", "The directory with the datasets; else that of the environment variable UNITLESS_DATA."),
-    Flag("download", "Fetch from UCI what is not there whole, and keep it.", bool, False),
-    Flag("datasets", "Only these, separated by commas.", many=True),
-    Flag("shuffles", "Over how many random orders of the rows losses are averaged.", int, 5, least=1),
-    Flag("rows", "At most so many rows of each dataset in the comparison.", int, 20_000, least=100),
-    Flag("out", "Where the report and pictures go; by default 'report' for all."),
-    Flag("no_cache", "Compute everything anew, and keep no results for the next time.", bool, False),
+    Flag("what", "The part to compute; 'all' writes a report.", What, "all", argument=True),
+    Flag("data", "The directory with the datasets; if not given, that of the environment variable UNITLESS_DATA."),
+    Flag("download", "Download datasets that are missing or incomplete from UCI, and keep them.", bool, False),
+    Flag("datasets", "Use only these datasets, separated by commas.", many=True),
+    Flag("shuffles", "The number of random orders of the rows over which losses are averaged.", int, 5, least=1),
+    Flag("rows", "The largest number of rows of each dataset in the comparison.", int, 20_000, least=100),
+    Flag("out", "The folder for the report and the pictures; 'report' if all is computed and it is not given."),
+    Flag("no_cache", "Compute everything again, and do not store results.", bool, False),
     options.JSON,
     options.QUIET,
 )
@@ -53,10 +53,11 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Recompute the paper: every table, figure and bound, beside what it prints.
+    """Recompute the paper: every table, figure and bound, beside the printed numbers.
 
-    Results are kept as they come, so that an interrupted run goes on where it was. What data is not there is said, and
-    left out; Shuttle, figure 1 and the bounds need none.
+    Results are stored as soon as they are computed, so that an interrupted run continues where it stopped.
+
+    Datasets that are missing are named and left out. Shuttle is bundled; figure 1 and the bounds need no data.
     """
     from ..errors import OptionError  # noqa: PLC0415
 

@@ -26,7 +26,7 @@ unitless predict prices.unitless new.csv --keep --output priced.csv
 zcat new.vw.gz | unitless predict clicks.unitless - --format vw | head
 """
 OPTIONS = (
-    Flag("model", "A model that train made.", metavar="MODEL", argument=True, required=True),
+    Flag("model", "A model made by train.", metavar="MODEL", argument=True, required=True),
     options.DATA,
     Flag(
         "output",
@@ -35,12 +35,16 @@ OPTIONS = (
         short="-o",
         panel=OUTPUT,
     ),
-    Flag("format_out", f"{formats.one_of(formats.table_formats())}.", panel=OUTPUT),
-    Flag("probabilities", "Add each class's probability.", bool, False, short="-p", panel=OUTPUT),
-    Flag("scores", "Add what the model computes before.", bool, False, panel=OUTPUT),
-    Flag("keep", "Put the data's own columns before.", bool, False, panel=OUTPUT),
-    Flag("extrapolate", "Beyond the values seen in training go on linearly, without limit.", bool, False),
-    Flag("missing", "Missing values: absent, or error; as in training.", panel=READING),
+    Flag("format_out", f"The format to write: {formats.one_of(formats.table_formats())}.", panel=OUTPUT),
+    Flag("probabilities", "Add the probability of each class.", bool, False, short="-p", panel=OUTPUT),
+    Flag("scores", "Add the scores from which the predictions are made.", bool, False, panel=OUTPUT),
+    Flag("keep", "Add the columns of the data, before the predictions.", bool, False, panel=OUTPUT),
+    Flag(
+        "extrapolate", "Predict linearly, without limit, beyond the range of values in the training data.", bool, False
+    ),
+    Flag(
+        "missing", "What missing values are: absent features, or an error; as in training if not given.", panel=READING
+    ),
     options.ON_ERROR,
     *options.FILES,
     options.NO_REMARKS,
@@ -62,9 +66,9 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> None:
-    """Predict any data with a model that train made: one line per row, in the order of the data.
+    """Predict any data with a model made by train: one line per row, in the order of the data.
 
-    The target's column is not needed; if it is there, it is not looked at.
+    The data need not have the column of the target. If they have it, it is ignored.
     """
     from ..data.files import File, check_output, find  # noqa: PLC0415
     from ..data.writers.output import opened  # noqa: PLC0415

@@ -29,10 +29,10 @@ OPTIONS = (
     options.DATA,
     options.TARGET,
     options.RULES,
-    Flag("rates", "Separated by commas; from 0.01 to 11 in steps of 22% if not given.", many=True, panel=LEARNING),
+    Flag("rates", "Learning rates, separated by commas; 36 from 0.01 to 11 if not given.", many=True, panel=LEARNING),
     Flag(
         "classes",
-        "The target's values, for classes in data that can be read only once.",
+        "The classes of the target; needed if the data can be read only once.",
         many=True,
         panel=LEARNING,
     ),
@@ -58,7 +58,7 @@ def command(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """How much does the learning rate matter? Every rate of a grid, for several rules, in one reading.
+    """Compare learning rates: every rate of a grid, for several rules, while the data is read once.
 
     Every row is predicted before it is learned, so all losses are out of sample.
     """
@@ -98,10 +98,15 @@ def command(
 def _numbers(rates: list[str]) -> list[float] | None:
     from ..errors import OptionError  # noqa: PLC0415
 
-    try:
-        return [float(rate) for rate in rates] or None
-    except ValueError as error:
-        raise OptionError(f"--rates: {error}; they are numbers, separated by commas") from None
+    numbers: list[float] = []
+    for rate in rates:
+        try:
+            numbers.append(float(rate))
+        except ValueError:
+            raise OptionError(f"--rates has {rate!r}; it must be numbers, separated by commas") from None
+        if not 0 < numbers[-1] < math.inf:
+            raise OptionError(f"--rates has {rate}; a rate must be positive and finite")
+    return numbers or None
 
 
 def summary(outcome: RateSweep, show_all: bool) -> None:

@@ -50,7 +50,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
     model = given["model"]
     saved = f"the model so far is in {model}; go on with --resume {model}"
     where = saved if model else "without --model nothing is saved"
-    print(f"unitless: interrupted after {result.rows:,} rows; {where}", file=sys.stderr)
+    print(f"unitless: interrupted after {result.rows:,} rows{display.of_pass(result)}; {where}", file=sys.stderr)
     return 130
 
 
@@ -70,7 +70,7 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     metrics = dict(result.metrics)
     low, high = result.interval
     lines: list[tuple[str, str]] = [("task", result.task)]
-    lines.append(("rows", display.learned(result)))
+    lines.append(("rows", display.learned(result, result.interrupted)))
     lines.append(("features", f"{result.features:,}"))
     lines += [("missing", _missing(result.missing))] if result.missing else []
     error = metrics.get("zero_one")
@@ -92,7 +92,8 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
         scores = ", ".join(f"{name.replace('_', ' ')} {display.number(x)}" for name, x in result.holdout.items())
         lines.append(("hold-out", scores))
     lines.append(("rate", display.rates(result.learning_rate)))
-    speed = f", {result.rows * max(result.passes, 1) / result.seconds:,.0f} rows/s" if result.seconds else ""
+    passed = result.learned + result.held if result.interrupted else result.rows * max(result.passes, 1)
+    speed = f", {passed / result.seconds:,.0f} rows/s" if result.seconds else ""
     lines.append(("time", f"{result.seconds:.2f} s{speed}"))
     lines += [("model", str(result.path))] if result.path and not result.interrupted else []
     display.facts(lines)
@@ -132,5 +133,5 @@ def _warn(result: TrainResult) -> None:
             f"note: column {name!r} gave {features:,} features, nearly one per row; if it only identifies, --ignore it",
             file=sys.stderr,
         )
-    if result.path is None:
+    if result.path is None and not result.interrupted:  # an interruption says so itself
         print("note: the model was not kept; --model FILE saves it", file=sys.stderr)

@@ -14,7 +14,7 @@ from .arrow import pyarrow
 from .csv_columns import CsvParser
 from .files import File
 from .located_rows import Bad, Chunk, Place, Position
-from .read_options import SKIP_ROWS, ReadOptions
+from .read_options import ENCODING, SKIP_ROWS, ReadOptions
 from .schema import DATES, Schema, check_names, first_rows, kind_of
 from .source import FileSource
 from .text_stream import Text
@@ -97,7 +97,7 @@ class Delimited(FileSource):
         try:
             cells = next(csv.reader(io.StringIO(line.removeprefix(_BOM).decode(), newline=""), delimiter=delimiter))
         except UnicodeDecodeError:
-            raise InputError(f"{file.name} is not valid UTF-8; name its encoding, for example latin-1") from None
+            raise InputError("this is not valid UTF-8", advice=ENCODING, file=file.name) from None
         except (csv.Error, StopIteration) as error:
             raise InputError(f"{file.name}: the first line cannot be read as a header row: {error}") from None
         if len(cells) > MOST_COLUMNS:
@@ -119,7 +119,11 @@ class Delimited(FileSource):
                 ),
             )
         names = [cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells)]
-        check_names(names, file.name)
+        check_names(
+            names,
+            file.name,
+            Phrase("rename one, or use ", Option("header", False), " if the first row is not a row of names"),
+        )
         return names, delimiter
 
     def _chunk(self, view: memoryview, names: list[str], delimiter: str, file: File, rows: int) -> Chunk:
@@ -176,10 +180,8 @@ class Delimited(FileSource):
             try:
                 data.decode()
             except UnicodeDecodeError:
-                raise InputError(
-                    f"{place.file}, after row {place.first - 1}: this is not valid UTF-8; name its encoding, "
-                    "for example latin-1"
-                ) from None
+                where = f"after row {place.first - 1} " if place.first > 1 else ""
+                raise InputError(f"{where}this is not valid UTF-8", advice=ENCODING, file=place.file) from None
         types = {name: type for name, type in self._types.items() if name in names} if self.schema else {}
         types.update({name: pa.string() for name in self.options.text if name in names and name not in types})
         if self.keep and self.schema is not None:  # other columns as they are written

@@ -16,6 +16,7 @@ DATES = ("error", "parts")
 MISSING = ("absent", "error")
 SKIP_ROWS = Phrase("correct it, or skip such rows (", Option("on_error", "skip"), ")")
 SKIP_LINES = Phrase("correct it, or skip such lines (", Option("on_error", "skip"), ")")
+ENCODING = Phrase("if it has another encoding, name it (for example ", Option("encoding", "latin-1"), ")")
 ALLOW_MISSING = Phrase(Option("missing", "absent"), " allows that")
 
 
@@ -63,7 +64,7 @@ class ReadOptions:
             ("format", (None, *formats.names())),
         ):
             if getattr(self, name) not in allowed:
-                choices = ", ".join(map(repr, allowed))
+                choices = ", ".join(repr(choice) for choice in allowed if choice is not None)
                 raise OptionError(f"is {getattr(self, name)!r}; it must be one of {choices}", option=name)
         for name in ("ignore", "only", "text", "numbers"):
             value = getattr(self, name)
@@ -107,7 +108,11 @@ def matching(patterns: Iterable[str], names: list[str], option: str, strict: boo
 
 def no_column(name: str, names: list[str], option: str) -> Phrase:
     """What to say when a column that was asked for is not there."""
-    near = difflib.get_close_matches(name, names, 1, 0.6)
+    near = [known for known in names if known.casefold() == name.casefold()]
+    near = near or difflib.get_close_matches(name, names, 1, 0.6)
     shown = ", ".join(map(repr, names[:8])) + (", ..." if len(names) > 8 else "")
+    if not near and len(names) == 1 and any(mark in names[0] for mark in ",;|\t "):  # a line that was not taken apart
+        hint = f"; there is only {names[0]!r}; if these are several columns, name the character between them ("
+        return Phrase(Option(option), f": there is no column {name!r}{hint}", Option("delimiter"), ")")
     hint = f"; did you mean {near[0]!r}?" if near else f"; there are {shown}" if names else ""
     return Phrase(Option(option), f": there is no column {name!r}{hint}")

@@ -103,12 +103,12 @@ def kind_of(type: Any) -> Kind | None:
     return "moment" if types.is_timestamp(type) else "time" if types.is_time(type) else None
 
 
-def check_names(names: list[str], file: str) -> None:
+def check_names(names: list[str], file: str, advice: str = "rename one") -> None:
     """Check that no two columns have the same name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise InputError(f"{file} has two columns named {name!r}; rename one")
+            raise InputError(f"{file} has two columns named {name!r}", advice=advice)
         seen.add(name)
 
 
@@ -138,7 +138,8 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
             raise InputError(
                 f"column {name!r} holds dates or times ({type}), which a model cannot use as they are",
                 advice=Phrase(
-                    *("ignore it, take its parts as features (", Option("dates", "parts"), "), or treat it as text")
+                    *("leave it out (", Option("ignore", name), "), take its parts as features ("),
+                    *(Option("dates", "parts"), "), or treat it as text (", Option("text", name), ")"),
                 ),
                 file=file,
             )

@@ -19,7 +19,7 @@ from .labels import Numbers, RawLabels, Texts
 from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
-from .schema import TEXTS, Schema
+from .schema import TEXTS, Schema, kind_of
 
 
 @dataclass
@@ -99,5 +99,6 @@ def weights(arrow: Any, schema: Schema) -> Float64 | None:
     column = whole(arrow.column(schema.weight))
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
-        raise InputError(f"the weights in column {schema.weight!r} are not numbers but {column.type}")
+        found = "text" if kind_of(column.type) == "text" else column.type
+        raise InputError(f"the weights in column {schema.weight!r} are not numbers but {found}")
     return np.ascontiguousarray(number(column)[0], dtype=np.float64)

@@ -136,7 +136,8 @@ def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[st
     by_number = schema.family == "columns" or model._snapshot()["columns"] is not None
     if not isinstance(row, Mapping):
         if not by_number or isinstance(row, str | bytes):
-            raise InputError(f"the row is {type(row).__name__}; give an object of names and values")
+            kind = type(row).__name__
+            raise InputError(f'the row is of type {kind}; it must have names and values, such as {{"age": 31}}')
         return inputs.read(np.asarray(inputs.as_array(row, "the row"))[None, :]), []
     if by_number:
         raise InputError("this model knows its features as columns; give the row as a list of numbers")

@@ -1,0 +1,92 @@
+"""What the command line answers to the mistakes that people make on their first day."""
+
+from __future__ import annotations
+
+import pathlib
+from types import SimpleNamespace
+
+import pytest
+
+import unitless as ul
+from unitless.cli import display, main
+
+Capture = pytest.CaptureFixture[str]
+FILES = {
+    "plain.csv": "a,job,Price\n1,clerk,2.5\n2,cook,3.5\n3,cook,1.5\n",
+    "spaces.csv": "a b y\n1 2 3\n2 3 4\n",
+    "headless.csv": "5,0,0,High\n6,0,1,Low\n7,1,1,High\n",
+    "dates.csv": "day,y\n2020-01-01,1\n2020-01-02,2\n",
+}
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "latin.csv").write_bytes("a,b,y\n1,café,3\n4,5,6\n".encode("latin-1"))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message"),
+    [
+        (["train", "plain.csv", "--target", "A"], 2, "--target: there is no column 'A'; did you mean 'a'?"),
+        (
+            ["train", "spaces.csv", "--target", "y"],
+            2,
+            "there is only 'a b y'; if these are several columns, name the character between them (--delimiter)",
+        ),
+        (
+            ["train", "headless.csv", "--target", "4"],
+            1,
+            "two columns named '0'; rename one, or use --no-header if the first row is not a row of names",
+        ),
+        (["train", "latin.csv", "--target", "y"], 1, "unitless: latin.csv: this is not valid UTF-8; if it has another"),
+        (["train", "latin.csv", "--target", "y"], 1, "(for example --encoding latin-1)"),
+        (["train", "dates.csv", "--target", "y"], 1, "leave it out (--ignore day)"),
+        (["train", "dates.csv", "--target", "y"], 1, "treat it as text (--text day)"),
+        (["train", "plain.csv", "--target", "Price", "--weight", "job"], 1, "are not numbers but text"),
+        (["train", "plain.csv", "--target", "Price", "--format", "cvs"], 2, "it must be one of 'csv', 'tsv'"),
+        (
+            ["train", "plain.csv", "--target", "Price", "--bits", "99"],
+            2,
+            "--bits is 99; it must be a whole number from 1",
+        ),
+        (["train", "plain.csv", "--target", "Price", "--seed", "x"], 2, "'--seed': it must be a whole number\n"),
+        (["train", "plain.csv", "--target", "Price", "--holdout", "x"], 2, "'--holdout': it must be a number\n"),
+        (["sweep", "plain.csv", "--target", "Price", "--rates", "1,fast"], 2, "--rates has 'fast'; it must be numbers"),
+        (["sweep", "plain.csv", "--target", "Price", "--rates", "1,-1"], 2, "--rates has -1; a rate must be positive"),
+        (["paper", "tabel"], 2, "Invalid value for 'what': 'tabel' is not one of 'all'"),
+    ],
+)
+def test_a_mistake_is_answered_in_the_words_of_the_command_line(
+    folder: pathlib.Path, capsys: Capture, given: list[str], code: int, message: str
+) -> None:
+    assert main(given) == code
+    said = capsys.readouterr().err
+    assert message in said
+    assert "None" not in said
+
+
+def test_explaining_needs_names_and_values(folder: pathlib.Path, capsys: Capture) -> None:
+    ul.train("plain.csv", "Price", model="a.unitless")
+    assert main(["inspect", "a.unitless", "--explain", "[1]"]) == 1
+    assert 'the row is of type list; it must have names and values, such as {"age": 31}' in capsys.readouterr().err
+    assert main(["inspect", "a.unitless", "--class", "cook"]) == 2
+    assert "--class is for models of several classes; this model has one set" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("passes", "interrupted", "rows", "after"),
+    [
+        (1, False, "100 rows learned", ""),
+        (4, False, "25 rows learned, 4 passes", ""),
+        (0, True, "100 rows learned", ""),
+        (2, True, "100 rows learned, interrupted in pass 3", " of pass 3"),
+    ],
+)
+def test_an_interruption_in_a_later_pass_says_which(passes: int, interrupted: bool, rows: str, after: str) -> None:
+    outcome = SimpleNamespace(learned=100, passes=passes, held=0, unlabelled=0, skipped=0)
+    assert display.learned(outcome, interrupted) == rows
+    assert not interrupted or display.of_pass(outcome) == after
