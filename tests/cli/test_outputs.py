@@ -90,3 +90,11 @@ def test_a_pipe_that_is_converted_is_read_from_its_beginning(folder: Path) -> No
     run = cli("convert", "/dev/stdin", "out.jsonl", "--format", "csv", stdin=CSV.encode())
     assert run.returncode == 0, run.stderr
     assert (folder / "out.jsonl").read_text().count("\n") == 100
+
+
+def test_a_picture_is_not_written_over_the_model(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.symlink(folder / "d", folder / "same")
+    for plot in ("d/one.svg", "same/one.svg"):
+        assert main(["train", "d/a.csv", "--target", "y", "--model", "d/one.svg", "--plot", plot]) == 2
+        assert "the picture would be written over the model" in capsys.readouterr().err
+        assert not (folder / "d" / "one.svg").exists()

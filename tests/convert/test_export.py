@@ -379,3 +379,16 @@ def test_exports_that_a_format_cannot_hold_are_said() -> None:
     for wrong in ({"inputs": "rows"}, {"dtype": "float16"}):
         with pytest.raises(ul.OptionError, match="it must be"):
             ul.to_onnx(named, **wrong)
+
+
+def test_labels_beyond_64_bits_are_text_in_a_graph() -> None:
+    model = ul.OneVsAll([1, 2, 10**30], learning_rate=0.5)
+    model.learn([[1.0], [2.0], [3.0]], [1, 2, 10**30])
+    assert run(model, np.array([[1.0]]), dtype="float64")["label"].tolist()[0] in ("1", "2", str(10**30))
+
+
+def test_labels_that_are_not_unicode_are_refused() -> None:
+    model = ul.OneVsAll(["a", "\ud800"], learning_rate=0.5)
+    model.learn([[1.0], [2.0]], ["a", "\ud800"])
+    with pytest.raises(ul.OptionError, match="is not valid Unicode"):
+        ul.to_onnx(model)

@@ -771,3 +771,12 @@ def test_errors_of_the_first_frame_name_its_rows(row: int) -> None:
     labels[row] = np.nan
     with pytest.raises(ul.InputError, match=rf"\brow {row}\b"):
         UnitlessRegressor().learn_many(pd.DataFrame({"b": ["x", "y", "z"] * 3}), pd.Series(labels))
+
+
+@pytest.mark.parametrize("names", [["a", "a"], ["a", "\ud800"], [1, "1"]])
+def test_names_of_columns_must_differ_and_be_text(names: list[Any]) -> None:
+    X = pd.DataFrame(np.ones((2, 2)), columns=pd.Index(names, dtype=object))
+    model = UnitlessClassifier()
+    for call in (lambda: model.learn_many(X, pd.Series([0, 1])), lambda: model.predict_many(X)):
+        with pytest.raises(ul.InputError, match=r"two columns named|not valid Unicode"):
+            call()

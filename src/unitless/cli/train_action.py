@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..errors import OptionError
+from ..errors import Option, OptionError, Phrase
 from . import arguments, display, options
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ def carry_out(given: Mapping[str, Any]) -> int:
         from ..plots import check_path  # noqa: PLC0415
 
         check_path(given["plot"])
+        if given["model"] is not None and os.path.realpath(given["model"]) == os.path.realpath(given["plot"]):
+            raise OptionError(
+                Phrase("the picture would be written over the model; name another file for ", Option("plot"))
+            )
     wanted = arguments.listed(given["metrics"])
     _check_metrics(wanted)
     with display.Watch(given["quiet"] or given["as_json"]) as watch:

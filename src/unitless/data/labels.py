@@ -105,7 +105,7 @@ RawLabels: TypeAlias = Numbers | Texts
 
 def number_text(value: float) -> str:
     """A number as people write it: 1, not 1.0."""
-    if not np.isfinite(value):
+    if type(value) is int or not np.isfinite(value):  # a whole number of Python's can be too large for NumPy
         return str(value)
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 

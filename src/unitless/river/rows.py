@@ -40,8 +40,9 @@ def first_row(row: dict[str, Any]) -> inputs.Frame:
 def wrapped(X: Any) -> nw.DataFrame[Any]:
     """A pandas, polars or pyarrow frame under one interface."""
     try:
+        frame_reader.check_names(list(map(str, X.column_names if hasattr(X, "column_names") else X.columns)))
         return nw.from_native(X, eager_only=True)
-    except TypeError:
+    except (AttributeError, TypeError):
         raise InputError(
             f"X is a {type(X).__name__}; it must be a pandas, polars or pyarrow frame. For one mapping there are "
             "learn_one and predict_one"
@@ -57,8 +58,6 @@ def table(X: nw.DataFrame[Any], missing: Missing, centre: bool) -> inputs.Frame 
         centre: whether columns of numbers that have not been seen before are to be centred.
     """
     names = [str(name) for name in X.columns]
-    if len(set(names)) < len(names):
-        raise InputError(f"two columns of {X.columns!r} have the same name once all names are text; rename one")
     for series in X.iter_columns():
         if not (series.dtype.is_numeric() or series.dtype == nw.Boolean) or _has_missing(series):
             return _rows(X, missing)

@@ -326,5 +326,8 @@ def _tensor_labels(labels: list[Label]) -> Any:
     kinds = {type(label) for label in labels}
     if len(kinds) > 1 or kinds == {str} or (kinds == {int} and any(abs(label) >= 2**63 for label in labels)):  # type: ignore[arg-type]
         texts = [label if isinstance(label, str) else number_text(label) for label in labels]
+        for text in texts:
+            if not text.isascii() and text.encode(errors="replace").decode() != text:
+                raise OptionError(f"the label {text!r} is not valid Unicode, which ONNX needs")
         return np.array(texts, dtype=object)
     return np.array(labels)
