@@ -310,7 +310,7 @@ def labels_of(values: Any) -> RawLabels:
             )
         try:
             return Numbers(np.array([math.nan if v is None else float(v) for v in values]))
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise InputError(f"the target is neither all numbers nor all text: {error}") from None
     array = inputs.unmasked(inputs.as_array(values, "target"), "target")
     if array.ndim != 1:

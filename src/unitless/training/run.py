@@ -81,7 +81,7 @@ class Plan:
     def __post_init__(self) -> None:
         if type(self.passes) is not int or self.passes < 1:
             raise OptionError(f"is {self.passes!r}; it must be a whole number, 1 or more", option="passes")
-        if not 0 <= self.holdout < 1:
+        if not isinstance(self.holdout, int | float | np.number) or not 0 <= self.holdout < 1:
             raise OptionError(
                 f"is {self.holdout!r}; it must be a fraction of the rows, from 0 to less than 1", option="holdout"
             )
