@@ -511,7 +511,7 @@ def test_bad_frames_are_refused_and_nothing_is_learned() -> None:
         (pl.DataFrame({"a": [1.0, None]}), r"feature 'a' has no value \(it is None\) at row 1; "),
         (pd.DataFrame({"a": ["x", "y"], "b": [1.0, np.inf]}), "the value of feature 'b' is inf"),
         (pd.DataFrame({"a": [1.0, np.inf]}), "inf"),
-        (pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=[1, "1"]), "same name"),
+        (pd.DataFrame([[1.0, 2.0], [3.0, 4.0]], columns=[1, "1"]), "two columns named '1'"),
         (pd.DataFrame({"a": [1.0]}), "y has 2 values, but X has 1 row"),
         ([{"a": 1.0}, {"a": 2.0}], "X is a list; it must be a pandas, polars or pyarrow frame"),
     ):
