@@ -271,3 +271,8 @@ def test_clipping_to_labels_never_uses_the_current_label() -> None:
     assert m.predict([[1e9, 1e9]], extrapolate=True)[0] == pytest.approx(
         1e9 * (m.weights[0] + m.weights[1]) + m.weights[ul.BIAS]
     )
+
+
+def test_an_option_that_does_not_exist_is_named_with_a_hint() -> None:
+    with pytest.raises(ul.OptionError, match="there is no option 'lr'; did you mean 'learning_rate'"):
+        ul.Learner(lr=3)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import inputs
 from ..inputs import Float64
-from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule
+from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule, check_names
 from .by_feature import ByFeature, Reading
 from .classes import Label
 from .model import Model
@@ -83,6 +83,7 @@ class Learner(Model):
         precision: Precision = "float64",
         **further: Any,
     ) -> None:
+        check_names(further)
         options = Options(
             rule=rule,
             loss=loss,
