@@ -25,7 +25,7 @@ def _declared(option: Flag) -> inspect.Parameter:
         info = typer.Argument(metavar=option.metavar or None, help=option.help, show_default=not option.required)
     else:
         info = typer.Option(
-            *option.names,
+            *([f"{option.written}/{option.off}"] if option.off else option.names),
             help=option.help,
             metavar=option.metavar or None,
             min=option.least,

@@ -104,14 +104,16 @@ def rates(rate: Any) -> str:
 
 
 def learned(outcome: Any, interrupted: bool) -> str:
-    """How many rows a pass had, or all passes until an interruption, and what became of them."""
+    """How many rows there were, and what became of them."""
     stopped = interrupted and outcome.passes > 0
-    rows = [count(outcome.learned // (1 if stopped else max(1, outcome.passes)), "row") + " learned"]
+    rows = [count(outcome.rows if not stopped else outcome.learned, "row")]
     rows += [f"interrupted in pass {outcome.passes + 1}"] if stopped else []
-    rows += [f"{outcome.held:,} held out"] if outcome.held else []
+    rows += [f"in random order ({outcome.shuffled})"] if outcome.fitted else ["in their own order"]
+    rows += [f"{outcome.held:,} held back"] if outcome.held else []
     rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []
     rows += [f"{outcome.skipped:,} skipped"] if outcome.skipped else []
     rows += [f"{outcome.passes} passes"] if outcome.passes > 1 and not stopped else []
+    rows += ["averaged weights kept"] if outcome.kept == "averaged" else []
     return ", ".join(rows)
 
 

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Callable
 
-from ..errors import NOT_GIVEN, Error, Option, OptionError
+from ..errors import NOT_GIVEN, Error, Option, OptionError, Phrase
 
 
 def flag(option: Option) -> str:
@@ -20,8 +20,16 @@ def flag(option: Option) -> str:
     if option.value is NOT_GIVEN:
         return known.written
     if known.kind is bool:
+        if known.off and not option.value:
+            return known.off
         return known.written if known.value(True) == option.value else str(option)
     return f"{known.written} {option.value}"
+
+
+def written(text: str) -> str:
+    """A text with its options as the command line has them."""
+    parts = text.parts if isinstance(text, Phrase) else (text,)
+    return "".join(flag(part) if isinstance(part, Option) else part for part in parts)
 
 
 def failed(message: str, code: int) -> int:

@@ -37,6 +37,7 @@ class Flag:
         panel: the heading under which the help shows it.
         short: a single letter for it, such as "-t".
         flag: as it is written; "--" and the name, if it is not given.
+        off: how a switch that is on by default is switched off, such as "--no-shuffle".
         many: whether it can be given several times, and with commas.
         least: the smallest number that is allowed.
         metavar: a word for its value, in the help.
@@ -53,6 +54,7 @@ class Flag:
     panel: str = ""
     short: str = ""
     flag: str = ""
+    off: str = ""
     many: bool = False
     least: int | None = None
     metavar: str = ""
@@ -69,7 +71,7 @@ class Flag:
     @property
     def names(self) -> list[str]:
         """All ways to write it."""
-        return [self.written, *([self.short] if self.short else [])]
+        return [self.written, *([self.short] if self.short else []), *([self.off] if self.off else [])]
 
     @property
     def library_name(self) -> str:
@@ -214,11 +216,63 @@ RATE = Flag(
     means=rate,
     panel=LEARNING,
 )
-# How often and on which rows; train and evaluate have these.
+def passes(value: str | None) -> Any:
+    """A number of passes as the library takes it."""
+    if value is None or value == "auto":
+        return value
+    try:
+        return int(value)
+    except ValueError:
+        raise OptionError(f"is {value!r}; it must be a whole number or auto", option="passes") from None
+
+
+def holdout(value: str | None) -> Any:
+    """What is held back, as the library takes it."""
+    if value is None or value == "last":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise OptionError(f"is {value!r}; it must be a fraction of the rows, or last", option="holdout") from None
+
+
+SHUFFLE = Flag(
+    "shuffle",
+    "Fit the rows in random order, or follow them as they come.",
+    bool,
+    True,
+    off="--no-shuffle",
+    panel=LEARNING,
+)
+SEED = Flag("seed", "Of the random order, and of which rows are held back.", int, 0, panel=LEARNING)
+MEMORY = Flag(
+    "memory", "Most memory for putting rows into random order, such as 2GB; a quarter of the machine's.", panel=LEARNING
+)
+# The way through the data.
 PLAN = (
-    Flag("passes", "How often to go through the data.", int, 1, panel=LEARNING),
-    Flag("holdout", "The fraction of rows that are not learned but scored separately.", float, 0.0, panel=LEARNING),
-    Flag("seed", "Selects which rows are held out.", int, 0, panel=LEARNING),
+    SHUFFLE,
+    Flag(
+        "passes",
+        "How often to go through the data, or auto: until it helps no more. auto if rows are shuffled, else 1.",
+        means=passes,
+        panel=LEARNING,
+    ),
+    Flag(
+        "holdout",
+        "The fraction of rows that the kept model is scored on; 0.1 if rows are shuffled. last: the last tenth.",
+        means=holdout,
+        panel=LEARNING,
+    ),
+    Flag(
+        "learn_holdout",
+        "Learn the rows that were held back, when they have been scored.",
+        bool,
+        True,
+        off="--no-learn-holdout",
+        panel=LEARNING,
+    ),
+    SEED,
+    MEMORY,
 )
 JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)
 QUIET = Flag("quiet", "Show no progress.", bool, False, short="-q", panel=OUTPUT)

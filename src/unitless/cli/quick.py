@@ -34,7 +34,7 @@ def read(words: Sequence[str]) -> dict[str, Any] | None:
         if option is None or (option.kind is bool and equals) or (option.name in given and not option.many):
             return None
         if option.kind is bool:
-            given[option.name] = True
+            given[option.name] = written != option.off
             continue
         value = value if equals else next(rest, "")
         if not value or value.startswith("-"):

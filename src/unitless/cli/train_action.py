@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Option, OptionError, Phrase
-from . import arguments, display, options
+from . import arguments, display, failures, options
 
 if TYPE_CHECKING:
     from ..training.result import TrainResult
@@ -69,35 +69,15 @@ def _check_metrics(wanted: list[str]) -> None:
 
 
 def summary(result: TrainResult, wanted: list[str]) -> None:
-    """Print the results."""
-    from ..evaluation.metrics import METRICS  # noqa: PLC0415
-
-    metrics = dict(result.metrics)
-    low, high = result.interval
+    """Print the results: first how good the kept model is, then how it came about."""
     lines: list[tuple[str, str]] = [("task", result.task)]
+    lines += _score(result, wanted)
+    lines.append(("progressive", _progressive(result, wanted)))
     lines.append(("rows", display.learned(result, result.interrupted)))
     lines.append(("features", f"{result.features:,}"))
     lines += [("missing", _missing(result.missing))] if result.missing else []
-    error = metrics.get("zero_one")
-    values = {"loss": f"{display.number(metrics.get('loss'))} ({result.model.options.loss})"}
-    if error is not None:
-        interval = f"90% confidence interval: {display.share(1 - high)} to {display.share(1 - low)}"
-        values["accuracy"] = f"{display.share(1 - error)} ({interval})"
-    elif metrics:
-        interval = f"90% confidence interval: {display.number(low)} to {display.number(high)}"
-        values["rmse"] = f"{display.number(metrics['rmse'])} ({interval})"
-    for metric in METRICS:
-        if metric.name in metrics:
-            show = display.share if metric.is_share else display.number
-            values.setdefault(metric.name, show(metrics[metric.name]))
-    hidden = [metric.name for metric in METRICS if result.target.task in metric.hidden]
-    shown = [name for name in values if (name in wanted if wanted else name not in hidden)]
-    lines += [(name.replace("_", " "), values[name]) for name in shown]
-    if result.holdout:
-        scores = ", ".join(f"{name.replace('_', ' ')} {display.number(x)}" for name, x in result.holdout.items())
-        lines.append(("hold-out", scores))
     lines.append(("rate", display.rates(result.learning_rate)))
-    passed = result.learned + result.held if result.interrupted else result.rows * max(result.passes, 1)
+    passed = result.learned
     speed = f", {passed / result.seconds:,.0f} rows/s" if result.seconds else ""
     lines.append(("time", f"{result.seconds:.2f} s{speed}"))
     lines += [("model", str(result.path))] if result.path and not result.interrupted else []
@@ -124,6 +104,56 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     _warn(result)
 
 
+def _score(result: TrainResult, wanted: list[str]) -> list[tuple[str, str]]:
+    """Of the kept model, beside the trivial answer."""
+    score, trivial = result.score, result.baseline
+    if not score:
+        return []
+    low, high = result.score_interval
+    if "zero_one" in score:
+        main = f"accuracy {display.share(1 - score['zero_one'])}"
+        between = f"{display.share(1 - high)} to {display.share(1 - low)}"
+        answer = f"accuracy {display.share(1 - trivial['zero_one'])}"
+    else:
+        main = f"rmse {display.number(score['rmse'])}"
+        between = f"{display.number(low)} to {display.number(high)}"
+        answer = f"rmse {display.number(trivial['rmse'])}"
+    gone = f"; {display.share(result.gone)} of its error is gone" if result.gone > 0 else "; the model is no better"
+    return [
+        ("score", f"{main} (90% confidence: {between}) on {result.scored_on}"),
+        ("", _listed(score, result, wanted, apart=("zero_one", "rmse"))),
+        ("baseline", f"{answer} with {result.trivial}{gone}"),
+    ]
+
+
+def _progressive(result: TrainResult, wanted: list[str]) -> str:
+    metrics = result.metrics
+    if not metrics:
+        return ""
+    main = f"accuracy {display.share(1 - metrics['zero_one'])}, " if "zero_one" in metrics else ""
+    repeated = ""
+    if result.repeated:
+        name = "zero_one" if "zero_one" in metrics else "rmse"
+        show = (lambda x: f"accuracy {display.share(1 - x)}") if name == "zero_one" else display.number
+        repeated = f"; repeating the label before: {show(result.repeated[name])}"
+    return main + _listed(metrics, result, wanted, apart=("zero_one",)) + repeated
+
+
+def _listed(metrics: dict[str, float], result: TrainResult, wanted: list[str], apart: tuple[str, ...]) -> str:
+    """Metrics in one line: those that were asked for, or those that people look at."""
+    from ..evaluation.metrics import METRICS  # noqa: PLC0415
+
+    hidden = [metric.name for metric in METRICS if result.target.task in metric.hidden]
+    shown = []
+    for metric in METRICS:
+        name = metric.name
+        if name in apart or name not in metrics or not (name in wanted if wanted else name not in hidden):
+            continue
+        show = display.share if metric.is_share else display.number
+        shown.append(f"{name.replace('_', ' ')} {show(metrics[name])}")
+    return ", ".join(shown)
+
+
 def _missing(missing: dict[str, int]) -> str:
     ranked = sorted(missing.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name} {count:,}" for name, count in ranked[:5])
@@ -132,6 +162,8 @@ def _missing(missing: dict[str, int]) -> str:
 
 def _warn(result: TrainResult) -> None:
     """What a careful colleague would remark."""
+    for note in result.notes:
+        print(f"note: {failures.written(note)}", file=sys.stderr)
     wide = result.wide_columns()
     for name, features in wide[:3]:
         print(

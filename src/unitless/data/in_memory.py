@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -121,6 +121,11 @@ class Mappings(Source):
     def repeatable(self) -> bool:
         """Whether it can be read again, which an iterator cannot."""
         return not isinstance(self._rows, Iterator)
+
+    @property
+    def at_hand(self) -> bool:
+        """Whether all of them are there, as in a list; any other iterable is followed as it comes."""
+        return isinstance(self._rows, Sequence)
 
     def chunks(self, start: Position) -> Iterator[Chunk]:
         """The rows from a position on, some thousands at a time."""

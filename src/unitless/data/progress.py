@@ -38,6 +38,12 @@ class Progress:
         self.missing.update(batch.missing)
         self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
 
+    def begin_pass(self) -> None:
+        """To the beginning: the same rows again."""
+        self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0
+        self.held = self.skipped = self.unlabelled = 0
+        self.missing, self.bad = Counter(), []
+
     def plain(self) -> dict[str, Any]:
         """The progress as a model file stores it."""
         numbers = {name: getattr(self, name) for name in _COUNTS}

@@ -46,6 +46,11 @@ class Source(abc.ABC):
         return True
 
     @property
+    def at_hand(self) -> bool:
+        """Are all rows there, so that they can be taken in any order? A stream's are not."""
+        return self.repeatable
+
+    @property
     def identity(self) -> list[Any]:
         """To recognise the same data when training goes on."""
         return []

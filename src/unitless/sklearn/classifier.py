@@ -60,10 +60,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         rule: how weights are updated; see `unitless.Learner`.
         loss: "logistic", or "hinge", which has no probabilities.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
-        n_iter: how many passes `fit` makes. "auto": one, or so many that a small set is seen about 10,000 times
-            (at most 20 passes).
-        shuffle: `fit` goes through the rows in a random order, a new one for each pass: files are often sorted.
-            `partial_fit` always keeps the order.
+        n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no
+            more; the best weights are kept, and these rows are learned last.
+        shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
+            or their average, whichever do better on the rows held back. `partial_fit` always keeps the order, and the
+            latest weights.
         random_state: of that order. With a number, the default, the same data give the same model to the bit.
         centre: take dense columns as x minus their running mean, so that their offset does not matter either.
         interactions: products of features; see `unitless.Learner`.
@@ -199,6 +200,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "centre": self.centre,
             "interactions": self.interactions,
             "bias": self.bias,
+            "average": self.shuffle,
         }
         if self._open:
             return OneVsAll(None, **shared)

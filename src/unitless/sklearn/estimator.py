@@ -17,19 +17,20 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import inputs
+from ..data.shuffle import row_hashes
 from ..errors import Error, InputError, OptionError
+from ..evaluation.evaluation import Evaluation
 from ..inputs import Float64
 from ..models import file as model_file
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
-from ..models.one_vs_all import OneVsAll
+from ..models.one_vs_all import OneVsAll, label_array
 from ..options import Auto
+from ..training.fitting import steering_loss
+from ..training.passes import Passes
+from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
 from . import rows
 from .rows import Rows
-
-# Passes "auto": as many as show the model about this many examples.
-ENOUGH_EXAMPLES = 10_000
-MOST_PASSES = 20
 
 # Rows that are brought into another order at a time: few enough to stay near, many enough to be fast.
 CHUNK = 16_384
@@ -53,31 +54,81 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         """Predictions that were made before their rows were learned, for `progressive_score_`."""
 
     def _learn_passes(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
-        """`fit`'s work: one or more passes, each in a random order."""
-        passes = self._passes(data.rows)
+        """`fit`'s work: as `train` fits a table, or the rows in their order."""
+        _check_flag("shuffle", self.shuffle)
         if weight is not None and not weight.any():
             raise InputError("the weights of all rows are zero; there is nothing to learn from")
-        _check_flag("shuffle", self.shuffle)
-        random, before = check_random_state(self.random_state), dict(self.__dict__)
-        for number in range(passes):
-            order = random.permutation(data.rows) if self.shuffle else np.arange(data.rows)
-            for first in range(0, data.rows, CHUNK):
-                chosen = order[first : first + CHUNK]
-                part = weight if weight is None else weight[chosen]
-                try:
-                    with _rows_named(chosen):
-                        scores = model.learn(inputs.pick(data, chosen), y[chosen], part)
-                except Error:
-                    self.__dict__.update(before)  # what was noted of the chunks before
-                    raise
-                if number == 0:
-                    self._note(scores, y[chosen], part, model)
-        self.n_iter_ = passes
+        before = dict(self.__dict__)
+        try:
+            if self.shuffle:
+                self._fit(model, data, y, weight)
+            else:
+                passes = self._passes(data.rows)
+                for number in range(passes):
+                    self._learn_some(model, data, y, weight, np.arange(data.rows), note=number == 0)
+                self.n_iter_ = passes
+        except Error:
+            self.__dict__.update(before)  # what was noted of the chunks before
+            raise
+
+    def _fit(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
+        """Rows in random order, as often as it helps; the weights that do best on rows held back."""
+        auto = isinstance(self.n_iter, str) and self.n_iter == "auto"
+        seed = int(check_random_state(self.random_state).randint(2**31))
+        plan = Plan(passes="auto" if auto else self._passes(data.rows), seed=seed)
+        numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # a row of weight 0 is not there
+        order = numbers[np.argsort(row_hashes(seed, np.arange(len(numbers))), kind="stable")]
+        held = plan.held_rows(len(order))
+        held = held if held >= ENOUGH else 0
+        learned, apart = np.split(order, [len(order) - held])
+        passes, done = Passes(), 0
+        passes.begin(model)
+        while passes.go_on(plan, done, len(order), held):
+            self._learn_some(model, data, y, weight, learned, note=done == 0)
+            done += 1
+            if held:
+                passes.judge(model, done, lambda: self._loss_of(model, data, y, weight, apart))
+        passes.settle(model, done)
+        self._learn_some(model, data, y, weight, apart, note=False)
+        self.n_iter_ = done
+
+    def _learn_some(
+        self,
+        model: Learner | OneVsAll,
+        data: Rows,
+        y: Any,
+        weight: Float64 | None,
+        order: NDArray[np.intp],
+        note: bool,
+    ) -> None:
+        for first in range(0, len(order), CHUNK):
+            chosen = order[first : first + CHUNK]
+            part = weight if weight is None else weight[chosen]
+            with _rows_named(chosen):
+                scores = model.learn(inputs.pick(data, chosen), y[chosen], part)
+            if note:
+                self._note(scores, y[chosen], part, model)
+
+    def _loss_of(
+        self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None, rows: NDArray[np.intp]
+    ) -> float:
+        """Of what the model says of some rows."""
+        evaluation = Evaluation(model)
+        for first in range(0, len(rows), CHUNK):
+            chosen = rows[first : first + CHUNK]
+            known = np.isin(y[chosen], label_array(model.classes)) if isinstance(model, OneVsAll) else slice(None)
+            chosen = chosen[known]
+            with _rows_named(chosen):
+                scores = model.predict(inputs.pick(data, chosen))
+            evaluation.add(scores, y[chosen], None if weight is None else weight[chosen])
+        return steering_loss(evaluation)
 
     def _learn_in_order(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
-        """`partial_fit`'s work: the rows as they come, all of them or none."""
+        """`partial_fit`'s work: the rows as they come, all of them or none. Then the latest weights speak."""
         with _rows_named(None):
             scores = model.learn(data, y, weight)
+        if model.options.average:
+            model.keep("last")
         self._note(scores, y, weight, model)
 
     def _scores(self, X: Any) -> Float64:
@@ -90,7 +141,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _passes(self, count: int) -> int:
         if isinstance(self.n_iter, str) and self.n_iter == "auto":
-            return min(MOST_PASSES, math.ceil(ENOUGH_EXAMPLES / count))
+            return min(FIRST_PASSES, math.ceil(SEEN / count))
         whole = hasattr(self.n_iter, "__index__") and not isinstance(self.n_iter, bool)
         if not whole or operator.index(self.n_iter) < 1:
             raise OptionError(f"n_iter is {self.n_iter!r}; it must be a number of passes, 1 or more, or 'auto'")

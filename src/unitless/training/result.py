@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import frames
 from ..errors import OptionError
+from ..evaluation.baseline import error_gone
 from ..evaluation.evaluation import Evaluation, Moment
 from ..inference.predictor import Predictor
 from ..models.learner import Learner
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
 
 
 class TrainResult:
-    """The outcome of `train`.
+    """The outcome of `train`: the model that is kept, and two scores.
 
-    All metrics are progressive: each row was predicted before it was learned, so they are out of sample.
+    `score` is that of the kept model on rows that it had not learned. `metrics` are progressive: each row was predicted
+    before it was learned, by the weights of that moment; they say how the learning went.
     """
 
     def __init__(self, run: Run) -> None:
@@ -49,12 +51,58 @@ class TrainResult:
         self.passes = progress.passes
         self.missing = dict(progress.missing)
         self.seconds = progress.seconds
-        self.holdout: dict[str, float] | None = run.holdout.metrics if run.holdout is not None else None
+        self.fitted = run.fitted
+        self.shuffled = run.shuffled
+        self.kept: str = run.model.kept
+        self._score, self._past, self._baseline = run.score, run.past, run.baseline
+        self._learned_too = run.finishing and run.plan.learn_holdout
+        self._of_last = run.plan.holdout == "last"
+        self.notes: list[str] = run.notes()
 
     @property
     def task(self) -> str:
         """The task, in words."""
         return str(self.target)
+
+    @property
+    def score(self) -> dict[str, float]:
+        """Metrics of the kept model by name, those of `metrics`, on rows that it had not learned.
+
+        Of a stream that was followed with no row held back they are those of a sample of the past; `scored_on` says so.
+        Without any row to score there are none.
+        """
+        return {} if self._score is None else self._score.metrics
+
+    @property
+    def score_interval(self) -> tuple[float, float]:
+        """Where the kept model's error (for numbers the RMSE) truly lies, with 90% confidence."""
+        return (math.nan, math.nan) if self._score is None else self._score.interval
+
+    @property
+    def scored_on(self) -> str:
+        """Which rows `score` is about, in words."""
+        if self._score is None:
+            return "no rows"
+        rows = f"{self._score.examples:,} rows"
+        if self._score is self._past:
+            return f"a sample of {rows} of the past, which it had learned"
+        which = f"the last {rows}" if self._of_last else f"{rows} held back"
+        return f"{which}, then learned too" if self._learned_too else which
+
+    @property
+    def baseline(self) -> dict[str, float]:
+        """The same metrics of the trivial answer: always the most frequent class, or the mean, of what was learned."""
+        return {} if self._score is None or self._baseline is None else self._baseline.metrics
+
+    @property
+    def repeated(self) -> dict[str, float]:
+        """The same of another one, when rows were followed: the label of the row before. Progressive, as `metrics`."""
+        return {} if self.fitted or self._baseline is None else self._baseline.repeated
+
+    @property
+    def gone(self) -> float:
+        """What part of the trivial answer's error is gone: for numbers of its squared error, which is R²."""
+        return error_gone(self.score, self.baseline) if self.score else math.nan
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -172,7 +220,16 @@ class TrainResult:
             "features": self.features,
             "metrics": {name: plain(value) for name, value in self.metrics.items()},
             "interval": [plain(low), plain(high)],
-            "holdout": None if self.holdout is None else {k: plain(v) for k, v in self.holdout.items()},
+            "score": {k: plain(v) for k, v in self.score.items()},
+            "score_interval": [plain(edge) for edge in self.score_interval],
+            "scored_on": self.scored_on,
+            "baseline": {k: plain(v) for k, v in self.baseline.items()},
+            "repeated": {k: plain(v) for k, v in self.repeated.items()},
+            "gone": plain(self.gone),
+            "fitted": self.fitted,
+            "shuffled": self.shuffled,
+            "kept": self.kept,
+            "notes": self.notes,
             "per_class": {str(label): {k: plain(v) for k, v in row.items()} for label, row in self.per_class.items()},
             "history": [
                 {
@@ -191,5 +248,6 @@ class TrainResult:
         }
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())
-        return f"<TrainResult: {self.task}; {self.learned:,} rows learned; {shown}>"
+        shown = ", ".join(f"{name} {value:.4g}" for name, value in (self.score or self.metrics).items())
+        which = f"score on {self.scored_on}" if self.score else "progressive"
+        return f"<TrainResult: {self.task}; {self.rows:,} rows; {which}: {shown}>"

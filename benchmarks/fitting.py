@@ -1,0 +1,255 @@
+"""What is shown is what is kept: `ul.train` with no option but the target, on files as they are.
+
+    UNITLESS_DATA=DIRECTORY python benchmarks/fitting.py [NAME ...] [--rows N] [--json FILE] [--noise]
+
+Each table is cut into four fifths, which stay in the order of the file, and a random fifth that nobody sees. Beside the
+kept model stand the trivial answer, scikit-learn's solver on scaled columns (LogisticRegression, Ridge), its SGD with
+the same preparation, and LightGBM with its defaults. `reported` is what `train` says of the kept model. Two ratios:
+the kept model's error over the solver's, and over what was reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import os
+import pathlib
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import unitless as ul
+
+
+@dataclass(frozen=True)
+class Table:
+    """A file, its target, and how pandas reads it."""
+
+    path: str
+    target: str
+    reading: dict[str, Any]
+
+
+RAW = {
+    "bank-full": Table("raw/bank-full.csv.gz", "y", {"sep": ";"}),
+    "beijing_pm25": Table("raw/beijing_pm25.csv.gz", "pm", {}),
+    "credit_default": Table("raw/credit_default.csv.gz", "Y", {}),
+    "diamonds": Table("raw/diamonds.csv.gz", "price", {}),
+    "kc_house": Table("raw/kc_house.csv.gz", "price", {}),
+    "shuttle_test": Table("raw/shuttle_test.csv.gz", "10", {"header": None}),
+}
+PAPER = ("bank", "census", "covertype", "shuttle", "msd_random7000", "ctslice_head682")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--rows", type=int, help="at most so many rows of a table")
+    parser.add_argument("--seed", type=int, default=1, help="of the fifth that is not seen")
+    parser.add_argument("--json", help="write all numbers to this file")
+    given = parser.parse_args()
+    folder = os.environ.get("UNITLESS_DATA")
+    found = []
+    if folder is not None:
+        for name in given.names or [*RAW, *PAPER]:
+            found.append(compared(name, pathlib.Path(folder), given.rows, given.seed))
+            _print(found[-1], first=len(found) == 1)
+    else:
+        print("UNITLESS_DATA is not set: only noise is learned")
+    found.append(noise(given.seed))
+    _print(found[-1], first=len(found) == 1)
+    _summary(found)
+    if given.json:
+        pathlib.Path(given.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+# ---------------------------------------------------------------------------------------------------- the data
+
+
+def _cut(rows: int, seed: int) -> np.ndarray:
+    """Which rows nobody sees."""
+    unseen = np.zeros(rows, bool)
+    unseen[np.random.default_rng(seed).permutation(rows)[: rows // 5]] = True
+    return unseen
+
+
+def _raw(table: Table, path: pathlib.Path, seed: int, rows: int | None, to: str) -> tuple[str, pd.DataFrame]:
+    """The lines of the four fifths in a file, and the other fifth as a frame."""
+    with gzip.open(path, "rb") as stream:
+        lines = stream.read().splitlines(keepends=True)
+    header = [] if "header" in table.reading else lines[:1]
+    lines = lines[len(header) :][:rows]
+    unseen = _cut(len(lines), seed)
+    parts = []
+    for name, wanted in (("seen.csv", ~unseen), ("unseen.csv", unseen)):
+        parts.append(os.path.join(to, name))
+        with open(parts[-1], "wb") as stream:
+            stream.writelines([*header, *(line for line, use in zip(lines, wanted, strict=True) if use)])
+    return parts[0], parts[1]
+
+
+def _paper(path: pathlib.Path, seed: int, rows: int | None, to: str) -> tuple[str, str]:
+    import pyarrow.parquet
+
+    table = pyarrow.parquet.read_table(path)
+    table = table.slice(0, rows) if rows else table
+    unseen = _cut(table.num_rows, seed)
+    parts = []
+    for name, wanted in (("seen.parquet", ~unseen), ("unseen.parquet", unseen)):
+        parts.append(os.path.join(to, name))
+        pyarrow.parquet.write_table(table.filter(wanted), parts[-1])
+    return parts[0], parts[1]
+
+
+def _frame(path: str, table: Table) -> tuple[pd.DataFrame, pd.Series]:
+    frame = pd.read_parquet(path) if path.endswith("parquet") else pd.read_csv(path, **table.reading)
+    frame.columns = [str(k + 1) for k in range(len(frame.columns))] if "header" in table.reading else frame.columns
+    frame = frame.dropna(subset=[table.target]).reset_index(drop=True)
+    y = frame.pop(table.target)
+    if y.dtype == object or str(y.dtype) in ("str", "category"):
+        y = y.astype(str).str.strip()
+    texts = [name for name in frame.columns if frame[name].dtype.kind not in "iufb"]
+    frame[texts] = frame[texts].astype(str)
+    return frame, y
+
+
+# ---------------------------------------------------------------------------------------------------- one table
+
+
+def compared(name: str, folder: pathlib.Path, rows: int | None, seed: int) -> dict[str, Any]:
+    table = RAW.get(name, Table(f"{name}.parquet", "label", {}))
+    with tempfile.TemporaryDirectory() as to:
+        cut = _raw(table, folder / table.path, seed, rows, to) if name in RAW else _paper(folder / table.path, seed, rows, to)
+        options = {"header": False} if "header" in table.reading else {}
+        start = time.perf_counter()
+        result = ul.train(cut[0], table.target, **options)
+        seconds = time.perf_counter() - start
+        X, y = _frame(cut[1], table)
+        ours = result.predict(cut[1], **options)
+        labelled = [row for row, value in enumerate(_targets(cut[1], table)) if value == value and value is not None]
+        ours = [ours[row] for row in labelled] if len(ours) != len(y) else ours
+        learned = _frame(cut[0], table)
+    return {
+        "name": name,
+        "rows": result.rows,
+        "ours": _error(np.asarray(ours), y),
+        "reported": _main(result.score),
+        "interval": result.score_interval,
+        "passes": result.passes,
+        "kept": result.kept,
+        "seconds": seconds,
+        **_others(*learned, X, y),
+    }
+
+
+def _targets(path: str, table: Table) -> list[Any]:
+    frame = pd.read_parquet(path) if path.endswith("parquet") else pd.read_csv(path, **table.reading)
+    frame.columns = [str(k + 1) for k in range(len(frame.columns))] if "header" in table.reading else frame.columns
+    return frame[table.target].tolist()
+
+
+def noise(seed: int) -> dict[str, Any]:
+    """Rows that say nothing, sorted by class."""
+    random = np.random.default_rng(seed)
+    X, y = random.normal(size=(30_000, 10)), np.repeat([0, 1], 15_000)
+    unseen = _cut(len(y), seed)
+    start = time.perf_counter()
+    result = ul.train(X[~unseen], y[~unseen])
+    seconds = time.perf_counter() - start
+    ours = float(np.mean(np.asarray(result.predict(X[unseen])) != y[unseen]))
+    return {
+        "name": "noise, sorted",
+        "rows": result.rows,
+        "ours": ours,
+        "reported": result.score["zero_one"],
+        "interval": result.score_interval,
+        "passes": result.passes,
+        "kept": result.kept,
+        "seconds": seconds,
+        "trivial": 0.5,
+    }
+
+
+def _main(score: dict[str, float]) -> float:
+    return score.get("zero_one", score.get("rmse", float("nan")))
+
+
+def _is_number(y: pd.Series) -> bool:
+    return y.dtype.kind in "iuf" and y.nunique() > 20
+
+
+def _error(predicted: np.ndarray, y: pd.Series) -> float:
+    if _is_number(y):
+        return float(np.sqrt(np.mean((predicted.astype(float) - y.to_numpy(float)) ** 2)))
+    return float(np.mean(np.array([str(p) for p in predicted]) != np.array([str(label) for label in y])))
+
+
+def _others(X: pd.DataFrame, y: pd.Series, X_unseen: pd.DataFrame, y_unseen: pd.Series) -> dict[str, Any]:
+    """The trivial answer and the peers."""
+    import lightgbm
+    from sklearn.compose import make_column_transformer
+    from sklearn.dummy import DummyClassifier, DummyRegressor
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression, Ridge, SGDClassifier, SGDRegressor
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+    numbers = [name for name in X.columns if X[name].dtype.kind in "iufb"]
+    texts = [name for name in X.columns if name not in numbers]
+    scaled = make_pipeline(SimpleImputer(), StandardScaler())
+    prepared = make_column_transformer((scaled, numbers), (OneHotEncoder(handle_unknown="ignore"), texts))
+    codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+    regression = _is_number(y)
+    peers = {
+        "trivial": DummyRegressor() if regression else DummyClassifier(),
+        "solver": make_pipeline(prepared, Ridge() if regression else LogisticRegression(max_iter=1000)),
+        "sgd": make_pipeline(prepared, SGDRegressor() if regression else SGDClassifier(loss="log_loss")),
+        "lightgbm": make_pipeline(
+            make_column_transformer((codes, texts), remainder="passthrough"),
+            lightgbm.LGBMRegressor(verbose=-1) if regression else lightgbm.LGBMClassifier(verbose=-1),
+        ),
+    }
+    found: dict[str, Any] = {}
+    for name, peer in peers.items():
+        start = time.perf_counter()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found[name] = _error(peer.fit(X, y).predict(X_unseen), y_unseen)
+        found[f"{name}_seconds"] = time.perf_counter() - start
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------- the table
+
+COLUMNS = ("trivial", "solver", "sgd", "lightgbm", "ours", "reported")
+
+
+def _print(found: dict[str, Any], first: bool) -> None:
+    if first:
+        print(f"{'table':<16}{'rows':>9}", *(f"{name:>11}" for name in COLUMNS), " /solver  /reported passes kept     seconds")
+    cells = [f"{found[name]:>11.5g}" if name in found else f"{'':>11}" for name in COLUMNS]
+    solver = f"{found['ours'] / found['solver']:>8.3f}" if "solver" in found else f"{'':>8}"
+    print(
+        f"{found['name']:<16}{found['rows']:>9,}", *cells, solver, f"{found['ours'] / found['reported']:>9.3f}",
+        f"{found['passes']:>6} {found['kept']:<8} {found['seconds']:>6.2f}", flush=True,
+    )
+
+
+def _summary(found: list[dict[str, Any]]) -> None:
+    beside = [one for one in found if "solver" in one]
+    behind = [one["name"] for one in beside if one["ours"] > 1.02 * one["solver"]]
+    useless = [one["name"] for one in beside if one["ours"] > one["trivial"]]
+    untrue = [one["name"] for one in found if one["ours"] > max(1.1 * one["reported"], one["interval"][1])]
+    print(f"\nmore than 2% behind the solver: {len(behind)} of {len(beside)} ({', '.join(behind) or 'none'})")
+    print(f"worse than the trivial answer: {', '.join(useless) or 'none'}")
+    print(f"more than 10% and its interval worse than reported: {', '.join(untrue) or 'none'}")
+
+
+if __name__ == "__main__":
+    main()

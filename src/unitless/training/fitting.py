@@ -1,0 +1,135 @@
+"""To fit: a table is a sample of what the model will meet.
+
+Its rows are learned in random order, as often as it helps; of the weights, the last ones or their average, those are
+kept that predict best on rows held back; and the score is that of the kept weights on these rows, before they are
+learned too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..data import Batch, Position
+from ..data.progress import Progress
+from ..data.shuffle import Shuffle, memory_size
+from ..evaluation.evaluation import Evaluation
+from .plan import ENOUGH
+from .screening import usable
+from .watched import Watched
+
+if TYPE_CHECKING:
+    from .run import Run
+
+
+class Fit:
+    """One fit, from the first row read to the score."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+
+    def go(self, watched: Watched) -> bool:
+        """Give whether it came to its end."""
+        run = self.run
+        with shuffled(run, watched) as rows:
+            if watched.stopped():
+                return False
+            held = run.plan.held_rows(rows.rows)
+            run.check_rows(rows.rows)
+            finished = self._passes(rows, rows.rows - held, watched)
+            self._score(rows, rows.rows - held)
+            if finished:
+                self._learn_held(rows, rows.rows - held, watched)
+        return finished
+
+    def _passes(self, rows: Shuffle, learned: int, watched: Watched) -> bool:
+        run, progress, passes = self.run, self.run.progress, self.run.passes
+        held = rows.rows - learned
+        passes.begin(run.model)
+        while passes.go_on(run.plan, progress.passes, rows.rows, held):
+            for batch in self._parts(rows, learned):
+                run.learn(batch)
+                if watched.tell():
+                    return False
+                run.checkpoint()
+            run.check_end()
+            progress.rows, progress.passes = 0, progress.passes + 1
+            if held >= ENOUGH:
+                assert run.model is not None
+                passes.judge(run.model, progress.passes, lambda: self._loss(rows, learned))
+        assert run.model is not None
+        progress.rows = learned
+        passes.settle(run.model, progress.passes)
+        return True
+
+    def _parts(self, rows: Shuffle, learned: int) -> Iterator[Batch]:
+        """Batches from where the run stands, cut where checkpoints are due."""
+        every, progress = self.run.plan.checkpoint, self.run.progress
+        for batch in rows.batches(progress.rows, learned):
+            done = 0
+            while done < batch.rows:
+                last = batch.rows if not every else min(batch.rows, done + every - progress.rows % every)
+                yield batch if (done, last) == (0, batch.rows) else batch.part(done, last)
+                done = last
+
+    def _loss(self, rows: Shuffle, learned: int) -> float:
+        """Of what the model says of the rows held back."""
+        assert self.run.model is not None
+        evaluation = Evaluation(self.run.model)
+        self.run.count(rows.batches(learned), [evaluation])
+        return steering_loss(evaluation)
+
+    # ------------------------------------------------------------------------------------------------ the score
+
+    def _score(self, rows: Shuffle, learned: int) -> None:
+        """Of the model as it is now, on rows that it has not learned."""
+        run = self.run
+        run.progress.held = rows.rows - learned
+        if run.model is None or learned == rows.rows:
+            return
+        assert run.baseline is not None
+        run.score = Evaluation(run.model)
+        run.count(rows.batches(learned), [run.score, run.baseline])
+
+    def _learn_held(self, rows: Shuffle, learned: int, watched: Watched) -> None:
+        run = self.run
+        if not run.plan.learn_holdout or learned == rows.rows:
+            return
+        run.finishing = True
+        for batch in rows.batches(learned):
+            run.learn(batch)
+            watched.tell()
+        run.progress.rows = rows.rows
+
+
+def steering_loss(evaluation: Evaluation) -> float:
+    """The loss by which weights are compared: of classes that of the probabilities, if there are any."""
+    metrics = evaluation.metrics
+    loss = metrics.get("log_loss", metrics.get("loss", np.inf))
+    return loss if loss == loss else np.inf
+
+
+@contextmanager
+def shuffled(run: Run, watched: Watched) -> Iterator[Shuffle]:
+    """All rows of a run's source that can be learned from, in random order."""
+    plan, progress = run.plan, run.progress
+    counts = Progress() if run.midway else progress  # what goes on in the middle has counted all rows already
+    with Shuffle(plan.seed, memory_size(plan.memory)) as rows:
+        for batch in run.reader.batches(Position(), watched.stopped):
+            counts.read_in(batch)
+            progress.consumed = batch.consumed
+            if batch.rows:
+                good = usable(batch, None, run.reader.options.on_error, counts)
+                assert batch.labels is not None
+                labelled = batch.labels.present()
+                counts.unlabelled += int((good & ~labelled).sum())
+                rows.add(batch.select(good & labelled))
+            if watched.tell():
+                break
+        rows.seal()
+        run.shuffled = rows.how
+        yield rows
+

@@ -1,0 +1,73 @@
+"""What a careful colleague would remark about the order of the rows."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data.schema import DATES
+from ..errors import Option, Phrase
+from ..evaluation.evaluation import Evaluation
+from ..inputs import Float64
+
+if TYPE_CHECKING:
+    from .run import Run
+
+MUCH = 1.25  # times the progressive error is much worse
+BLOCKS = 10  # into which the data is cut to see whether errors drift along it
+DRIFTING = 10.0  # how much larger than by chance their means differ (an F of 9 and many degrees of freedom)
+LEAST = 500  # rows below which nothing is said about it
+
+
+def notes(run: Run) -> list[Phrase]:
+    """About the order of the rows, one line each."""
+    found = [_in_time(run) if run.fitted else _forgotten(run)]
+    return [note for note in found if note is not None]
+
+
+def _error(evaluation: Evaluation) -> float:
+    metrics = evaluation.metrics
+    return metrics.get("zero_one", metrics.get("rmse", metrics.get("loss", math.nan)))
+
+
+def _forgotten(run: Run) -> Phrase | None:
+    """The kept weights of a stream do badly on its past."""
+    if run.past is None or run.evaluation is None or not run.evaluation.examples:
+        return None
+    now, then = _error(run.past), _error(run.evaluation)
+    if not (now > MUCH * then and run.past.interval[0] > run.evaluation.interval[1]):
+        return None
+    shown = (f"{now:.2%} errors", f"{then:.2%}") if "zero_one" in run.past.metrics else (f"{now:.4g}", f"{then:.4g}")
+    return Phrase(
+        f"the order of the rows matters: the kept model does worse on rows of the past ({shown[0]}) than the "
+        f"progressive score ({shown[1]}). If the data is a sample and not a stream, fit it: a file, with ",
+        Option("shuffle", True),
+    )
+
+
+def _in_time(run: Run) -> Phrase | None:
+    """The rows that were fitted may be in the order of time."""
+    dates = [name for name, kind in run.schema.columns if kind in DATES]
+    if not dates and not run.drifting:
+        return None
+    why = f"column {dates[0]!r} is a date" if dates else "errors drift along the data"
+    return Phrase(
+        f"{why}: if the rows are in the order of time and the future is to be predicted, ",
+        *(Option("shuffle", False), " ", Option("holdout", "last"), " scores the future from the past"),
+    )
+
+
+def drifts(errors: Float64, numbers: NDArray[np.intp]) -> bool:
+    """Whether errors differ along the data by more than chance: their means in blocks of rows, by an F-test."""
+    if len(errors) < LEAST or not np.isfinite(errors).all():
+        return False
+    blocks = np.array_split(errors[np.argsort(numbers, kind="stable")], BLOCKS)
+    means = np.array([block.mean() for block in blocks])
+    sizes = np.array([len(block) for block in blocks])
+    between = float((sizes * (means - errors.mean()) ** 2).sum()) / (BLOCKS - 1)
+    within = sum(float(((block - mean) ** 2).sum()) for block, mean in zip(blocks, means, strict=True))
+    within /= len(errors) - BLOCKS
+    return bool(between > DRIFTING * within)

@@ -1,0 +1,77 @@
+"""How many passes over rows in random order help, and which weights are kept: by the loss on rows held back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from .plan import ENOUGH, Plan
+
+WORTH = 1e-3  # a pass that lowers the loss by less than this part of it has not helped
+PATIENCE = 2  # so many passes in a row that do not help are the end
+
+
+@dataclass
+class Passes:
+    """What is known after some passes: which weights were best, and whether more passes would help.
+
+    Args:
+        loss: of the best weights so far, on the rows held back.
+        best: after which pass they stood.
+        kept: "last", or "averaged": the average of the weights up to there.
+        stale: how many passes since then have not helped.
+        state: of the model at that moment, if it has moved on.
+    """
+
+    loss: float = math.inf
+    best: int = 0
+    kept: str = "last"
+    stale: int = 0
+    state: Any = None
+
+    def plain(self) -> dict[str, Any]:
+        """As a model file stores it; the state goes elsewhere."""
+        return {"loss": self.loss.hex(), "best": self.best, "kept": self.kept, "stale": self.stale}
+
+    @classmethod
+    def read(cls, plain: dict[str, Any], state: Any) -> Passes:
+        """From a model file that was checked when it was loaded."""
+        return cls(float.fromhex(plain["loss"]), plain["best"], plain["kept"], plain["stale"], state)
+
+    def begin(self, model: Learner | OneVsAll | None) -> None:
+        """Until it is known which weights are better, the last ones speak."""
+        if model is not None and model.options.average:
+            model.keep("last")
+
+    def go_on(self, plan: Plan, done: int, rows: int, held: int) -> bool:
+        """Whether another pass over so many rows, of which some are held back, may help."""
+        if done < plan.least_passes(rows, held):
+            return True
+        return done < plan.most_passes(rows, held) and held >= ENOUGH and self.stale < PATIENCE
+
+    def judge(self, model: Learner | OneVsAll, done: int, loss: Callable[[], float]) -> None:
+        """After a pass: compare the last weights and their average. `loss` gives the loss of what the model says."""
+        losses = {}
+        for kept in ("last", "averaged") if model.options.average else ("last",):
+            if model.options.average:
+                model.keep(kept)
+            losses[kept] = loss()
+        self.begin(model)
+        kept = min(losses, key=lambda name: losses[name])
+        helped = losses[kept] < self.loss - WORTH * abs(self.loss) or self.loss == math.inf
+        self.stale = 0 if helped else self.stale + 1
+        if losses[kept] < self.loss:
+            self.loss, self.best, self.kept = losses[kept], done, kept
+            self.state = model._snapshot()
+
+    def settle(self, model: Learner | OneVsAll, done: int) -> None:
+        """Go back to the best weights, and let them speak."""
+        if self.state is not None and self.best < done:
+            model._restore(self.state)
+        self.state = None
+        if model.options.average:
+            model.keep(self.kept)

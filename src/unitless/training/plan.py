@@ -1,0 +1,115 @@
+"""How the data is gone through: fitted or followed, how often, which rows are held back, where the model goes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+from ..errors import Option, OptionError, Phrase
+from ..models import file as model_file
+
+Holdout: TypeAlias = float | Literal["last"] | None
+Passes: TypeAlias = int | Literal["auto"] | None
+
+HELD = 0.1  # the share of the rows that is held back
+MOST_HELD = 20_000  # and how many they are at most
+ENOUGH = 30  # fewer rows say nothing about which weights are better
+# Passes "auto": at least so many that a small table is seen about 10,000 times (and at most 20 for that), ...
+SEEN, FIRST_PASSES = 10_000, 20
+# ... at most so many that 20 million rows are learned, and a hundred.
+MOST_LEARNED, MOST_PASSES = 20_000_000, 100
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a user may say about the way through the data.
+
+    None stands for what suits the way: rows that are fitted are gone through until it is enough ("auto") with a tenth
+    of them held back; rows that are followed, once, with none held back.
+    """
+
+    passes: Passes = None
+    holdout: Holdout = None
+    seed: int = 0
+    path: str | None = None
+    checkpoint: int | None = None
+    shuffle: bool = True
+    memory: int | None = None
+    learn_holdout: bool = True
+
+    def __post_init__(self) -> None:
+        whole = isinstance(self.passes, int | np.integer) and not isinstance(self.passes, bool)
+        if self.passes not in (None, "auto") and not (whole and int(self.passes) >= 1):  # type: ignore[arg-type]
+            raise OptionError(f"is {self.passes!r}; it must be a whole number, 1 or more, or auto", option="passes")
+        if self.holdout not in (None, "last") and not _is_share(self.holdout):
+            raise OptionError(
+                f"is {self.holdout!r}; it must be a fraction of the rows, from 0 to less than 1, or last",
+                option="holdout",
+            )
+        if type(self.seed) is not int:
+            raise OptionError(f"is {self.seed!r}; it must be a whole number", option="seed")
+        for name in ("shuffle", "learn_holdout"):
+            if type(getattr(self, name)) is not bool:
+                raise OptionError(f"is {getattr(self, name)!r}; it must be True or False", option=name)
+        if self.checkpoint is not None and (type(self.checkpoint) is not int or self.checkpoint < 1):
+            raise OptionError(f"is {self.checkpoint!r}; it must be a number of rows, 1 or more", option="checkpoint")
+        if self.checkpoint is not None and self.path is None:
+            raise OptionError(
+                Phrase(Option("checkpoint"), " needs ", Option("model")), advice="it says where to save the model"
+            )
+        if self.path is not None:
+            model_file.check_writable(self.path)
+        self._check_together()
+
+    def _check_together(self) -> None:
+        """What does not go together."""
+        if self.shuffle and self.holdout == "last":
+            raise OptionError(
+                Phrase(Option("holdout", "last"), " holds back the end of the data, so the rows must stay in order: ")
+                + Phrase("give ", Option("shuffle", False), " as well")
+            )
+        if self.shuffle and self.passes == "auto" and self.holdout == 0:
+            raise OptionError(
+                Phrase(Option("passes", "auto"), " looks at rows that are held back, but ", Option("holdout"), " is 0")
+            )
+        if not self.shuffle and self.passes == "auto":
+            raise OptionError(
+                Phrase(Option("passes", "auto"), " is for rows in random order; say how many, or leave out ")
+                + Phrase(Option("shuffle", False))
+            )
+
+    def held_rows(self, rows: int) -> int:
+        """How many of so many rows are held back."""
+        share = HELD if self.holdout in (None, "last") else float(self.holdout)  # type: ignore[arg-type]
+        most = MOST_HELD if self.holdout in (None, "last") else rows
+        return min(int(share * rows), most)
+
+    def most_passes(self, rows: int, held: int) -> int:
+        """After how many passes over so many rows a fit ends at the latest."""
+        if self.passes == "auto" or (self.passes is None and held):
+            return min(MOST_PASSES, max(1, MOST_LEARNED // max(1, rows)))
+        return 1 if self.passes is None else int(self.passes)
+
+    def least_passes(self, rows: int, held: int) -> int:
+        """After how many it ends at the earliest."""
+        if self.passes == "auto" or (self.passes is None and held):
+            return min(FIRST_PASSES, math.ceil(SEEN / max(1, rows)))
+        return self.most_passes(rows, held)
+
+    def plain(self, fitted: bool) -> dict[str, Any]:
+        """As a model file stores it: what must be the same for training to go on."""
+        holdout = self.holdout
+        return {
+            "way": "fit" if fitted else "follow",
+            "passes": self.passes if self.passes is None or self.passes == "auto" else int(self.passes),
+            "holdout": float(holdout).hex() if isinstance(holdout, int | float | np.number) else holdout,
+            "seed": self.seed,
+            "learn_holdout": self.learn_holdout,
+        }
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and 0 <= float(value) < 1

@@ -1,0 +1,86 @@
+"""Rows that can be learned from, and what is wrong with the others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs
+from ..data import Bad, Batch, Target
+from ..data import labels as task_labels
+from ..data.labels import Numbers, RawLabels
+from ..data.progress import SHOWN_BAD, Progress
+from ..data.read_options import SKIP_ROWS
+from ..errors import InputError
+
+Problem = tuple[NDArray[np.bool_], Callable[[int], str]]
+
+
+def usable(batch: Batch, target: Target | None, on_error: str, progress: Progress) -> NDArray[np.bool_]:
+    """Which rows have nothing wrong with them. The others are counted, or the first of them is an error.
+
+    What a label must be is known with the target. A row without a label is not wrong: it is not learned.
+    """
+    if batch.labels is None:
+        raise InputError("there is no target", **batch.place.at(0))
+    bad = np.zeros(batch.rows, bool)
+    for rows, problem in _problems(batch, target, on_error):
+        new = rows & ~bad
+        if not new.any():
+            continue
+        at = np.flatnonzero(new)
+        if on_error == "fail":
+            raise InputError(problem(int(at[0])), advice=SKIP_ROWS, **batch.place.at(int(at[0])))
+        room = SHOWN_BAD - len(progress.bad)
+        progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[: max(0, room)]]
+        bad |= new
+    progress.skipped += int(bad.sum())
+    return ~bad
+
+
+def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Problem]:
+    """Which rows have what wrong with them."""
+    assert batch.labels is not None
+    labels = batch.labels
+    found: list[Problem] = []
+    if on_error == "fail":
+        return found  # it is found on the way
+    if target is not None:
+        unknown = target.unknown(labels) & labels.present()
+        found.append((unknown, lambda row: f"the target is {_label_at(labels, row)}, which is not one of its values"))
+    if batch.weight is not None:
+        h = batch.weight
+        found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"))
+    if isinstance(batch.data, inputs.Dense):
+        wrong = ~np.isfinite(batch.data.array).all(axis=1)
+        found.append((wrong, lambda row: "a value is not a finite number"))
+    if isinstance(batch.data, inputs.NamedRows):
+        wrong = np.array([any(not _finite(x) for x in one.values()) for one in batch.data.mappings])
+        found.append((wrong, lambda row: "a value is not a finite number"))
+    if isinstance(batch.data, inputs.Frame):
+        for name, column in zip(batch.data.names, batch.data.columns, strict=True):
+            if (infinite := inputs.infinite(column)) is not None:
+                found.append((infinite, partial(_infinite, name)))
+    return found
+
+
+def _finite(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(value))
+    except TypeError:
+        return False
+
+
+def _infinite(column: str, row: int) -> str:
+    return f"column {column!r} is infinite"
+
+
+def _label_at(labels: RawLabels, row: int) -> str:
+    if isinstance(labels, Numbers):
+        value = float(labels.values[row])
+        return task_labels.number_text(value) if np.isfinite(value) else str(value)
+    return repr(labels.values[labels.codes[row]])
