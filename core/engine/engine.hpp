@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "base/errors.hpp"
+#include "engine/averaging.hpp"
 #include "engine/kernel.hpp"
 #include "engine/setup.hpp"
 #include "engine/state.hpp"
@@ -23,6 +24,18 @@ class Engine {
     virtual ~Engine() = default;
 
     const Clock& clock() const { return clock_; }
+
+    // What predictions are made with: the last weights, or their average. Learning always predicts with the last ones.
+    bool averages() const { return averaging_.on(); }
+    bool keeps_average() const { return keeps_average_; }
+    void keep_average(bool average) {
+        if (average && !averages()) throw InputError("this model does not average its weights");
+        keeps_average_ = average;
+    }
+
+    // Are losses counted, and learning rates chosen by them?
+    bool chooses_rates() const { return !choosing_.suspended(); }
+    void choose_rates(bool choose) { choose ? choosing_.resume(clock_.t) : choosing_.suspend(clock_.t); }
 
     // Numbers per row of the results.
     virtual std::size_t learn_width() const { return predict_width(); }
@@ -73,7 +86,37 @@ class Engine {
     virtual double predict_placed(Placement&, bool /*extrapolate*/) { return 0; }
 
   protected:
+    Engine(const EngineSetup& setup, const Clock& clock)
+        : clock_(clock), averaging_(setup.average, setup.least_between_looks) {}
+
     Clock clock_;
+    Averaging averaging_;
+    bool keeps_average_ = false;
+    Choosing choosing_;
+
+    // Before the first look there is nothing but the last weights.
+    bool predicts_with_average() const { return keeps_average_ && averaging_.started(); }
+
+    // What all engines know alike.
+    void save_common(EngineState& to) const {
+        to.clock = clock_;
+        to.averaged_t = averaging_.t();
+        to.keeps_average = keeps_average_;
+        to.choosing = choosing_;
+    }
+    void load_common(const EngineState& from) {
+        clock_ = from.clock;
+        if (averages()) averaging_.restore(from.averaged_t, clock_.examples);
+        keeps_average_ = from.keeps_average;
+        choosing_ = from.choosing;
+    }
+    void check_average(const EngineState& from) const {
+        const double t = from.averaged_t, most = from.clock.t;
+        if (from.average.size() != (averages() ? from.v.size() : 0))
+            throw InputError("the average is not that of the model's weights");
+        if (!(t >= 0 && t <= most) || (!averages() && (t > 0 || from.keeps_average)))
+            throw InputError("the average does not agree with the total weight of the examples");
+    }
 };
 
 // One learner, or lanes: what the setup asks for.

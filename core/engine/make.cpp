@@ -35,7 +35,7 @@ std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kern
     const Clock clock = fresh_clock(setup.options);
     if (setup.has_classes() || setup.selecting != Selecting::none)
         return std::make_unique<LaneEngine>(setup, kernel, clock);
-    return std::make_unique<SingleEngine>(setup.options, kernel, clock);
+    return std::make_unique<SingleEngine>(setup, kernel, clock);
 }
 
 }  // namespace unitless

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "algorithm/options.hpp"
@@ -19,6 +20,8 @@ struct EngineSetup {
     Selecting selecting = Selecting::none;
     std::size_t classes = 0;  // how many there are; 0 and not open: labels are numbers
     bool open = false;        // classes may join
+    bool average = false;     // v is averaged too (averaging.hpp)
+    std::uint64_t least_between_looks = 0;
 
     bool has_classes() const { return classes > 0 || open; }
 };

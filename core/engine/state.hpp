@@ -24,14 +24,34 @@ struct LaneScores {
     double total_gap = 0, total_square = 0;  // and before that
 };
 
+// Losses are counted, and rates chosen by them, unless that is suspended: then all scores stay what they are.
+struct Choosing {
+    static constexpr double going_on = -1;
+    double suspended_at = going_on;  // the total weight at which it was
+    double missed = 0;               // the weight of earlier examples that were not counted
+
+    bool suspended() const { return suspended_at != going_on; }
+    void suspend(double t) {
+        if (!suspended()) suspended_at = t;
+    }
+    void resume(double t) {
+        if (suspended()) missed += t - suspended_at;
+        suspended_at = going_on;
+    }
+};
+
 struct EngineState {
     Clock clock;
     std::vector<std::uint32_t> slots;
     std::vector<double> scale, v, H;  // v and H: [slot][lane]
+    std::vector<double> average;      // of v, as it is; where v is averaged
+    double averaged_t = 0;            // the total weight at the last look: see averaging.hpp
+    bool keeps_average = false;       // predictions are made with it
     std::vector<Lane> lanes;
     std::vector<LaneScores> scores;  // by lane
     std::vector<double> followed;    // by head: loss of the predictions made
     std::vector<double> errors;      // by rate, of a sweep: weight of wrong classes
+    Choosing choosing;
 };
 
 // Throws if it is not a state that learning could have given. The bias is 1 in every example, so that its scale is not

@@ -13,6 +13,8 @@ namespace {
 EngineSetup engine_setup(const Setup& setup) {
     EngineSetup engine = setup.engine;
     if (setup.target) engine.options.clip = Clip::labels;
+    // A look goes through all slots: there should not be more of them than a row's worth for every row.
+    if (setup.preparation.bits) engine.least_between_looks = (std::uint64_t{1} << *setup.preparation.bits) / 128;
     return engine;
 }
 
@@ -32,7 +34,8 @@ struct SettleOnExit {
 }  // namespace
 
 Learner::Learner(const Setup& setup, const Kernel& kernel)
-    : options_(setup.engine.options),
+    : setup_(setup),
+      options_(setup.engine.options),
       kernel_(kernel),
       preparation_(setup.preparation, *kernel.rows),
       engine_(make_engine(engine_setup(setup), kernel)),
@@ -377,14 +380,36 @@ Snapshot Learner::snapshot() const {
     return to;
 }
 
-// Into a fresh learner of the same setup.
-void Learner::restore(const Snapshot& from) {
-    const std::lock_guard guard(lock_);
-    preparation_.load(from.preparation);
-    check_slots(from.engine, preparation_.slot_count());
-    reserve();
-    engine_->load(from.engine);
+void Learner::load(const Snapshot& from) {
+    Preparation preparation(setup_.preparation, *kernel_.rows);
+    preparation.load(from.preparation);
+    check_slots(from.engine, preparation.slot_count());
+    std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_), kernel_);
+    reserve(*engine, preparation);
+    engine->load(from.engine);
     labels_.load(from.labels);
+    preparation_ = std::move(preparation);
+    engine_ = std::move(engine);
+}
+
+bool Learner::keeps_average() const {
+    const std::lock_guard guard(lock_);
+    return engine_->keeps_average();
+}
+
+void Learner::keep_average(bool average) {
+    const std::lock_guard guard(lock_);
+    engine_->keep_average(average);
+}
+
+bool Learner::chooses_rates() const {
+    const std::lock_guard guard(lock_);
+    return engine_->chooses_rates();
+}
+
+void Learner::choose_rates(bool choose) {
+    const std::lock_guard guard(lock_);
+    engine_->choose_rates(choose);
 }
 
 }  // namespace unitless

@@ -53,8 +53,19 @@ class Learner {
     void predict(const NamedRows& input, bool extrapolate, Results& results);
     void predict(const Table& input, bool extrapolate, Results& results);
 
+    // Everything that it knows; and back, whatever it has learned since. A state that is none changes nothing.
     Snapshot snapshot() const;
-    void restore(const Snapshot& from);
+    void restore(const Snapshot& from) {
+        const std::lock_guard guard(lock_);
+        load(from);
+    }
+
+    // Are predictions made with the average of the weights? Throws if there is none to be kept.
+    bool keeps_average() const;
+    void keep_average(bool average);
+    // Are losses counted and learning rates chosen by them? If not, all rates learn on, and the leader stays.
+    bool chooses_rates() const;
+    void choose_rates(bool choose);
 
     std::size_t bytes() const;
     Clock clock() const;
@@ -70,6 +81,7 @@ class Learner {
     // ---- One row at a time, of named features. The caller holds the lock from here on.
 
     std::mutex& lock() const { return lock_; }
+    void load(const Snapshot& from);
 
     // Numbers per row of the results.
     std::size_t learn_width() const { return engine_->learn_width(); }
@@ -106,6 +118,7 @@ class Learner {
     void note(std::uint32_t feature, std::string_view name) { preparation_.note(feature, name); }
 
   private:
+    Setup setup_;
     Options options_;
     const Kernel& kernel_;
     std::shared_ptr<std::mutex> own_lock_ = ForkLocks::make();
@@ -114,7 +127,10 @@ class Learner {
     std::unique_ptr<Engine> engine_;
     LabelEncoder labels_;
 
-    void reserve() { engine_->reserve(preparation_.slot_count(), preparation_.growing()); }
+    static void reserve(Engine& engine, const Preparation& preparation) {
+        engine.reserve(preparation.slot_count(), preparation.growing());
+    }
+    void reserve() { reserve(*engine_, preparation_); }
     std::size_t class_count(std::size_t new_classes) const { return engine_->class_count() + new_classes; }
     void check_listed_columns(std::size_t count) const;
     static Looking looking(bool extrapolate) { return extrapolate ? Looking::extrapolating : Looking::predicting; }

@@ -27,7 +27,7 @@ std::optional<std::uint32_t> Preparation::feature(std::string_view name, bool gr
 
 void Preparation::collect(const DenseInput& rows) {
     collected_.reserve(rows.rows, rows.rows * rows.column_count);
-    kernel_.collect(rows, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
+    kernel_->collect(rows, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
     collected_.rows = rows.rows;
 }
 

@@ -48,12 +48,12 @@ concept Rows = requires(Input& input, Preparation& to, std::size_t n, Looking lo
 class Preparation {
   public:
     Preparation(const PreparationSetup& setup, const RowKernel& kernel)
-        : features_(setup.bits), interactions_(setup.pairs, setup.listed), centring_(setup.centre), kernel_(kernel) {}
+        : features_(setup.bits), interactions_(setup.pairs, setup.listed), centring_(setup.centre), kernel_(&kernel) {}
 
     const Features& features() const { return features_; }
     const Interactions& interactions() const { return interactions_; }
     Centre& centre() { return centre_; }
-    const RowKernel& kernel() const { return kernel_; }
+    const RowKernel& kernel() const { return *kernel_; }
 
     bool centring() const { return centring_; }
     bool hashed() const { return features_.space() == Space::hashed; }
@@ -200,7 +200,7 @@ class Preparation {
     Interactions interactions_;
     bool centring_;
     Centre centre_;
-    const RowKernel& kernel_;
+    const RowKernel* kernel_;
     SparseRows rows_;
     CollectedRows collected_;  // instead of rows_, where it has rows
     double reached_ = 0;       // with centring: the largest magnitude met so far

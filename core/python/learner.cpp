@@ -112,6 +112,20 @@ void define_learner(nb::module_& m) {
             "and how often which score came.")
         .def("_snapshot", &snapshot)
         .def("_restore", &restore, "snapshot"_a)
+        .def_prop_rw(
+            "_keeps_average",
+            [](const PyLearner& self) { return unlocked_get([&] { return self.learner.keeps_average(); }); },
+            [](PyLearner& self, bool average) {
+                const nb::gil_scoped_release release;
+                self.learner.keep_average(average);
+            })
+        .def_prop_rw(
+            "_chooses_rates",
+            [](const PyLearner& self) { return unlocked_get([&] { return self.learner.chooses_rates(); }); },
+            [](PyLearner& self, bool choose) {
+                const nb::gil_scoped_release release;
+                self.learner.choose_rates(choose);
+            })
         .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })
         .def_prop_ro("total_weight",
                      [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().t; }); })

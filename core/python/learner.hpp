@@ -169,6 +169,14 @@ class PyLearner {
         learner.predict_named(row.size(), row.values(), extrapolate, resolver(row), result.to_predict(learner));
     }
 
+    void load(const Snapshot& from) {
+        const auto guard = lock();
+        known_.forget();
+        last_.clear();
+        const nb::gil_scoped_release release;
+        learner.load(from);
+    }
+
     // One number, or one per class or rate.
     double learn_one(nb::handle x, nb::handle y, nb::handle weight) {
         check_single();

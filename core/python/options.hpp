@@ -85,6 +85,7 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.selecting = by_name(selections, text("selecting"));
     setup.engine.classes = count("classes");
     setup.engine.open = flag("open");
+    setup.engine.average = flag("average");
     setup.preparation.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
     setup.preparation.centre = flag("centre");
     setup.preparation.pairs = by_name(pairings, text("pairs"));

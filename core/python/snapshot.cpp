@@ -23,6 +23,12 @@ nb::dict snapshot(const PyLearner& self) {
     to["scale"] = copied<NewDoubles>(from.engine.scale);
     to["v"] = copied<NewDoubles>(from.engine.v);
     to["H"] = copied<NewDoubles>(from.engine.H);
+    to["average"] = copied<NewDoubles>(from.engine.average);
+    to["averaged_t"] = from.engine.averaged_t;
+    to["kept"] = from.engine.keeps_average ? "averaged" : "last";
+    const Choosing& choosing = from.engine.choosing;
+    to["suspended_at"] = choosing.suspended() ? nb::cast(choosing.suspended_at) : nb::none();
+    to["missed"] = choosing.missed;
     std::vector<std::uint32_t> heads, rates;
     for (const auto& lane : from.engine.lanes) {
         heads.push_back(lane.head);
@@ -85,6 +91,11 @@ void restore(PyLearner& self, const nb::dict& from) {
     to.engine.scale = numbers("scale");
     to.engine.v = numbers("v");
     to.engine.H = numbers("H");
+    to.engine.average = numbers("average");
+    to.engine.averaged_t = nb::cast<double>(from["averaged_t"]);
+    to.engine.keeps_average = nb::cast<std::string>(from["kept"]) == "averaged";
+    if (!from["suspended_at"].is_none()) to.engine.choosing.suspended_at = nb::cast<double>(from["suspended_at"]);
+    to.engine.choosing.missed = nb::cast<double>(from["missed"]);
     to.engine.followed = numbers("followed");
     to.engine.errors = numbers("errors");
     const auto heads = slots("lane_heads"), rates = slots("lane_rates");
@@ -103,8 +114,7 @@ void restore(PyLearner& self, const nb::dict& from) {
         to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});
     for (std::size_t i = 0; i < kinds.size(); ++i)
         to.preparation.centre.push_back({means[2 * i], means[2 * i + 1], kinds[i] ? Offset::removed : Offset::kept});
-    const nb::gil_scoped_release release;
-    self.learner.restore(to);
+    self.load(to);
 }
 
 }  // namespace unitless

@@ -22,6 +22,11 @@ class Snapshot(TypedDict):
     scale: NDArray[np.float64]
     v: NDArray[np.float64]
     H: NDArray[np.float64]
+    average: NDArray[np.float64]
+    averaged_t: float
+    kept: str
+    suspended_at: float | None
+    missed: float
     lane_heads: NDArray[np.uint32]
     lane_rates: NDArray[np.uint32]
     scores: NDArray[np.float64]
@@ -69,6 +74,7 @@ class Learner:
         order: str,
         clip: str,
         precision: str,
+        average: bool,
         target: bool,
         centre: bool,
         pairs: str,
@@ -153,6 +159,14 @@ class Learner:
     ) -> NDArray[np.float64]: ...
     def _snapshot(self) -> Snapshot: ...
     def _restore(self, snapshot: Snapshot) -> None: ...
+    @property
+    def _keeps_average(self) -> bool: ...
+    @_keeps_average.setter
+    def _keeps_average(self, average: bool) -> None: ...
+    @property
+    def _chooses_rates(self) -> bool: ...
+    @_chooses_rates.setter
+    def _chooses_rates(self, choose: bool) -> None: ...
     @property
     def nbytes(self) -> int: ...
     @property

@@ -22,6 +22,7 @@ Order = Literal["paper", "vw"]
 Clip = Literal["labels", "vw"]
 Precision = Literal["float32", "float64"]
 Auto = Literal["auto"]
+Kept = Literal["last", "averaged"]  # which weights predict
 
 # One side of an interaction: a feature, the beginning of features' names ("job=*"), or a list of such.
 Side: TypeAlias = str | int | tuple[str | int, ...]
@@ -104,6 +105,7 @@ class Options:
     interactions: Interactions | None = _declared(None, lambda _, value: _interactions(value), passed=False)
     bits: int | None = _declared(None, _bits)
     precision: Precision = _declared("float64", _choice(*get_args(Precision)))
+    average: bool = _declared(False, _flag)
 
     def __post_init__(self) -> None:
         for one in fields(self):

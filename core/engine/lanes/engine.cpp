@@ -21,22 +21,35 @@ std::vector<Lane> first_lanes(const EngineSetup& setup, std::size_t heads) {
 
 std::size_t first_heads(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
 
+// v of eight lanes becomes a part of their average. What was never other than zero is left untouched.
+void look(const double* octet, double* average, std::size_t slots, double part) {
+    for (std::size_t at = 0; at < slots * octet_doubles; at += octet_doubles) {
+        bool any = false;
+        for (std::size_t i = at; i < at + 8; ++i) any |= octet[i] != 0 || average[i] != 0;
+        if (!any) continue;
+        for (std::size_t i = at; i < at + 8; ++i) average[i] = Averaging::averaged(average[i], octet[i], part);
+    }
+}
+
 }  // namespace
 
 LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
-    : setup_(setup),
+    : Engine(setup, clock),
+      setup_(setup),
       kernel_(kernel),
       negative_(facts_of(setup.options.loss).negative),
       labels_are_signs_(facts_of(setup.options.loss).labels == LabelKind::sign),
-      lanes_(setup.rates, first_lanes(setup, first_heads(setup)), first_heads(setup), setup.has_classes(), setup.open),
+      lanes_(setup.rates, first_lanes(setup, first_heads(setup)), first_heads(setup), setup.has_classes(), setup.open,
+             setup.average),
       selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()) {
-    clock_ = clock;
     pipeline_.run = [this](LaneBatch& batch, std::size_t group) {
         const std::size_t first = group * group_size_, octets = std::min(group_size_, batch.octets.size() - first);
         const bool four = octets == 1 && lanes_.lanes().size() <= first * 8 + 4;
         const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
         run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
             aligned(batch.room, 0) + first * batch.room_each);
+        for (std::size_t o = first; batch.look > 0 && o < first + octets; ++o)
+            look(lanes_.octet(o), lanes_.average(o), batch.in_use, batch.look);
     };
     pipeline_.score = [this](LaneBatch& batch) {
         if (batch.learning) score(batch);
@@ -50,6 +63,7 @@ std::size_t LaneEngine::learn_width() const {
 // ---------------------------------------------------------------------------------------------------- state
 
 void LaneEngine::reserve(std::size_t slots, bool growing) {
+    in_use_ = slots;
     if (slots <= lanes_.capacity()) return;
     finish();
     lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
@@ -61,6 +75,7 @@ void LaneEngine::split(std::uint32_t slot, std::uint32_t left, std::uint32_t rig
         lanes_.scale()[half] = lanes_.scale()[slot];
         for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
             lanes_.v(half, lane) = lanes_.v(slot, lane);
+            if (averages()) lanes_.average(half, lane) = lanes_.average(slot, lane);
             lanes_.H(half, lane) = lanes_.H(slot, lane) * (half == left ? share : 1.0 - share);
         }
     }
@@ -72,7 +87,7 @@ void LaneEngine::add_classes(std::size_t count) {
 }
 
 void LaneEngine::save(std::size_t slots, EngineState& to) const {
-    to.clock = clock_;
+    save_common(to);
     to.lanes = lanes_.lanes();
     to.scores = selection_.scores();
     to.followed = selection_.followed();
@@ -84,6 +99,7 @@ void LaneEngine::save(std::size_t slots, EngineState& to) const {
         for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
             to.v.push_back(lanes_.v(j, lane));
             to.H.push_back(lanes_.H(j, lane));
+            if (averages()) to.average.push_back(lanes_.average(j, lane));
         }
     }
 }
@@ -105,7 +121,8 @@ void LaneEngine::load(const EngineState& from) {
     if (from.scale.size() != from.slots.size() || from.v.size() != lanes * from.slots.size() ||
         from.H.size() != from.v.size())
         throw InputError("the model's arrays differ in length");
-    lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open);
+    check_average(from);
+    lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, setup_.average);
     lanes_.reserve(capacity);
     selection_.restore(from.scores, from.followed, from.errors);
     for (std::size_t k = 0; k < from.slots.size(); ++k) {
@@ -113,9 +130,10 @@ void LaneEngine::load(const EngineState& from) {
         for (std::size_t lane = 0; lane < lanes; ++lane) {
             lanes_.v(from.slots[k], lane) = from.v[k * lanes + lane];
             lanes_.H(from.slots[k], lane) = from.H[k * lanes + lane];
+            if (averages()) lanes_.average(from.slots[k], lane) = from.average[k * lanes + lane];
         }
     }
-    clock_ = from.clock;
+    load_common(from);
 }
 
 std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + pipeline_.bytes(); }
@@ -136,7 +154,7 @@ std::size_t LaneEngine::sane(const Labels& labels, std::size_t rows) const {
 // All lanes over a batch's staged rows.
 void LaneEngine::start(LaneBatch& batch, bool learning) {
     const std::size_t count = lanes_.octet_count(), size = batch.rows * count * 8;
-    const bool losses = learning && setup_.selecting != Selecting::none;
+    const bool losses = learning && setup_.selecting != Selecting::none && chooses_rates();
     batch.learning = learning;
     batch.stride = count * 8;
     double* results = aligned(batch.results, 2 * size);
@@ -146,7 +164,8 @@ void LaneEngine::start(LaneBatch& batch, bool learning) {
         longest = std::max(longest, batch.staged[r].end - batch.staged[r].begin);
     batch.octets.clear();
     for (std::size_t o = 0; o < count; ++o)
-        batch.octets.push_back({lanes_.octet(o), lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
+        batch.octets.push_back({!learning && predicts_with_average() ? lanes_.average(o) : lanes_.octet(o),
+                                lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
                                 losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8});
     batch.room_each = 8 * longest + 8;
     aligned(batch.room, count * batch.room_each);
@@ -159,8 +178,8 @@ void LaneEngine::start(LaneBatch& batch, bool learning) {
 
 void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
     for (std::size_t done = 0, next; done < rows.rows; done = next) {
-        next = rows.rows;
-        if (setup_.selecting == Selecting::follow) {  // rates are looked at after certain numbers of examples
+        next = done + averaging_.until_look(clock_.examples, rows.rows - done);
+        if (follows()) {  // rates are looked at after certain numbers of examples
             const std::uint64_t left = Selection::next_look(clock_.examples) - clock_.examples;
             if (left < next - done) next = done + left;
         }
@@ -174,11 +193,14 @@ void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, doubl
     batch.make_stage(rows);
     batch.weight_before = clock_.t;
     const std::uint64_t examples = clock_.examples;
+    batch.look = 0;
     batch.rows = kernel_.lanes->stage_learn(setup_.options, clock_, lanes_.scale(),
                                             part_of(rows, 0, sane(labels, rows.rows)), labels, batch.stage);
     batch.row = row;
     batch.labels = labels;
     batch.predictions = predictions;
+    batch.in_use = in_use_;
+    if (averaging_.due(clock_.examples)) batch.look = averaging_.look(clock_.t);
     std::size_t dead = Octet::never;
     if (look_at_) {
         dead = wait_for_all();
@@ -187,8 +209,7 @@ void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, doubl
         dead = pipeline_.left_last().dead;  // of that one and no later one, so that timing makes no difference
     }
     start(batch, true);
-    if (setup_.selecting == Selecting::follow && clock_.examples == Selection::next_look(examples))
-        look_at_ = clock_.examples;
+    if (follows() && clock_.examples == Selection::next_look(examples)) look_at_ = clock_.examples;
     if (dead != Octet::never) throw_diverged(std::min(dead, wait_for_all()), row + batch.rows);
     if (batch.rows < rows.rows) {
         finish();
@@ -221,9 +242,9 @@ void LaneEngine::settle() noexcept {
 // Lets the losses of a batch's rates be counted.
 void LaneEngine::score(LaneBatch& batch) {
     const std::size_t classes = lanes_.class_count(), width = learn_width();
-    const bool several = setup_.selecting != Selecting::none;
+    const bool several = setup_.selecting != Selecting::none, counting = several && chooses_rates();
     for (const Octet& octet : batch.octets)
-        if (several) kernel_.lanes->losses(setup_.options, octet, batch.lane_labels, batch.stage, batch.rows);
+        if (counting) kernel_.lanes->losses(setup_.options, octet, batch.lane_labels, batch.stage, batch.rows);
     const double *p = batch.predicted(), *losses = batch.losses();
     double t = batch.weight_before, *predictions = batch.predictions;
     for (std::size_t r = 0; r < batch.rows; ++r, p += batch.stride, losses += batch.stride, predictions += width) {
@@ -234,7 +255,7 @@ void LaneEngine::score(LaneBatch& batch) {
                 predictions[j] = classes ? static_cast<double>(winner) : p[j];
                 const bool wrong =
                     classes ? static_cast<double>(winner) != y : labels_are_signs_ && (p[j] > 0) != (y > 0);
-                if (wrong) selection_.count_error(j, h);
+                if (wrong && counting) selection_.count_error(j, h);
             }
         } else {
             for (std::size_t head = 0; head < width; ++head)
@@ -242,18 +263,22 @@ void LaneEngine::score(LaneBatch& batch) {
         }
         if (h == 0) continue;
         t += h;
-        if (several) selection_.observe(lanes_, losses, h, h / t);
+        if (counting) selection_.observe(lanes_, losses, h, h / t);
     }
     batch.dead = diverged(batch);
 }
 
-// A rate that diverges has lost, and matters no more; unless it was the last one of its head.
+// A rate that diverges has lost, and matters no more; unless it was the last one of its head. While no other can take
+// its place, it is the leader that counts.
 std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
+    const bool alone = setup_.selecting == Selecting::none, counting = chooses_rates();
+    const bool settled = setup_.selecting == Selecting::follow && !counting;
     for (std::size_t head = 0; head < lanes_.heads(); ++head) {
         std::size_t running = 0, last = 0;
         for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
-            const bool alone = setup_.selecting == Selecting::none, sound = batch.diverged_at[k] == Octet::never;
-            running += alone ? sound : selection_.scores()[k].loss <= __DBL_MAX__;
+            if (settled && k != selection_.leader(lanes_, head)) continue;
+            const bool sound = batch.diverged_at[k] == Octet::never;
+            running += alone ? sound : selection_.scores()[k].loss <= __DBL_MAX__ && (counting || sound);
             if (!sound) last = std::max(last, batch.diverged_at[k]);
         }
         if (running == 0) return batch.row + last;
@@ -268,6 +293,7 @@ void LaneEngine::predict(const SparseInput& rows, bool extrapolate, double* pred
     batch.make_stage(rows);
     batch.rows = rows.rows;
     batch.labels = {};
+    batch.look = 0;
     kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, extrapolate, batch.stage);
     start(batch, false);
     pipeline_.drain();

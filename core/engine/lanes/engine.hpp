@@ -39,12 +39,14 @@ class LaneEngine final : public Engine {
     Selection selection_;
     LanePipeline pipeline_;
     std::size_t group_size_ = 1;  // octets that one thread runs side by side
+    std::size_t in_use_ = 0;      // slots
     std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
 
     void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
     std::size_t sane(const Labels& labels, std::size_t rows) const;
     void start(LaneBatch& batch, bool learning);
     void score(LaneBatch& batch);
+    bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates(); }
     std::size_t wait_for_all();
     std::size_t diverged(const LaneBatch& batch) const;
     std::size_t best_rate() const;

@@ -26,6 +26,8 @@ struct LaneBatch {
     LaneLabels lane_labels{};
     double* predictions = nullptr;
     double weight_before = 0;
+    double look = 0;                  // after it, v becomes such a part of the average; 0: there is no look
+    std::size_t in_use = 0;           // slots
     std::size_t dead = Octet::never;  // the row at which a head's last rate diverged
 
     void make_stage(const SparseInput& input) {

@@ -35,10 +35,16 @@ class ZeroedDoubles {
 class Lanes {
   public:
     // Lanes are kept in the order of their heads, and within a head of their rates.
-    Lanes(std::vector<double> rates, std::vector<Lane> lanes, std::size_t heads, bool classes, bool open)
-        : rates_(std::move(rates)), lanes_(std::move(lanes)), heads_(heads), classes_(classes), open_(open) {
+    Lanes(std::vector<double> rates, std::vector<Lane> lanes, std::size_t heads, bool classes, bool open, bool averaged)
+        : rates_(std::move(rates)),
+          lanes_(std::move(lanes)),
+          heads_(heads),
+          classes_(classes),
+          open_(open),
+          averaged_(averaged) {
         describe();
         octets_.resize(octet_count());
+        if (averaged) averages_.resize(octet_count());
     }
 
     const std::vector<double>& rates() const { return rates_; }
@@ -50,10 +56,14 @@ class Lanes {
     std::size_t class_count() const { return classes_ ? heads_ - open_ : 0; }
     std::size_t octet_count() const { return (lanes_.size() + 7) / 8; }
     std::size_t capacity() const { return capacity_; }
-    std::size_t bytes() const { return capacity_ * (1 + octets_.size() * octet_doubles) * sizeof(double); }
+    std::size_t bytes() const {
+        return capacity_ * (1 + (octets_.size() + averages_.size()) * octet_doubles) * sizeof(double);
+    }
 
     double* scale() const { return scale_.data(); }
     double* octet(std::size_t o) const { return octets_[o].data(); }
+    // The averages of an octet's v, where there are any: in its own form, so that they can predict. H is not there.
+    double* average(std::size_t o) const { return averages_[o].data(); }
     const double* rate_of(std::size_t o) const { return &lane_rate_[o * 8]; }
     const double* label_of(std::size_t o) const { return &lane_label_[o * 8]; }
     double& v(std::size_t slot, std::size_t lane) const {
@@ -61,6 +71,10 @@ class Lanes {
     }
     double& H(std::size_t slot, std::size_t lane) const {
         return octets_[lane / 8].data()[slot * octet_doubles + 8 + lane % 8];
+    }
+
+    double& average(std::size_t slot, std::size_t lane) const {
+        return averages_[lane / 8].data()[slot * octet_doubles + lane % 8];
     }
 
     void reserve(std::size_t slots) {
@@ -72,19 +86,24 @@ class Lanes {
         };
         grow(scale_, 1);
         for (auto& octet : octets_) grow(octet, octet_doubles);
+        for (auto& average : averages_) grow(average, octet_doubles);
         capacity_ = slots;
     }
 
     // Other lanes: lane k becomes what lane from[k] was.
     void rearrange(std::vector<Lane> lanes, std::size_t heads, const std::vector<std::size_t>& from) {
-        Lanes other(rates_, std::move(lanes), heads, classes_, open_);  // if memory runs out, nothing has changed
-        if (capacity_)
+        Lanes other(rates_, std::move(lanes), heads, classes_, open_,
+                    averaged_);  // if memory runs out, nothing has changed
+        if (capacity_) {
             for (auto& octet : other.octets_) octet = ZeroedDoubles(capacity_ * octet_doubles);
+            for (auto& average : other.averages_) average = ZeroedDoubles(capacity_ * octet_doubles);
+        }
         for (std::size_t slot = 0; slot < capacity_; ++slot) {
             if (scale_.data()[slot] == 0) continue;  // never touched
             for (std::size_t k = 0; k < from.size(); ++k) {
                 other.v(slot, k) = v(slot, from[k]);
                 other.H(slot, k) = H(slot, from[k]);
+                if (averaged_) other.average(slot, k) = average(slot, from[k]);
             }
         }
         other.capacity_ = capacity_;
@@ -96,10 +115,10 @@ class Lanes {
     std::vector<double> rates_;
     std::vector<Lane> lanes_;
     std::size_t heads_;
-    bool classes_, open_;
+    bool classes_, open_, averaged_;
     std::size_t capacity_ = 0;
     ZeroedDoubles scale_;
-    std::vector<ZeroedDoubles> octets_;
+    std::vector<ZeroedDoubles> octets_, averages_;
     std::vector<std::size_t> begins_;
     std::vector<double> lane_rate_, lane_label_;
 

@@ -33,6 +33,21 @@ DenseInput tile(const std::vector<double>& wide, std::size_t features, std::size
             rows};
 }
 
+// Some of the rows; `columns` holds theirs.
+DenseInput rows_of(const DenseInput& input, std::size_t first, std::size_t count, std::vector<Column>& columns) {
+    DenseInput part = input;
+    part.rows = count;
+    if (first == 0) return part;
+    if (!input.columns) {
+        part.data += static_cast<std::ptrdiff_t>(first) * input.row_stride;
+        return part;
+    }
+    columns.assign(input.columns, input.columns + input.column_count);
+    for (Column& column : columns) column.data += static_cast<std::ptrdiff_t>(first) * column.stride;
+    part.columns = columns.data();
+    return part;
+}
+
 }  // namespace
 
 // ---------------------------------------------------------------------------------------------------- state
@@ -47,6 +62,11 @@ void SingleEngine::reserve(std::size_t slots, bool growing) {
     const std::size_t capacity = growing ? std::max(slots, 2 * capacity_) : slots;
     Zeros memory(capacity * slot_bytes());
     if (capacity_) std::memcpy(memory.get(), slots_.get(), capacity_ * slot_bytes());
+    if (averages()) {
+        Zeros average(capacity * sizeof(double));
+        if (capacity_) std::memcpy(average.get(), average_.get(), capacity_ * sizeof(double));
+        average_ = std::move(average);
+    }
     slots_ = std::move(memory);
     capacity_ = capacity;
 }
@@ -58,10 +78,12 @@ void SingleEngine::split(std::uint32_t slot, std::uint32_t left, std::uint32_t r
         slots[left] = {from.scale, from.v, static_cast<Stored>(from.H * share)};
         slots[right] = {from.scale, from.v, static_cast<Stored>(from.H * (1.0 - share))};
     });
+    if (averages()) average()[left] = average()[right] = average()[slot];
+    ++splits_;
 }
 
 void SingleEngine::save(std::size_t slots, EngineState& to) const {
-    to.clock = clock_;
+    save_common(to);
     to.lanes = {{0, 0}};
     with_slots(options_, slots_.get(), [&](const auto* from) {
         for (std::size_t j = 0; j < std::min(capacity_, slots); ++j) {
@@ -70,6 +92,7 @@ void SingleEngine::save(std::size_t slots, EngineState& to) const {
             to.scale.push_back(from[j].scale);
             to.v.push_back(from[j].v);
             to.H.push_back(from[j].H);
+            if (averages()) to.average.push_back(average()[j]);
         }
     });
 }
@@ -79,16 +102,18 @@ void SingleEngine::load(const EngineState& from) {
         throw InputError("the state of several lanes cannot be given to a model with one");
     if (from.scale.size() != from.slots.size() || from.v.size() != from.slots.size() || from.H.size() != from.v.size())
         throw InputError("the model's arrays differ in length");
+    check_average(from);
     with_slots(options_, slots_.get(), [&](auto* to) {
         using Stored = decltype(to->v);
         for (std::size_t k = 0; k < from.slots.size(); ++k)
             to[from.slots[k]] = {from.scale[k], static_cast<Stored>(from.v[k]), static_cast<Stored>(from.H[k])};
     });
-    clock_ = from.clock;
+    for (std::size_t k = 0; k < from.average.size(); ++k) average()[from.slots[k]] = from.average[k];
+    load_common(from);
 }
 
 std::size_t SingleEngine::bytes() const {
-    return sizeof(*this) + capacity_ * slot_bytes() +
+    return sizeof(*this) + capacity_ * (slot_bytes() + (averages() ? sizeof(double) : 0)) +
            (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
 }
 
@@ -132,9 +157,42 @@ void SingleEngine::put_back(const Pack& pack, std::size_t features) {
     });
 }
 
+// ---------------------------------------------------------------------------------------------------- the average
+
+void SingleEngine::look() {
+    const double part = averaging_.look(clock_.t);
+    double* const average = this->average();
+    with_slots(options_, slots_.get(), [&](const auto* slots) {
+        for (std::size_t j = 0; j < in_use_; ++j)
+            if (slots[j].scale > 0) average[j] = Averaging::averaged(average[j], slots[j].v, part);
+    });
+}
+
+// The same while the pack has the slots.
+void SingleEngine::look(const Pack& pack, std::size_t features, double t) {
+    const double part = averaging_.look(t);
+    double* const average = this->average();
+    average[0] = Averaging::averaged(average[0], pack.bias->v, part);
+    for (std::size_t j = 0; j < features; ++j) average[j + 1] = Averaging::averaged(average[j + 1], pack.v[j], part);
+}
+
+void SingleEngine::show_average(const Pack& pack, std::size_t features) const {
+    pack.bias->v = average()[0];
+    std::copy_n(average() + 1, features, pack.v);
+}
+
 // ---------------------------------------------------------------------------------------------------- sparse rows
 
 void SingleEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
+    for (std::size_t done = 0, next; done < rows.rows; done = next) {
+        next = done + averaging_.until_look(clock_.examples, rows.rows - done);
+        learn_until_look(part_of(rows, done, next), labels_from(labels, done), predictions + done, row + done);
+        if (averaging_.due(clock_.examples)) look();
+    }
+}
+
+void SingleEngine::learn_until_look(const SparseInput& rows, const Labels& labels, double* predictions,
+                                    std::size_t row) {
     if (!rows.in_sequence && !rows.lanes && spreads(in_use_, rows.rows, entries_of(rows))) {
         const auto fill = [&](std::size_t r, double* to) {
             for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
@@ -149,9 +207,49 @@ void SingleEngine::learn(const SparseInput& rows, const Labels& labels, double* 
 }
 
 void SingleEngine::predict(const SparseInput& rows, bool extrapolate, double* predictions) {
+    if (predicts_with_average()) return predict_averaged(rows, extrapolate, predictions);
     const std::size_t chunks = pack_chunks(rows);
     kernel_.single->predict_sparse(options_, clock_, make_pack(chunks), chunks, slots_.get(), rows,
                                    extrapolate || options_.order == Order::vw, predictions);
+}
+
+// The rows' own slots side by side, a copy for every time that one is mentioned, with the average for v. Each keeps the
+// lane that it has in the pack.
+void SingleEngine::predict_averaged(const SparseInput& rows, bool extrapolate, double* predictions) {
+    constexpr std::size_t at_once = 1024;
+    std::vector<std::uint32_t> numbers;
+    std::vector<std::uint8_t> lanes;
+    Options options = options_;
+    options.precision = Precision::float64;
+    for (std::size_t first = 0, end; first < rows.rows; first = end) {
+        end = std::min(rows.rows, first + at_once);
+        SparseInput part = part_of(rows, first, end);
+        const std::size_t count = entries_of(part), chunks = pack_chunks(part);
+        Zeros memory((count + 1) * sizeof(Slot64));
+        auto* const copies = reinterpret_cast<Slot64*>(memory.get());
+        numbers.resize(count);
+        lanes.resize(count);
+        with_slots(options_, slots_.get(), [&](const auto* from) {
+            copies[0] = {from[0].scale, average()[0], 0};
+            for (std::size_t k = 0; k < count; ++k) {
+                const std::uint32_t slot = slot_at(part, part.first + k);
+                copies[k + 1] = {from[slot].scale, average()[slot], 0};
+                numbers[k] = static_cast<std::uint32_t>(k + 1);
+                lanes[k] = static_cast<std::uint8_t>(lane_of(part, slot));
+            }
+        });
+        std::vector<std::size_t> row_ends(part.row_ends, part.row_ends + part.rows);
+        for (std::size_t& row_end : row_ends) row_end -= part.first;
+        const SparseInput copied{.slots = numbers.data(),
+                                 .values = part.values + part.first,
+                                 .row_ends = row_ends.data(),
+                                 .rows = part.rows,
+                                 .in_sequence = part.in_sequence,
+                                 .lanes = lanes.data(),
+                                 .lanes_from = 1};
+        kernel_.single->predict_sparse(options, clock_, make_pack(chunks), chunks, copies, copied,
+                                       extrapolate || options_.order == Order::vw, predictions + first);
+    }
 }
 
 // Is it quicker to spread the rows over all slots? The dense way keeps the state in registers' order from row to row;
@@ -169,7 +267,7 @@ void SingleEngine::learn_spread(std::size_t slots, std::size_t rows, const Fill&
     wide_.resize(rows_at_once * features);
     mirror(pack, features);
     for (std::size_t first = 0, count; first < rows; first += count) {
-        count = std::min(rows_at_once, rows - first);
+        count = averaging_.until_look(clock_.examples, std::min(rows_at_once, rows - first));
         std::fill_n(wide_.begin(), count * features, 0.0);
         for (std::size_t r = 0; r < count; ++r) fill(first + r, wide_.data() + r * features);
         Clock clock = clock_;
@@ -186,6 +284,7 @@ void SingleEngine::learn_spread(std::size_t slots, std::size_t rows, const Fill&
         put_back(pack, features);
         clock_ = clock;
         if (outcome.status == Status::diverged) throw_diverged(row + first + outcome.row);
+        if (averaging_.due(clock_.examples)) look();
     }
 }
 
@@ -201,29 +300,37 @@ Outcome SingleEngine::learn_dense(const DenseInput& input, std::size_t slots, co
     const std::size_t features = slots - 1, chunks = chunks_for(features);
     const Pack pack = make_pack(chunks);
     double* block = aligned(block_, block_doubles(chunks));
+    const Averaging averaging_before = averaging_;
+    if (averages()) average_before_.assign(average(), average() + slots);
+    const bool wide = input.columns && features >= 8;
     Clock clock;
+    const auto begin = [&] {
+        clock = clock_;
+        averaging_ = averaging_before;
+        if (averages()) std::copy(average_before_.begin(), average_before_.end(), average());
+    };
     const auto learn = [&](const DenseInput& part, std::size_t first) {
         return kernel_.single->learn_dense(options_, clock, pack, chunks, block, part, labels_from(labels, first),
                                            predictions + first);
     };
     const auto run = [&](std::size_t rows) -> Outcome {
+        begin();
         mirror(pack, features);
-        clock = clock_;
-        DenseInput part = input;
-        part.rows = rows;
-        if (!input.columns || features < 8) return learn(part, 0);
-        // Columns of their own are put side by side first, some rows at a time: the kernel is quickest with those.
-        wide_.assign(rows_at_once * features, 0.0);
-        for (std::size_t first = 0; first < rows; first += rows_at_once) {
-            const std::size_t count = std::min(rows_at_once, rows - first);
-            kernel_.rows->widen(input, first, count, wide_.data(), features);
-            const Outcome outcome = learn(tile(wide_, features, count), first);
+        if (wide) wide_.assign(rows_at_once * features, 0.0);
+        for (std::size_t first = 0, count; first < rows; first += count) {
+            // Columns of their own are put side by side first, some rows at a time: the kernel is quickest with those.
+            count = averaging_.until_look(clock.examples, wide ? std::min(rows_at_once, rows - first) : rows - first);
+            if (wide) kernel_.rows->widen(input, first, count, wide_.data(), features);
+            const Outcome outcome =
+                learn(wide ? tile(wide_, features, count) : rows_of(input, first, count, columns_), first);
             if (outcome.status != Status::ok)
-                return {outcome.status, first + outcome.row, column_of(input, outcome.column)};
+                return {outcome.status, first + outcome.row, wide ? column_of(input, outcome.column) : outcome.column};
+            if (averaging_.due(clock.examples)) look(pack, features, clock.t);
         }
         return {};
     };
     const Outcome outcome = run(input.rows);
+    if (outcome.status == Status::not_finite) begin();  // as if it had not been met
     if (outcome.status == Status::not_finite) return outcome;
     if (outcome.status == Status::diverged) run(outcome.row);  // once more up to there, which gives the same bits
     put_back(pack, features);
@@ -237,29 +344,36 @@ Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, 
     const Pack pack = make_pack(chunks);
     double* block = aligned(block_, block_doubles(chunks));
     mirror(pack, features);
+    if (predicts_with_average()) show_average(pack, features);
     return kernel_.single->predict_dense(options_, clock_, pack, chunks, block, input, extrapolate, predictions);
 }
 
 // ---------------------------------------------------------------------------------------------------- placed rows
 
-// The slots change with the number of examples, and not otherwise.
-void SingleEngine::mirror(Placement& row) const {
-    if (row.mirrored == clock_.examples && row.mirrored != Placement::never) return;
+void SingleEngine::mirror(Placement& row, bool averaged) const {
+    const Placement::Mirrored now{clock_.examples, splits_, averaged};
+    if (row.mirrored == now) return;
     kernel_.placed->load(options_, slots_.get(), row.row());
-    row.mirrored = clock_.examples;
+    if (averaged) {
+        const PlacedRow& at = row.row();
+        at.pack.bias->v = average()[0];
+        for (std::size_t i = 0; i < at.count; ++i) at.pack.v[at.place[i]] = average()[at.pack.slot[at.place[i]]];
+    }
+    row.mirrored = now;
 }
 
 void SingleEngine::learn_placed(Placement& row, double y, double weight, double pace, double& prediction) {
-    mirror(row);
-    row.mirrored = Placement::never;
+    mirror(row, false);
+    row.mirrored = {};
     const Status status = kernel_.placed->learn(options_, clock_, slots_.get(), row.row(), y, weight,
                                                 options_.learning_rate * pace, prediction);
     if (status == Status::diverged) throw_diverged(0);
-    row.mirrored = clock_.examples;
+    row.mirrored = {clock_.examples, splits_, false};
+    if (averaging_.due(clock_.examples)) look();
 }
 
 double SingleEngine::predict_placed(Placement& row, bool extrapolate) {
-    mirror(row);
+    mirror(row, predicts_with_average());
     return kernel_.placed->predict(options_, clock_, row.row(), extrapolate);
 }
 

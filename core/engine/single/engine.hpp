@@ -11,10 +11,8 @@ namespace unitless {
 
 class SingleEngine final : public Engine {
   public:
-    SingleEngine(const Options& options, const Kernel& kernel, const Clock& clock)
-        : options_(options), kernel_(kernel) {
-        clock_ = clock;
-    }
+    SingleEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
+        : Engine(setup, clock), options_(setup.options), kernel_(kernel) {}
 
     void reserve(std::size_t slots, bool growing) override;
     void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
@@ -39,18 +37,27 @@ class SingleEngine final : public Engine {
     Options options_;
     const Kernel& kernel_;
     Zeros slots_;
+    Zeros average_;  // of v, where it is averaged
     std::size_t capacity_ = 0, in_use_ = 0;
+    std::uint64_t splits_ = 0;
 
     // Working memory, kept between calls.
-    std::vector<double> pack_memory_, block_, wide_;
+    std::vector<double> pack_memory_, block_, wide_, average_before_;
     std::vector<std::uint32_t> pack_indices_;
+    std::vector<Column> columns_;
     Slot64 bias_{};
 
     std::size_t slot_bytes() const;
     Pack make_pack(std::size_t chunks);
     void mirror(const Pack& pack, std::size_t features) const;
     void put_back(const Pack& pack, std::size_t features);
-    void mirror(Placement& row) const;
+    void mirror(Placement& row, bool averaged) const;
+    double* average() const { return reinterpret_cast<double*>(average_.get()); }
+    void look();
+    void look(const Pack& pack, std::size_t features, double t);
+    void show_average(const Pack& pack, std::size_t features) const;
+    void learn_until_look(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
+    void predict_averaged(const SparseInput& rows, bool extrapolate, double* predictions);
 };
 
 }  // namespace unitless

@@ -51,13 +51,18 @@ class Placement {
                 slots.size(),
                 chunks,
                 true};
-        mirrored = never;
+        mirrored = {};
         return true;
     }
 
-    // The number of examples after which the pack was what the slots are.
-    static constexpr std::uint64_t never = ~std::uint64_t{0};
-    std::uint64_t mirrored = never;
+    // Which state of the slots the pack mirrors: after so many examples and splits, and with the last v or the average.
+    struct Mirrored {
+        static constexpr std::uint64_t never = ~std::uint64_t{0};
+        std::uint64_t examples = never, splits = 0;
+        bool averaged = false;
+        bool operator==(const Mirrored&) const = default;
+    };
+    Mirrored mirrored;
 
     PlacedRow& row() { return row_; }
 

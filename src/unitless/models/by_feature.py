@@ -26,12 +26,19 @@ def name_slots(state: _core.Snapshot) -> list[int]:
     return [slot for slot in range(1, 1 + len(state["names"]) + len(products)) if slot not in products]
 
 
+def scored_weight(state: _core.Snapshot) -> float:
+    """The total weight of the examples whose losses were counted."""
+    last = state["t"] if state["suspended_at"] is None else state["suspended_at"]
+    return last - state["missed"]
+
+
 class Reading:
     """A model's state, read by feature and by lane. A lane is one set of weights: that of one rate of one class."""
 
     def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
         self.options, self.candidates, self.state = options, rates, state
-        self.v = state["v"].reshape(-1, len(state["lane_heads"]))
+        averaged = state["kept"] == "averaged" and state["averaged_t"] > 0  # before the first look there is no average
+        self.v = state["average" if averaged else "v"].reshape(-1, len(state["lane_heads"]))
         self.scores = state["scores"].reshape(-1, 6)
         products = state["products"].reshape(-1, 3).tolist()
         names = state["names"]
@@ -72,7 +79,7 @@ class Reading:
         """The rates of a head and their mean losses."""
         if not len(self.scores):
             return {self.candidates[0]: math.nan}
-        total = max(self.state["t"], sys.float_info.min)
+        total = max(scored_weight(self.state), sys.float_info.min)
         return {self.rate(lane): float(self.scores[lane, 0]) / total for lane in self.lanes(head)}
 
     @property

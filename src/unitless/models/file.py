@@ -13,6 +13,7 @@ and, mostly short or empty,
     scores           float64  six sums of losses for each lane: loss, recent, gap, square, total_gap, total_square
     followed         float64  for each head, the loss of the predictions made
     errors           float64  for each rate of a sweep, the weight of wrong classes
+    average          float64  the average of v, as v; only of models that keep one
     target           float64  whether a label was seen, the first one, and sums of weights, labels and their squares
     products         uint32   left, right (features, from 1) and slot of each product
     centre_features  uint32   features (from 1) whose offset is settled
@@ -20,8 +21,9 @@ and, mostly short or empty,
     centre_means     float64  mean and weight of each
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
-totals, the features' names or number, the classes, how it was trained if `train` did that (the table's columns, the
-task, how far it came), and a digest of all the rest.
+totals, the features' names or number, the classes, which weights are kept where they are averaged, from when on rates
+were no longer chosen, how it was trained if `train` did that (the table's columns, the task, how far it came), and a
+digest of all the rest.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ import importlib
 import json
 import math
 import os
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
 import safetensors
@@ -40,6 +42,7 @@ from numpy.typing import NDArray
 
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
+from ..options import Kept
 from ..rules import RULES
 from .kernels import chosen_kernel
 
@@ -67,6 +70,8 @@ _ARRAYS = {
     "centre_kinds": np.uint32,
     "centre_means": np.float64,
 }
+_OPTIONAL: dict[str, Any] = {"average": np.float64}  # of models whose options ask for them
+_LATER_OPTIONS: dict[str, Any] = {"average": False}  # not written where they are so: files from before do not have them
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
 _LONGEST = 256  # characters of the names of products for each byte of a file
@@ -128,10 +133,16 @@ def to_bytes(model: Model) -> bytes:
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
     for name in ("v", "H"):
         arrays[name] = arrays[name].astype(model.options.precision)
+    if model.options.average:
+        arrays["average"] = state["average"]
     header: dict[str, Any] = {
         "version": VERSION,
         "kind": model._kind,
-        "options": model.options.asdict(),
+        "options": {
+            name: value
+            for name, value in model.options.asdict().items()
+            if name not in _LATER_OPTIONS or value != _LATER_OPTIONS[name]
+        },
         "labels": labels,
         "open": model._open_to_classes(),
         "rates": None if (rates := model._own_rates()) is None else [float.hex(rate) for rate in rates],
@@ -139,6 +150,11 @@ def to_bytes(model: Model) -> bytes:
         # Hexadecimal, because JSON has no infinity and its decimals are not exact by contract.
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
     }
+    if model.options.average:
+        header |= {"kept": state["kept"], "averaged_t": float.hex(state["averaged_t"])}
+    if state["suspended_at"] is not None or state["missed"]:
+        at = state["suspended_at"]
+        header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
     if model._training is not None:
         header["training"] = model._training
     header["digest"] = _digest(header, arrays)
@@ -161,11 +177,13 @@ def from_bytes(data: bytes) -> Any:
         model = _fresh(header)
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, model)
+        later = _later(header, arrays, totals["t"], model)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
         if (training := header.get("training")) is not None:
             _module("training_record").check(training, model)
         model._training = training
-        model._restore(_core_snapshot(**{**arrays, **floats}, **{key: header[key] for key in _PLAIN}, **totals))
+        plain = {key: header[key] for key in _PLAIN}
+        model._restore(_core_snapshot(**{**arrays, **floats, **later}, **plain, **totals))
     except ModelFileError:
         raise
     except (
@@ -213,7 +231,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
         arrays = safetensors.numpy.load(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
         raise ModelFileError("this is not a model file of unitless, or it is damaged") from None
-    if not isinstance(header, dict) or set(arrays) != set(_ARRAYS):
+    if not isinstance(header, dict) or set(arrays) - set(_OPTIONAL) != set(_ARRAYS):
         raise ModelFileError("this is not a model file of unitless, or it is damaged")
     return header, arrays
 
@@ -232,7 +250,7 @@ def _finite(text: str) -> float:
 
 def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name in _ARRAYS:
+    for name in (*_ARRAYS, *(name for name in _OPTIONAL if name in arrays)):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(array.data if array.size else b"")
@@ -283,7 +301,8 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
 def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, model: Model) -> None:
     """A digest protects against accidents, not against a file made to mislead: every number is looked at."""
     options, require = model.options, _require
-    require(set(header["options"]) == set(options.asdict()), "it does not have exactly the options of a learner")
+    named = set(header["options"]) | set(_LATER_OPTIONS)
+    require(named == set(options.asdict()), "it does not have exactly the options of a learner")
     for name, kind in _ARRAYS.items():
         stored = np.dtype(options.precision) if name in ("v", "H") else np.dtype(kind)
         require(arrays[name].dtype == stored and arrays[name].ndim == 1, "arrays of the wrong type")
@@ -322,6 +341,23 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
         # The bias is 1 in every example, so its scale is known. Vowpal Wabbit's models bring their own.
         known = math.sqrt(totals["t"]) if RULES[options.rule].sums_squares else 1.0
         require(options.order == "vw" or math.isclose(float(scale[0]), known, rel_tol=1e-3), "an impossible bias")
+
+
+def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> dict[str, Any]:
+    """What files have that came later: an average of the weights, and that rates are no longer chosen."""
+    wanted = model.options.average
+    for found in ("average" in arrays, "kept" in header, "averaged_t" in header):
+        _require(found == wanted, "an average that does not agree with the options")
+    average, kept, averaged_t = np.zeros(0), "last", 0.0
+    if wanted:
+        average, kept, averaged_t = arrays["average"], header["kept"], float.fromhex(header["averaged_t"])
+        _require(average.dtype == np.float64 and average.shape == arrays["v"].shape, "arrays of different lengths")
+        _require(np.isfinite(average).all() and kept in get_args(Kept), "an average that is not finite")
+        _require(0 <= averaged_t <= t, "an average of more than was learned")
+    at, missed = header.get("suspended_at"), float.fromhex(header.get("missed", "0x0p+0"))
+    at = None if at is None else float.fromhex(at)
+    _require(0 <= missed <= (t if at is None else at) <= t, "an impossible weight of examples whose losses counted")
+    return {"average": average, "kept": kept, "averaged_t": averaged_t, "suspended_at": at, "missed": missed}
 
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:

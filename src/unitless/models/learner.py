@@ -47,6 +47,8 @@ class Learner(Model):
         bits: None keeps every feature name exactly; a number b hashes names into 2**b slots, bounding memory.
         precision: of the stored state. "float32" takes 16 bytes per feature instead of 32; its rounding is random
             but reproducible, so that long streams go on learning.
+        average: keep the average of the weights too, those at time t counting by t, in units of the scales. `keep` says
+            which of both predict.
         further: options that `Options` declares and that are not named here.
 
     Example:
@@ -81,6 +83,7 @@ class Learner(Model):
         interactions: Any = None,
         bits: int | None = None,
         precision: Precision = "float64",
+        average: bool = False,
         **further: Any,
     ) -> None:
         check_names(further)
@@ -99,6 +102,7 @@ class Learner(Model):
             interactions=interactions,
             bits=bits,
             precision=precision,
+            average=average,
             **further,
         )
         super().__init__(options)

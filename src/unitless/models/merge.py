@@ -30,7 +30,8 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     With `learning_rate="auto"` this is done rate by rate, and the losses add up; for a rate that one of the models has
     dropped, the nearest one that it still runs stands in. Classes that one of the models has not met are there in the
     state in which they would have joined. Means of centred columns and the target's offset become those of all data,
-    each model's bias taking up the difference.
+    each model's bias taking up the difference. Averages of the weights are merged as the weights are; the averaged ones
+    are kept if all models that have learned keep them.
 
     Args:
         learners: models of one kind, with the same options and the same kind of features.

@@ -16,7 +16,7 @@ from ..errors import MergeError
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES, Rule
-from .by_feature import name_slots
+from .by_feature import name_slots, scored_weight
 from .classes import Label
 from .model import Model
 
@@ -67,8 +67,9 @@ class Part:
     scale: Float64  # [slot]
     v: Float64  # [slot][lane]
     H: Float64
+    average: Float64  # of v; before the first look, v itself; no lanes where none is kept
     t: float
-    totals: dict[str, Any]  # T, N and the number of examples
+    totals: dict[str, Any]  # T, N, the number of examples; the weight that was averaged, and that was scored
     scores: Float64  # [lane][6]
     followed: Float64  # [head]
     errors: Float64  # [rate]
@@ -76,6 +77,8 @@ class Part:
     masses: Float64  # [feature]: the weight behind each mean
     target: Float64  # started, centre, weight, sum, square
     label_range: tuple[float, float]
+    averaged: bool  # are the averaged weights kept?
+    suspended: bool  # are rates no longer chosen?
 
     @classmethod
     def of(
@@ -89,6 +92,7 @@ class Part:
     ) -> Part:
         by_label = lanes_by_label(model, state, own, labels)
         source = lanes.source(by_label)
+        kept = source if model.options.average else []
         at = np.searchsorted(layout.slots, layout.place(state))
         count = len(state["lane_heads"])
 
@@ -106,8 +110,12 @@ class Part:
             placed(state["scale"]),
             placed(state["v"].reshape(-1, count)[:, source]),
             placed(state["H"].reshape(-1, count)[:, source]),
+            placed(state["average" if state["averaged_t"] > 0 else "v"].reshape(-1, count)[:, kept]),
             state["t"],
-            {"T": state["T"], "N": state["N"], "examples": state["examples"]},
+            {
+                **{key: state[key] for key in ("T", "N", "examples", "averaged_t")},
+                "scored": scored_weight(state),
+            },
             state["scores"].reshape(-1, 6)[source] if scored else np.zeros((0, 6)),
             state["followed"][heads] if scored else np.zeros(0),
             state["errors"],
@@ -115,6 +123,8 @@ class Part:
             masses,
             state["target"],
             (state["label_min"], state["label_max"]),
+            state["kept"] == "averaged",
+            state["suspended_at"] is not None,
         )
 
     def shifted(self, means: Float64, target: Float64, options: Options, layout: Layout) -> Part:
@@ -132,19 +142,23 @@ class Part:
             return moved
         root = np.sqrt(self.t) if RULES[options.rule].sums_squares else 1.0
         unit = self.scale / root if RULES[options.rule].unit_free else np.ones_like(self.scale)
-        w = np.divide(self.v, unit[:, None], out=np.zeros_like(self.v), where=unit[:, None] > 0)
-        w[0] += offset
-        plain = w.copy()
-        for slot, at in layout.position.items():
-            if slot in layout.products:  # (x + a)(y + b) = xy + bx + ay + ab
-                left, right = layout.products[slot]
-                for feature, other in ((left, right), (right, left)):
-                    if feature in layout.position:
-                        w[layout.position[feature]] += plain[at] * drift[other]
-                w[0] += plain[at] * drift[left] * drift[right]
-            elif 0 < slot < len(drift):
-                w[0] += plain[at] * drift[slot]
-        return replace(moved, v=w * unit[:, None])
+
+        def shift(v: Float64) -> Float64:
+            w = np.divide(v, unit[:, None], out=np.zeros_like(v), where=unit[:, None] > 0)
+            w[0] += offset
+            plain = w.copy()
+            for slot, at in layout.position.items():
+                if slot in layout.products:  # (x + a)(y + b) = xy + bx + ay + ab
+                    left, right = layout.products[slot]
+                    for feature, other in ((left, right), (right, left)):
+                        if feature in layout.position:
+                            w[layout.position[feature]] += plain[at] * drift[other]
+                    w[0] += plain[at] * drift[left] * drift[right]
+                elif 0 < slot < len(drift):
+                    w[0] += plain[at] * drift[slot]
+            return np.asarray(w * unit[:, None])
+
+        return replace(moved, v=shift(self.v), average=shift(self.average))
 
 
 def common_offsets(parts: list[Part], base: Part | None, options: Options) -> tuple[Float64, Float64]:
@@ -272,6 +286,11 @@ class Layout:
             "scale": part.scale,
             "v": part.v.ravel(),
             "H": part.H.ravel(),
+            "average": part.average.ravel(),
+            "averaged_t": part.totals["averaged_t"],
+            "kept": "averaged" if part.averaged else "last",
+            "suspended_at": part.totals["scored"] if part.suspended else None,
+            "missed": 0.0 if part.suspended else max(part.t - part.totals["scored"], 0.0),
             "lane_heads": np.array(lanes.heads, np.uint32),
             "lane_rates": np.array(lanes.rates, np.uint32),
             "scores": part.scores.ravel(),
@@ -303,22 +322,26 @@ def combine(options: Options, parts: list[Part], base: Part | None, bounded: boo
         ratio = np.where(part.scale > 0, 1.0, 0.0) if unscaled else _ratio(part.scale, scale)
         return ratio[:, None]
 
-    def carried(part: Part) -> Float64:
-        """The part's v in the common scale."""
+    def carried(part: Part, v: Float64) -> Float64:
+        """The part's v, or its average, in the common scale."""
         if bounded and not unscaled:
-            return part.v * rho(part) if rule.beyond == "shrink" else part.v
-        moved = _ratio(part.v, rho(part)) if not unscaled else part.v
+            return v * rho(part) if rule.beyond == "shrink" else v
+        moved = _ratio(v, rho(part)) if not unscaled else v
         return moved * np.sqrt(part.t / t) if rule.sums_squares and t > 0 else moved
 
     zero = np.zeros_like(parts[0].v)
     H_base = zero if base is None else base.H * rho(base) ** 2
     gains = [np.maximum(part.H * rho(part) ** 2 - H_base, 0) for part in parts]
     gained = sum(gains, zero)
-    v_base = zero if base is None else carried(base)
-    weighted = zero.copy()
-    for gain, part in zip(gains, parts, strict=True):
-        weighted += np.multiply(gain, carried(part), out=np.zeros_like(zero), where=gain > 0)  # 0 · ∞ is 0 here
-    average = _ratio(weighted, gained)
+
+    def together(name: str) -> Float64:
+        """Everyone's v, or their averages, by what their squared gradients have gained."""
+        weighted = zero.copy()
+        for gain, part in zip(gains, parts, strict=True):
+            values = carried(part, getattr(part, name))
+            weighted += np.multiply(gain, values, out=np.zeros_like(zero), where=gain > 0)  # 0 · ∞ is 0 here
+        start = zero if base is None else carried(base, getattr(base, name))
+        return np.where(gained > 0, _ratio(weighted, gained), start)
 
     def added(name: str) -> Any:
         return _added([getattr(part, name) for part in parts], getattr(base, name) if base else None)
@@ -328,14 +351,18 @@ def combine(options: Options, parts: list[Part], base: Part | None, bounded: boo
 
     masses, target = added("masses"), parts[0].target.copy()
     target[2:] = _added([part.target[2:] for part in parts], base.target[2:] if base else None)
+    averaged_t, scored = min(total("averaged_t"), t), min(total("scored"), t)
+    average = together("average") if options.average else parts[0].average
+    heard = [part for part in parts if part.totals["examples"]] or parts
     seen = [part for part in everyone if part.totals["examples"]] or everyone
     means = np.max([np.where(part.masses > 0, part.means, -np.inf) for part in everyone], axis=0)
     return Part(
         scale,
-        np.where(gained > 0, average, v_base),
+        together("v"),
         H_base + gained,
+        average if averaged_t > 0 else np.zeros_like(average),
         t,
-        {key: total(key) for key in ("T", "N", "examples")},
+        {**{key: total(key) for key in ("T", "N", "examples")}, "averaged_t": averaged_t, "scored": scored},
         _added_scores([part.scores for part in parts], base.scores if base else None),
         added("followed"),
         added("errors"),
@@ -343,6 +370,8 @@ def combine(options: Options, parts: list[Part], base: Part | None, bounded: boo
         masses,
         target,
         (min(part.label_range[0] for part in seen), max(part.label_range[1] for part in seen)),
+        all(part.averaged for part in heard),
+        all(part.suspended for part in heard),
     )
 
 

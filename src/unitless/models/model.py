@@ -5,15 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 import numpy as np
 
 from .. import _core, inputs
-from ..errors import InputError
+from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Options
+from ..options import Kept, Options
 from ..rates import AUTO_RATES, AUTO_START
 from . import file as model_file
 from .kernels import chosen_kernel
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 BIAS = "(bias)"
 
 Feature: TypeAlias = str | int
+State: TypeAlias = "tuple[_core.Snapshot, list[Label] | None]"
 
 
 class Model(_core.Learner):
@@ -76,6 +77,51 @@ class Model(_core.Learner):
         """What this model was made with."""
         return self._options
 
+    @property
+    def kept(self) -> Kept:
+        """Which weights predict: the "last" ones, or the "averaged" ones (see `keep`)."""
+        return "averaged" if self._keeps_average else "last"
+
+    def keep(self, kept: Kept) -> None:
+        """From now on predict, show and export the "last" weights or the "averaged" ones.
+
+        Learning goes on from the last weights whatever is kept, predicts with them, and brings the average up to date.
+        While there is no average yet (with `bits`, for the first 2**bits/128 examples) the last weights stand for it.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> rng = np.random.default_rng(0)
+            >>> X = rng.normal(size=(2000, 3)) * [1e-6, 1, 1e6]
+            >>> truth = X @ [2e6, 1.0, -3e-6]
+            >>> m = ul.Learner(learning_rate=2, average=True)
+            >>> _ = m.learn(X, truth + 3 * rng.normal(size=2000))
+            >>> last = np.mean((m.predict(X) - truth) ** 2)
+            >>> m.keep("averaged")
+            >>> bool(np.mean((m.predict(X) - truth) ** 2) < last / 2)
+            True
+        """
+        if kept not in get_args(Kept):
+            raise OptionError(f"is {kept!r}; it must be one of {', '.join(map(repr, get_args(Kept)))}", option="kept")
+        if kept == "averaged" and not self._options.average:
+            raise OptionError(Phrase("this model does not average its weights; make it with ", Option("average", True)))
+        self._keeps_average = kept == "averaged"
+
+    def _choose_rates(self, choose: bool) -> None:
+        """Whether losses are counted and rates chosen by them. If not, the leader stays, and no rate is dropped.
+
+        For rows that have been learned before: their losses are not those of new ones.
+        """
+        self._chooses_rates = choose
+
+    def _remembered(self) -> State:
+        """The state that it is in, for `_go_back`: all that it has learned, and which weights are kept."""
+        return self._state_and_labels()
+
+    def _go_back(self, state: State) -> None:
+        """Be again in a state that it, or a model with the same options, was in."""
+        with self._locked():
+            self._restore(state[0])
+
     def _data(self, X: Any) -> inputs.Input:
         """X as the core reads it. A model that `train` made knows what a frame's columns are."""
         if isinstance(X, np.ndarray | list | inputs.Input) or hasattr(X, "tocsr"):
@@ -124,7 +170,7 @@ class Model(_core.Learner):
         lock: contextlib.AbstractContextManager[Any] | None = getattr(self, "_lock", None)
         return contextlib.nullcontext() if lock is None else lock
 
-    def _state_and_labels(self) -> tuple[_core.Snapshot, list[Label] | None]:
+    def _state_and_labels(self) -> State:
         """All that the core knows, and the classes' labels of the same moment."""
         with self._locked():
             return self._snapshot(), getattr(self, "classes", None)

@@ -14,7 +14,7 @@ from ..losses import LOSSES, names
 from ..options import Auto, Clip, Loss, Options, Rule, check_names
 from .by_feature import ByFeature, Reading
 from .classes import Classes, Label
-from .model import Model
+from .model import Model, State
 
 
 class OneVsAll(Model):
@@ -84,6 +84,11 @@ class OneVsAll(Model):
 
     def _open_to_classes(self) -> bool:
         return self._classes.open
+
+    def _go_back(self, state: State) -> None:
+        with self._lock:
+            self._restore(state[0])
+            self._classes = Classes(state[1], open=self._classes.open)
 
     @property
     def classes(self) -> list[Label]:

@@ -15,6 +15,7 @@ from ..losses import DEFAULTS, LOSSES
 from ..options import Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
 from ..rates import rate_grid
+from .by_feature import scored_weight
 from .classes import Classes, Label
 from .learner import Learner
 from .model import Model
@@ -134,7 +135,7 @@ class Sweep(Model):
     def losses(self) -> Float64:
         """The progressive loss of each rate: its mean per unit of weight; with classes, of the sum over all."""
         state = self._snapshot()
-        return np.asarray(self._totals(state) / max(state["t"], sys.float_info.min))
+        return np.asarray(self._totals(state) / max(scored_weight(state), sys.float_info.min))
 
     def _totals(self, state: _core.Snapshot) -> Float64:
         """The sum of each rate's losses, over all rows and classes."""
@@ -150,7 +151,7 @@ class Sweep(Model):
         if self._classes is None and not LOSSES[self._options.loss].for_classes:
             raise InputError(f"{self._options.loss} loss predicts no classes: there are no errors to count")
         state = self._snapshot()
-        return np.asarray(state["errors"] / max(state["t"], sys.float_info.min))
+        return np.asarray(state["errors"] / max(scored_weight(state), sys.float_info.min))
 
     @property
     def best_rate(self) -> float:
@@ -178,6 +179,7 @@ class Sweep(Model):
             **state,
             "v": part(state["v"]),
             "H": part(state["H"]),
+            "average": part(state["average"]) if self._options.average else state["average"],
             "lane_heads": np.arange(heads, dtype=np.uint32),
             "lane_rates": np.zeros(heads, np.uint32),
             "scores": state["scores"].reshape(-1, rates, 6)[:, index].ravel(),
