@@ -61,6 +61,7 @@ class Passes:
                 model.keep(kept)
             losses[kept] = loss()
         self.begin(model)
+        model._choose_rates(False)  # from here on rates would be chosen by rows that they have learned
         kept = min(losses, key=lambda name: losses[name])
         helped = losses[kept] < self.loss - WORTH * abs(self.loss) or self.loss == math.inf
         self.stale = 0 if helped else self.stale + 1
@@ -73,5 +74,6 @@ class Passes:
         if self.state is not None and self.best < done:
             model._restore(self.state)
         self.state = None
+        model._choose_rates(True)
         if model.options.average:
             model.keep(self.kept)

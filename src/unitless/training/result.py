@@ -14,6 +14,7 @@ from ..errors import OptionError
 from ..evaluation.baseline import error_gone
 from ..evaluation.evaluation import Evaluation, Moment
 from ..inference.predictor import Predictor
+from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
@@ -55,6 +56,7 @@ class TrainResult:
         self.shuffled = run.shuffled
         self.kept: str = run.model.kept
         self._score, self._past, self._baseline = run.score, run.past, run.baseline
+        self._last_label = None if run.fitted else run.last_label
         self._learned_too = run.finishing and run.plan.learn_holdout
         self._of_last = run.plan.holdout == "last"
         self.notes: list[str] = run.notes()
@@ -95,9 +97,20 @@ class TrainResult:
         return {} if self._score is None or self._baseline is None else self._baseline.metrics
 
     @property
+    def trivial(self) -> str:
+        """The trivial answer, in words."""
+        if self._baseline is None:
+            return ""
+        answer = self._baseline.answer
+        if self.target.task == "regression":
+            what = {"mean": "the mean", "quantile": "the quantile"}.get(LOSSES[self.model.options.loss].best_constant, "")
+            return f"always {what}, {answer:.6g}".replace("  ", " ")
+        return f"always {self.target.classes[bool(answer)] if self.target.task == 'binary' else answer!r}"
+
+    @property
     def repeated(self) -> dict[str, float]:
         """The same of another one, when rows were followed: the label of the row before. Progressive, as `metrics`."""
-        return {} if self.fitted or self._baseline is None else self._baseline.repeated
+        return {} if self._last_label is None else self._last_label.metrics
 
     @property
     def gone(self) -> float:

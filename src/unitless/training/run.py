@@ -19,7 +19,7 @@ from ..data.progress import Progress
 from ..data.schema import first_rows
 from ..data.source import other_kind
 from ..errors import Error, InputError, Option, OptionError, Phrase
-from ..evaluation.baseline import Baseline
+from ..evaluation.baseline import Baseline, LastLabel
 from ..evaluation.evaluation import Evaluation
 from ..inputs import Float64
 from ..models import file as model_file
@@ -31,6 +31,7 @@ from ..options import check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
+from .notes import notes
 from .passes import Passes
 from .plan import Plan
 from .result import TrainResult
@@ -102,10 +103,12 @@ class Run:
         self.target: Target | None = None
         self.model: Learner | OneVsAll | None = None
         self.evaluation: Evaluation | None = None
-        self.baseline: Baseline | None = None
+        self.baseline: Baseline | None = None  # the trivial answer
+        self.last_label: LastLabel | None = None  # another one, for streams
         self.score: Evaluation | None = None  # of the kept weights
         self.past: Evaluation | None = None  # of them on a sample of the rows that were followed
         self.passes = Passes()
+        self.drifting = False  # its errors differ along the data
         self.shuffled = ""  # how the rows came into random order
         self.midway = False  # it goes on where it was interrupted
         self.finishing = False  # these are the rows that were held back
@@ -139,6 +142,7 @@ class Run:
         before = Progress.read(training.get("progress"))
         if before.done:
             self.evaluation, self.baseline = Evaluation(model), Baseline(model)
+            self.last_label = LastLabel(model)
             return schema
         if (differs := self._changed(training, before)) is not None:
             raise InputError(
@@ -151,6 +155,7 @@ class Run:
         self.midway = True
         self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
         self.baseline = Baseline.restore(model, training.get("baseline") or {})
+        self.last_label = LastLabel.restore(model, training.get("last_label") or {})
         if training.get("best") is not None:
             self.passes = Passes.read(training["best"], model._earlier)
         return schema
@@ -205,6 +210,7 @@ class Run:
             "plan": self.plan.plain(self.fitted),
             "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
             "baseline": None if done or self.baseline is None else self.baseline.state(),
+            "last_label": None if done or self.last_label is None else self.last_label.state(),
             "best": None if done or not self.passes.best else self.passes.plain(),
         }
         self.model._earlier = None if done else self.passes.state
@@ -221,6 +227,16 @@ class Run:
             raise KeyboardInterrupt
         self.save()
         return self._result()
+
+    @property
+    def schema(self) -> Schema:
+        """What the columns are."""
+        assert self.reader.schema is not None
+        return self.reader.schema
+
+    def notes(self) -> list[Phrase]:
+        """What a careful colleague would remark."""
+        return notes(self)
 
     def check_rows(self, rows: int) -> None:
         """Was there anything to learn from?"""
@@ -269,6 +285,7 @@ class Run:
             centred = self.source.family != "named"
             self.model = self._request.model(self.target, centred, self.fitted)
             self.evaluation, self.baseline = Evaluation(self.model), Baseline(self.model)
+            self.last_label = LastLabel(self.model)
         return True
 
     def learn(self, batch: Batch) -> None:
@@ -334,9 +351,12 @@ class Run:
         progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
 
     def _observe(self, truth: NDArray[Any], weight: Float64 | None) -> None:
-        """For the trivial answer: what the labels were that were learned."""
+        """For the trivial answers: what the labels were that were learned."""
         assert self.baseline is not None
-        self.baseline.observe(truth, weight)
+        assert self.last_label is not None
+        self.baseline.observe_numbered(truth, weight)
+        if not self.fitted:
+            self.last_label.add_numbered(truth, weight)
 
     def count(self, batches: Iterable[Batch], evaluations: Sequence[Evaluation | Baseline]) -> None:
         """Score the predictions that the model makes now, and whatever else is to be scored on the same rows."""
@@ -360,7 +380,7 @@ class Run:
                 truth = self.target.numbers(some.labels, some.place)
             for evaluation in evaluations:
                 if isinstance(evaluation, Baseline):
-                    evaluation.score(truth, some.weight)
+                    evaluation.score_numbered(truth, some.weight)
                 elif isinstance(model, OneVsAll):
                     evaluation.add_numbered(scores, truth, some.weight)
                 else:
