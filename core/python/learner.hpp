@@ -232,5 +232,6 @@ nb::dict snapshot(const PyLearner& self);
 void restore(PyLearner& self, const nb::dict& from);
 void define_learner(nb::module_& m);
 void define_text(nb::module_& m);
+void define_gather(nb::module_& m);
 
 }  // namespace unitless

@@ -83,5 +83,6 @@ NB_MODULE(_core, m) {
         "From now on this process keeps freed memory for itself, instead of having it cleared by the system each time "
         "that it is used again.");
     define_text(m);
+    define_gather(m);
     define_learner(m);
 }

@@ -43,6 +43,10 @@ NewIntegers copied_sizes(const std::vector<std::size_t>& from) {
     return copied<NewIntegers>(std::vector<std::int64_t>(from.begin(), from.end()));
 }
 
+NewLetters copied_bytes(const std::vector<char>& from) {
+    return copied<NewLetters>(std::vector<std::uint8_t>(from.begin(), from.end()));
+}
+
 nb::str text_of(std::string_view text) { return nb::str(text.data(), text.size()); }
 
 nb::list text_names(const TextRows& rows) {
@@ -70,6 +74,36 @@ TextRows selected(const TextRows& rows, const Mask& mask) {
                          " rows");
     const nb::gil_scoped_release release;
     return rows.select([&](std::size_t row) { return mask.data()[row]; });
+}
+
+// Rows from the arrays that they consist of.
+TextRows made(const Bytes& text, const Integers& name_ends, const Slots& ids, const Doubles& values,
+              const Integers& row_ends, const Doubles& label, const Doubles& weight, const Bytes& tag_text,
+              const Integers& tag_ends) {
+    const auto rise_to = [](const Integers& ends, std::size_t last) {
+        std::int64_t before = 0;
+        for (std::size_t i = 0; i < ends.size(); before = ends.data()[i++])
+            if (ends.data()[i] < before) return false;
+        return static_cast<std::size_t>(before) == last;
+    };
+    bool good = ids.size() == values.size() && rise_to(name_ends, text.size()) && rise_to(row_ends, ids.size()) &&
+                rise_to(tag_ends, tag_text.size()) && label.size() == row_ends.size() &&
+                weight.size() == row_ends.size() && (tag_ends.size() == 0 || tag_ends.size() == row_ends.size());
+    for (std::size_t k = 0; k < ids.size(); ++k) good = good && ids.data()[k] < name_ends.size();
+    if (!good) throw InputError("the arrays do not make rows of text");
+    TextRows rows;
+    const auto assign = [](auto& to, const auto& from) { to.assign(from.data(), from.data() + from.size()); };
+    assign(rows.features.text, text);
+    assign(rows.features.name_ends, name_ends);
+    assign(rows.features.ids, ids);
+    assign(rows.features.values, values);
+    assign(rows.features.row_ends, row_ends);
+    assign(rows.label, label);
+    assign(rows.weight, weight);
+    assign(rows.tag_text, tag_text);
+    assign(rows.tag_ends, tag_ends);
+    rows.line.resize(rows.rows());
+    return rows;
 }
 
 // Memory of a vector as an array, without copying.
@@ -146,6 +180,17 @@ void define_text(nb::module_& m) {
             "values", [](const TextRows& rows) { return copied<NewDoubles>(rows.features.values); }, arrays)
         .def_prop_ro(
             "row_ends", [](const TextRows& rows) { return copied_sizes(rows.features.row_ends); }, arrays)
+        .def_prop_ro("nbytes", &TextRows::bytes)
+        .def_prop_ro(
+            "text", [](const TextRows& rows) { return copied_bytes(rows.features.text); }, arrays)
+        .def_prop_ro(
+            "name_ends", [](const TextRows& rows) { return copied_sizes(rows.features.name_ends); }, arrays)
+        .def_prop_ro(
+            "tag_text", [](const TextRows& rows) { return copied_bytes(rows.tag_text); }, arrays)
+        .def_prop_ro(
+            "tag_ends", [](const TextRows& rows) { return copied_sizes(rows.tag_ends); }, arrays)
+        .def_static("made", &made, "text"_a, "name_ends"_a, "ids"_a, "values"_a, "row_ends"_a, "label"_a, "weight"_a,
+                    "tag_text"_a, "tag_ends"_a, "Rows from the arrays that they consist of.")
         .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
     nb::class_<PyReader<VwReader>>(m, "VwReader")
         .def(nb::init<>())

@@ -34,6 +34,14 @@ struct TextRows {
         return {tag_text.data() + begin, tag_ends[row] - begin};
     }
 
+    // The memory that the rows take.
+    std::size_t bytes() const {
+        return features.text.size() + tag_text.size() + sizeof(double) * (label.size() + weight.size()) +
+               sizeof(std::size_t) *
+                   (features.name_ends.size() + features.row_ends.size() + line.size() + tag_ends.size()) +
+               (sizeof(std::uint32_t) + sizeof(double)) * features.ids.size();
+    }
+
     // The rows for which `keep` is true; names keep their numbers.
     template <class Keep>
     TextRows select(Keep keep) const {

@@ -53,6 +53,31 @@ def _after_fork() -> None:
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
+def pack_records(columns: list[NDArray[Any]], offsets: list[int], out: NDArray[np.uint8]) -> None:
+    """Columns of 1, 2, 4 or 8 bytes become parts of records, each at its offset."""
+
+def gather_rows(
+    pieces: list[NDArray[Any]], piece: NDArray[np.int64], row: NDArray[np.int64], out: NDArray[Any]
+) -> None:
+    """Rows of several matrices of one type."""
+
+def entry_starts(
+    starts: list[NDArray[np.int64]], piece: NDArray[np.int64], row: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Where the entries of rows of several compressed matrices begin when they follow one another."""
+
+def gather_entries(
+    starts: list[NDArray[np.int64]],
+    entries: list[NDArray[Any]],
+    piece: NDArray[np.int64],
+    row: NDArray[np.int64],
+    out: NDArray[Any],
+) -> None:
+    """The entries of rows of several compressed matrices."""
+
+def gather_text(pieces: list[TextRows], piece: NDArray[np.int64], row: NDArray[np.int64]) -> TextRows:
+    """Rows of several texts as if they had been read in this order."""
+
 class Learner:
     """A learner in the core."""
 
@@ -207,6 +232,30 @@ class TextRows:
     def values(self) -> NDArray[np.float64]: ...
     @property
     def row_ends(self) -> NDArray[np.int64]: ...
+    @property
+    def nbytes(self) -> int: ...
+    @property
+    def text(self) -> NDArray[np.uint8]: ...
+    @property
+    def name_ends(self) -> NDArray[np.int64]: ...
+    @property
+    def tag_text(self) -> NDArray[np.uint8]: ...
+    @property
+    def tag_ends(self) -> NDArray[np.int64]: ...
+    @staticmethod
+    def made(
+        text: NDArray[np.uint8],
+        name_ends: NDArray[np.int64],
+        ids: NDArray[np.uint32],
+        values: NDArray[np.float64],
+        row_ends: NDArray[np.int64],
+        label: NDArray[np.float64],
+        weight: NDArray[np.float64],
+        tag_text: NDArray[np.uint8],
+        tag_ends: NDArray[np.int64],
+    ) -> TextRows:
+        """Rows from the arrays that they consist of."""
+
     def select(self, mask: NDArray[np.bool_]) -> TextRows:
         """The rows where the mask is true; names keep their numbers."""
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Unit: TypeAlias = Literal["row", "line"]
 
@@ -39,8 +45,81 @@ class Place:
 
     def __call__(self, row: int) -> str:
         """The place of a row, as messages say it."""
-        number = self.at(row)[self.unit]
-        return f"{self.file}, {self.unit} {number}" if self.file else f"{self.unit} {number}"
+        (_, file), (unit, number) = self.at(row).items()
+        return f"{file}, {unit} {number}" if file else f"{unit} {number}"
+
+    def take(self, rows: NDArray[np.intp]) -> Self:
+        """The place of some of the rows."""
+        return replace(self, numbers=rows if self.numbers is None else np.asarray(self.numbers)[rows])
+
+
+class Places:
+    """Where many rows stand, as they came, from several files perhaps. Rows that follow one another take one entry."""
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self._files: list[tuple[str, Unit]] = []
+        self._starts, self._file, self._number = array("q"), array("q"), array("q")  # of each stretch of rows
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that they take."""
+        return 24 * len(self._starts)
+
+    def add(self, place: Place, rows: int) -> None:
+        """The next rows."""
+        if not rows:
+            return
+        if isinstance(place, Scattered):
+            of, rows_there = place.of, np.asarray(place.numbers)
+            stretch = np.searchsorted(np.asarray(of._starts), rows_there, "right") - 1
+            row = rows_there - np.asarray(of._starts)[stretch]
+            numbers, files = np.asarray(of._number)[stretch] + row, np.asarray(of._file)[stretch]
+            new = (np.diff(numbers, prepend=numbers[0]) != 1) | (np.diff(files, prepend=-1) != 0)
+            for begin in np.flatnonzero(new).tolist():
+                self._stretch(begin, *of._files[int(files[begin])], int(numbers[begin]))
+        elif place.numbers is None:
+            self._stretch(0, place.file, place.unit, place.first)
+        else:
+            numbers = np.asarray(place.numbers)
+            for begin in np.flatnonzero(np.diff(numbers, prepend=numbers[0]) != 1).tolist():
+                self._stretch(begin, place.file, place.unit, place.first + int(numbers[begin]))
+        self.rows += rows
+
+    def _stretch(self, begin: int, file: str, unit: Unit, number: int) -> None:
+        if not self._files or self._files[-1] != (file, unit):
+            self._files.append((file, unit))
+        row, which = self.rows + begin, len(self._files) - 1
+        if self._starts and self._file[-1] == which and self._number[-1] + row - self._starts[-1] == number:
+            return
+        self._starts.append(row)
+        self._file.append(which)
+        self._number.append(number)
+
+    def at(self, row: int) -> dict[str, Any]:
+        """As the fields of an error."""
+        stretch = bisect_right(self._starts, row) - 1
+        file, unit = self._files[self._file[stretch]]
+        return {"file": file, unit: self._number[stretch] + row - self._starts[stretch]}
+
+    def of(self, rows: NDArray[Any]) -> Scattered:
+        """The places of some rows, by their numbers from 0 on, in that order."""
+        return Scattered("", "row", 0, rows, self)
+
+
+_NOWHERE = Places()
+
+
+@dataclass(frozen=True)
+class Scattered(Place):
+    """Where rows stand that came from anywhere: `numbers` are theirs among all rows that came."""
+
+    of: Places = _NOWHERE
+
+    def at(self, row: int) -> dict[str, Any]:
+        """As the fields of an error."""
+        assert self.numbers is not None
+        return self.of.at(int(self.numbers[row]))
 
 
 @dataclass(frozen=True)

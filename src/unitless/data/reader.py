@@ -55,14 +55,13 @@ class Batch:
         if keep.all():
             return self
         at = np.flatnonzero(keep)
-        numbers = at if self.place.numbers is None else np.asarray(self.place.numbers)[at]
         return replace(
             self,
             data=inputs.take(self.data, keep),
             rows=len(at),
             labels=None if self.labels is None else self.labels.take(keep),
             weight=None if self.weight is None else self.weight[keep],
-            place=replace(self.place, numbers=numbers),
+            place=self.place.take(at),
             tags=None if self.tags is None else [self.tags[i] for i in at],
         )
 

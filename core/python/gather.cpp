@@ -1,0 +1,124 @@
+// Rows of several pieces in any order.
+
+#include "rows/gather.hpp"
+
+#include "python/learner.hpp"
+#include "text/text_gather.hpp"
+
+using namespace nanobind::literals;
+
+namespace unitless {
+namespace {
+
+using NewRecords = nb::ndarray<std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using NewMatrix = nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using NewEntries = nb::ndarray<nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using AnyEntries = nb::ndarray<nb::ro, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+[[noreturn]] void malformed() { throw InputError("the rows to gather are malformed"); }
+
+// `rows(p)`: how many rows piece p has.
+template <class RowsOf>
+Picked picked(const Integers& piece, const Integers& row, std::size_t pieces, RowsOf rows) {
+    if (piece.size() != row.size()) malformed();
+    for (std::size_t i = 0; i < piece.size(); ++i) {
+        const auto p = static_cast<std::size_t>(piece.data()[i]);
+        if (p >= pieces || static_cast<std::size_t>(row.data()[i]) >= rows(p)) malformed();
+    }
+    return {piece.data(), row.data(), piece.size()};
+}
+
+void pack_records(const std::vector<Vector>& columns, const std::vector<std::size_t>& offsets, NewRecords& out) {
+    std::vector<PackedColumn> from;
+    const std::size_t rows = out.shape(0), width = out.shape(1);
+    if (columns.size() != offsets.size()) malformed();
+    for (std::size_t j = 0; j < columns.size(); ++j) {
+        const std::size_t size = columns[j].itemsize();
+        const bool known = size == 1 || size == 2 || size == 4 || size == 8;
+        if (!known || columns[j].shape(0) != rows || offsets[j] + size > width) malformed();
+        const auto stride = columns[j].stride(0) * static_cast<std::ptrdiff_t>(size);
+        from.push_back({{static_cast<const char*>(columns[j].data()), rows, stride, 0}, size, offsets[j]});
+    }
+    const nb::gil_scoped_release release;
+    pack(std::move(from), rows, reinterpret_cast<char*>(out.data()), width);
+}
+
+void gather_rows(const std::vector<Matrix>& pieces, const Integers& piece, const Integers& row, NewMatrix& out) {
+    std::vector<Records> from;
+    const std::size_t elements = out.shape(1), size = out.itemsize();
+    for (const Matrix& one : pieces) {
+        if (one.shape(1) != elements || one.itemsize() != size) malformed();
+        const auto bytes = static_cast<std::ptrdiff_t>(size);
+        from.push_back(
+            {static_cast<const char*>(one.data()), one.shape(0), one.stride(0) * bytes, one.stride(1) * bytes});
+    }
+    if (out.shape(0) != piece.size()) malformed();
+    const nb::gil_scoped_release release;
+    const Picked rows = picked(piece, row, from.size(), [&](std::size_t p) { return from[p].rows; });
+    gather(from, rows, elements, size, static_cast<char*>(out.data()));
+}
+
+// Where the entries of rows begin when they follow one another, and where the last ones end.
+NewIntegers entry_starts(const std::vector<Integers>& starts, const Integers& piece, const Integers& row) {
+    for (const Integers& one : starts)
+        if (one.size() == 0) malformed();
+    auto cuts = std::make_unique_for_overwrite<std::int64_t[]>(row.size() + 1);
+    cuts[0] = 0;
+    {
+        const nb::gil_scoped_release release;
+        const Picked rows = picked(piece, row, starts.size(), [&](std::size_t p) { return starts[p].size() - 1; });
+        for (std::size_t i = 0; i < rows.count; ++i) {
+            const std::int64_t* const at = starts[static_cast<std::size_t>(rows.piece[i])].data() + rows.row[i];
+            if (at[1] < at[0]) malformed();
+            cuts[i + 1] = cuts[i] + at[1] - at[0];
+        }
+    }
+    return hand_over<NewIntegers>(std::move(cuts), row.size() + 1);
+}
+
+void gather_entries(const std::vector<Integers>& starts, const std::vector<AnyEntries>& entries, const Integers& piece,
+                    const Integers& row, NewEntries& out) {
+    std::vector<Entries> from;
+    const std::size_t size = out.itemsize();
+    if (starts.size() != entries.size()) malformed();
+    for (std::size_t p = 0; p < starts.size(); ++p) {
+        if (starts[p].size() == 0 || entries[p].itemsize() != size) malformed();
+        from.push_back(
+            {starts[p].data(), starts[p].size() - 1, static_cast<const char*>(entries[p].data()), entries[p].size()});
+    }
+    const nb::gil_scoped_release release;
+    const Picked rows = picked(piece, row, from.size(), [&](std::size_t p) { return from[p].rows; });
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < rows.count; ++i) {
+        const Entries& one = from[static_cast<std::size_t>(rows.piece[i])];
+        const std::int64_t begin = one.starts[rows.row[i]], end = one.starts[rows.row[i] + 1];
+        if (begin < 0 || end < begin || static_cast<std::size_t>(end) > one.entries) malformed();
+        count += static_cast<std::size_t>(end - begin);
+    }
+    if (count != out.size()) malformed();
+    gather(from, rows, size, static_cast<char*>(out.data()));
+}
+
+TextRows gather_text(const std::vector<TextRows*>& pieces, const Integers& piece, const Integers& row) {
+    for (const TextRows* one : pieces)
+        if (one == nullptr) malformed();
+    const nb::gil_scoped_release release;
+    return gathered(pieces, picked(piece, row, pieces.size(), [&](std::size_t p) { return pieces[p]->rows(); }));
+}
+
+}  // namespace
+
+void define_gather(nb::module_& m) {
+    m.def("pack_records", &pack_records, "columns"_a, "offsets"_a, "out"_a.noconvert(),
+          "Columns of 1, 2, 4 or 8 bytes become parts of records, each at its offset.");
+    m.def("gather_rows", &gather_rows, "pieces"_a, "piece"_a, "row"_a, "out"_a.noconvert(),
+          "Rows of several matrices of one type.");
+    m.def("entry_starts", &entry_starts, "starts"_a, "piece"_a, "row"_a,
+          "Where the entries of rows of several compressed matrices begin when they follow one another.");
+    m.def("gather_entries", &gather_entries, "starts"_a, "entries"_a, "piece"_a, "row"_a, "out"_a.noconvert(),
+          "The entries of rows of several compressed matrices.");
+    m.def("gather_text", &gather_text, "pieces"_a, "piece"_a, "row"_a,
+          "Rows of several texts as if they had been read in this order.");
+}
+
+}  // namespace unitless

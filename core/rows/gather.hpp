@@ -1,0 +1,123 @@
+// Rows of several pieces in any order: records, which are equally long, and rows of entries, which are not.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace unitless {
+
+// Which rows: the piece that each is in, and its number there.
+struct Picked {
+    const std::int64_t* piece;
+    const std::int64_t* row;
+    std::size_t count;
+};
+
+// Elements of any type, side by side or apart.
+struct Records {
+    const char* data;
+    std::size_t rows;
+    std::ptrdiff_t row_stride, element_stride;
+};
+
+inline void prefetch(const char* from, std::size_t bytes) {
+#if defined(__GNUC__)
+    for (std::size_t at = 0; at < bytes && at < 1024; at += 64) __builtin_prefetch(from + at);
+#else
+    (void)from, (void)bytes;
+#endif
+}
+
+// A column of values of `size` bytes goes into records.
+template <std::size_t size>
+void put_column(const Records& column, std::size_t first, std::size_t last, char* to, std::size_t width) {
+    for (std::size_t r = first; r < last; ++r)
+        std::memcpy(to + r * width, column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride, size);
+}
+
+struct PackedColumn {
+    Records from;
+    std::size_t size, offset;  // bytes of a value, and where it goes in the record
+};
+
+// Columns become records of `width` bytes, some rows at a time, so that the records stay in the cache meanwhile.
+inline void pack(std::vector<PackedColumn> columns, std::size_t rows, char* to, std::size_t width) {
+    // Columns that lie side by side, and are to do so, go together.
+    std::size_t apart = 0;
+    for (std::size_t j = 1; j < columns.size(); ++j) {
+        PackedColumn& last = columns[apart];
+        const PackedColumn& next = columns[j];
+        if (next.from.row_stride == last.from.row_stride && next.from.data == last.from.data + last.size &&
+            next.offset == last.offset + last.size)
+            last.size += next.size;
+        else
+            columns[++apart] = next;
+    }
+    if (!columns.empty()) columns.resize(apart + 1);
+    const std::size_t block = 8 + 16384 / (width + 1);
+    for (std::size_t first = 0; first < rows; first += block) {
+        const std::size_t last = first + block < rows ? first + block : rows;
+        for (const auto& [from, size, offset] : columns) {
+            switch (size) {
+                case 1:
+                    put_column<1>(from, first, last, to + offset, width);
+                    break;
+                case 2:
+                    put_column<2>(from, first, last, to + offset, width);
+                    break;
+                case 4:
+                    put_column<4>(from, first, last, to + offset, width);
+                    break;
+                case 8:
+                    put_column<8>(from, first, last, to + offset, width);
+                    break;
+                default:
+                    for (std::size_t r = first; r < last; ++r)
+                        std::memcpy(to + offset + r * width,
+                                    from.data + static_cast<std::ptrdiff_t>(r) * from.row_stride, size);
+            }
+        }
+    }
+}
+
+// Rows of `elements` values of `size` bytes each.
+inline void gather(const std::vector<Records>& pieces, Picked rows, std::size_t elements, std::size_t size, char* to) {
+    constexpr std::size_t ahead = 8;
+    const std::size_t width = elements * size;
+    const auto begin = [&](std::size_t i) {
+        const Records& from = pieces[static_cast<std::size_t>(rows.piece[i])];
+        return from.data + static_cast<std::ptrdiff_t>(rows.row[i]) * from.row_stride;
+    };
+    for (std::size_t i = 0; i < rows.count; ++i, to += width) {
+        const Records& from = pieces[static_cast<std::size_t>(rows.piece[i])];
+        if (elements == 1 || from.element_stride == static_cast<std::ptrdiff_t>(size)) {
+            if (i + ahead < rows.count) prefetch(begin(i + ahead), width);
+            std::memcpy(to, begin(i), width);
+        } else {
+            for (std::size_t k = 0; k < elements; ++k)
+                std::memcpy(to + k * size, begin(i) + static_cast<std::ptrdiff_t>(k) * from.element_stride, size);
+        }
+    }
+}
+
+// Entries of rows: row r has those from starts[r] up to starts[r + 1], of `size` bytes each.
+struct Entries {
+    const std::int64_t* starts;
+    std::size_t rows;
+    const char* data;
+    std::size_t entries;
+};
+
+inline void gather(const std::vector<Entries>& pieces, Picked rows, std::size_t size, char* to) {
+    for (std::size_t i = 0; i < rows.count; ++i) {
+        const Entries& from = pieces[static_cast<std::size_t>(rows.piece[i])];
+        const auto begin = static_cast<std::size_t>(from.starts[rows.row[i]]);
+        const std::size_t bytes = (static_cast<std::size_t>(from.starts[rows.row[i] + 1]) - begin) * size;
+        if (bytes) std::memcpy(to, from.data + begin * size, bytes);
+        to += bytes;
+    }
+}
+
+}  // namespace unitless
