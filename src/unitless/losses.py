@@ -5,6 +5,7 @@ To add a loss: its formulas in `core/` (loss.hpp), its record here, and its orac
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -32,6 +33,9 @@ class Link:
     name: LinkName
     function: Callable[[Float64], Float64]
     onnx: str  # the ONNX operator that computes it
+    inverse: Callable[
+        [float], float
+    ]  # the score that stands for something; for probabilities and means of 0 and 1 finite
 
     @property
     def gives_probabilities(self) -> bool:
@@ -56,9 +60,22 @@ def _exp(scores: Float64) -> Float64:
     return np.asarray(np.exp(scores))
 
 
-IDENTITY = Link("identity", _identity, "Identity")
-LOGISTIC = Link("logistic", _logistic, "Sigmoid")
-EXP = Link("exp", _exp, "Exp")
+_LARGEST = 700.0  # a score whose exponential is still a number
+
+
+def _log_odds(probability: float) -> float:
+    if not 0 < probability < 1:
+        return _LARGEST if probability >= 1 else -_LARGEST
+    return math.log(probability) - math.log1p(-probability)
+
+
+def _log(mean: float) -> float:
+    return math.log(mean) if mean > 0 else -_LARGEST
+
+
+IDENTITY = Link("identity", _identity, "Identity", float)
+LOGISTIC = Link("logistic", _logistic, "Sigmoid", _log_odds)
+EXP = Link("exp", _exp, "Exp", _log)
 
 
 @dataclass(frozen=True)
@@ -70,6 +87,7 @@ class Loss:
     task: LossTask  # "regression": labels are numbers; "binary": they are the signs of two classes
     link: Link
     scikit_learn: str  # the estimator of scikit-learn that predicts as a model with this loss does
+    best_constant: Literal["mean", "quantile", "majority"] = "mean"  # of the labels, what minimises it
     in_label_unit: bool = False  # scores are in the label's unit, so that clip="labels" and target="auto" apply
     is_squared_error: bool = False  # then its mean is the square of the RMSE
     has_quantile: bool = False  # whether the option `quantile` says which loss it is
@@ -106,6 +124,7 @@ _RECORDS = (
         task="binary",
         link=IDENTITY,
         scikit_learn="svm.LinearSVC",
+        best_constant="majority",
     ),
     Loss(
         "quantile",
@@ -113,6 +132,7 @@ _RECORDS = (
         task="regression",
         link=IDENTITY,
         scikit_learn="linear_model.QuantileRegressor",
+        best_constant="quantile",
         in_label_unit=True,
         has_quantile=True,
     ),

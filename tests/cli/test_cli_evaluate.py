@@ -26,7 +26,8 @@ def test_a_table_and_a_remark(capsys: pytest.CaptureFixture[str]) -> None:
     printed = capsys.readouterr()
     lines = printed.out.splitlines()
     header = next(k for k, line in enumerate(lines) if line.startswith("rule"))
-    assert lines[header].split() == ["rule", "loss", "since", "32,768", "error", "90%", "interval", "rate", "seconds"]
+    expected = "rule loss since 32,768 error more error 90% interval rate seconds"
+    assert lines[header].split() == expected.split()
     assert lines[header + 1].startswith("nag   best")
     assert lines[header + 2].startswith("gd    worse")
     assert "nag is clearly better than gd." in printed.out
@@ -40,6 +41,17 @@ def test_numbers_have_an_rmse_and_a_hold_out(prices: str, capsys: pytest.Capture
     assert printed.err == ""
     assert "RMSE" in printed.out
     assert "held out" in printed.out
+
+
+def test_no_difference_is_said_in_words(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "coins.csv"
+    path.write_text("\n".join(["side,won", *(f"{k % 2},{'yes' if k * k % 1009 < 500 else 'no'}" for k in range(900))]))
+    assert main(["evaluate", str(path), "--target", "won", "--rules", "nag,ng", "--judged-by", "loss", "-q"]) == 0
+    printed = capsys.readouterr().out
+    assert "No difference found between" in printed
+    assert "more loss" in printed
+    assert main(["evaluate", str(path), "--target", "won", "--judged-by", "auc", "-q"]) == 2
+    assert "--judged-by is 'auc'" in capsys.readouterr().err
 
 
 def test_json_and_picture(prices: str, tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:

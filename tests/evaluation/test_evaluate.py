@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+import sklearn.metrics
 from hypothesis import given
 from hypothesis import strategies as st
 from streams import stream
@@ -42,6 +43,9 @@ def test_metrics_of_two_classes_are_what_they_are(weighted: bool) -> None:
         "log_loss": np.average(np.logaddexp(0, -y * p), weights=weight),
         "brier": np.average((chance - (y > 0)) ** 2, weights=weight),
         "auc": auc(p, y > 0, weight),
+        "precision": sklearn.metrics.precision_score(y > 0, p > 0, sample_weight=weight),
+        "recall": sklearn.metrics.recall_score(y > 0, p > 0, sample_weight=weight),
+        "f1": sklearn.metrics.f1_score(y > 0, p > 0, sample_weight=weight),
     }
     assert evaluation.metrics.keys() == expected.keys()
     for name, value in expected.items():
@@ -61,8 +65,74 @@ def test_metrics_of_numbers_are_what_they_are(loss: str) -> None:
     assert evaluation.metrics["rmse"] == pytest.approx(np.sqrt(np.mean((value - y) ** 2)))
     assert evaluation.metrics["mae"] == pytest.approx(np.mean(np.abs(value - y)))
     assert evaluation.metrics["loss"] == pytest.approx(m.losses(p, y).mean())
+    assert evaluation.metrics["r2"] == pytest.approx(sklearn.metrics.r2_score(y, value))
     low, high = evaluation.interval
     assert 0 <= low <= evaluation.metrics["rmse"] <= high or evaluation.metrics["rmse"] > np.ptp(y)
+
+
+def test_r2_is_weighted_and_does_not_depend_on_the_unit_or_on_where_zero_is() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=2000)
+    p, weight = y + 0.5 * rng.normal(size=2000), rng.exponential(size=2000)
+    expected = sklearn.metrics.r2_score(y, p, sample_weight=weight)
+    for scale, offset in ((1.0, 0.0), (1e-9, 1.0), (1e3, 1e9), (1e150, 0.0)):
+        evaluation = Evaluation(ul.Learner())
+        evaluation.add(p * scale + offset, y * scale + offset, weight)
+        assert evaluation.metrics["r2"] == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_variance_survives_a_first_label_that_is_far_away() -> None:
+    y = np.concatenate([[1e9], np.random.default_rng(0).normal(size=100_000)])
+    evaluation = Evaluation(ul.Learner())
+    evaluation.add(np.zeros(len(y)), y)
+    assert evaluation.metrics["r2"] == pytest.approx(sklearn.metrics.r2_score(y, np.zeros(len(y))), abs=1e-8)
+
+
+def test_what_nothing_is_known_of_is_not_a_number() -> None:
+    constant = Evaluation(ul.Learner())
+    constant.add([1.0, 2.0], [3.0, 3.0])
+    assert math.isnan(constant.metrics["r2"])
+    timid = Evaluation(ul.Learner(loss="logistic"))
+    timid.add([-1.0, -2.0, 0.0], [True, False, False])
+    assert math.isnan(timid.metrics["precision"])
+    assert timid.metrics["recall"] == timid.metrics["f1"] == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "loss"), [(None, "logistic"), (None, "hinge"), (None, "squared"), ("abc", "logistic")]
+)
+def test_a_small_evaluation_says_the_same_and_can_be_put_together(kind: str | None, loss: Any) -> None:
+    rng = np.random.default_rng(1)
+    model: Any = ul.OneVsAll(list(kind), loss=loss) if kind else ul.Learner(loss=loss)
+    p = rng.normal(size=(900, 3) if kind else 900)
+    y = rng.choice(list(kind), 900) if kind else p + rng.normal(size=900) > 0 if loss != "squared" else p + 7
+    weight = rng.exponential(size=900)
+    whole, both, other = Evaluation(model), Evaluation(model, small=True), Evaluation(model, small=True)
+    whole.add(p, y, weight)
+    both.add(p[:400], y[:400], weight[:400])
+    other.add(p[400:], y[400:], weight[400:])
+    both.absorb(other)
+    assert both.metrics == pytest.approx(whole.metrics)
+    assert both.interval == pytest.approx(whole.interval)
+    assert both.examples == whole.examples
+    for label, numbers in whole.per_class.items():
+        assert both.per_class[label] == pytest.approx(numbers)
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "quantile"])
+def test_the_rows_of_the_last_call_can_be_asked_for(loss: Any) -> None:
+    X, y = stream(loss, rows=300, features=4)
+    m = ul.Learner(loss=loss)
+    p = m.learn(X, y)
+    evaluation = Evaluation(m)
+    evaluation.add(p[:100], y[:100])
+    weight = np.arange(200) % 3 / 2
+    evaluation.add(p[100:], y[100:], weight)
+    values, counted = evaluation.latest("loss")
+    np.testing.assert_allclose(values, m.losses(p, y)[100:][weight > 0])
+    np.testing.assert_array_equal(counted, weight[weight > 0])
+    with pytest.raises(ul.OptionError, match="no metric 'auc' of single rows"):
+        evaluation.latest("auc")
 
 
 def test_metrics_of_many_classes_are_what_they_are() -> None:

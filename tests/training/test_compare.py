@@ -15,6 +15,7 @@ import pytest
 import unitless as ul
 from unitless.training.compare import RULES
 
+SHUTTLE = str(pathlib.Path(ul.__file__).parent / "research" / "datasets" / "shuttle.parquet")
 RNG = np.random.default_rng(5)
 X = RNG.normal(size=(3000, 4)) * [1e-3, 1.0, 50.0, 1e4]
 SCORE = X @ [1000.0, 1.0, 0.02, -1e-4] + 0.3 * RNG.normal(size=len(X))
@@ -129,20 +130,53 @@ def test_what_was_learned_before_an_interrupt_is_kept() -> None:
     assert comparison["nag"].metrics == ul.train(rows[:4096], "y").metrics
 
 
-def test_the_best_has_the_least_error_and_overlap_is_noticed() -> None:
-    comparison = ul.compare(X, TARGETS["binary"])
-    errors = [comparison[rule].metrics["zero_one"] for rule in comparison.ranked]
-    assert errors == sorted(errors)
-    best = comparison[comparison.ranked[0]]
-    for rule, verdict in comparison.verdicts.items():
-        apart = best.interval[1] < comparison[rule].interval[0]
-        assert verdict == ("best" if rule == comparison.best else "clearly worse" if apart else "may be as good")
+@pytest.mark.parametrize("judge", ["zero_one", "loss"])
+def test_the_best_has_the_least_of_what_it_is_judged_by(judge: str) -> None:
+    comparison = ul.compare(X, TARGETS["binary"], judged_by=judge)
+    scores = [comparison[rule].metrics[judge] for rule in comparison.ranked]
+    assert scores == sorted(scores)
+    assert comparison.judged_by == judge
+    assert list(comparison.differences) == comparison.ranked[1:]
+    for rule, difference in comparison.differences.items():
+        assert difference.mean == pytest.approx(comparison[rule].metrics[judge] - scores[0])
+        assert difference.low <= difference.mean <= difference.high
+        found = "clearly worse" if difference.low > 0 else "no difference found"
+        assert comparison.verdicts[rule] == found
 
 
-def test_losses_that_are_no_squares_are_judged_by_themselves() -> None:
+def test_a_difference_that_the_intervals_of_both_hide_is_found() -> None:
+    """The rows are the same, and so are most errors: they cancel."""
+    comparison = ul.compare(SHUTTLE, "label", ["nag", "ag"], positive="1")
+    assert comparison.verdicts == {"ag": "best", "nag": "clearly worse"}
+    assert comparison["ag"].interval[1] > comparison["nag"].interval[0]
+
+
+def test_learners_that_are_the_same_show_no_difference() -> None:
+    comparison = ul.compare(np.zeros((500, 1)), RNG.random(500) < 0.3, ["nag", "ng"], 0.1, bias=False)
+    assert comparison["nag"].metrics == comparison["ng"].metrics
+    other = comparison.ranked[1]
+    assert comparison.verdicts[other] == "no difference found"
+    assert comparison.differences[other].mean == 0
+    assert comparison.asdict()["no_difference_found_to"] == [other]
+
+
+def test_numbers_are_judged_by_their_loss() -> None:
     comparison = ul.compare(X, TARGETS["regression"], ["nag", "gd"], loss="quantile", quantile=0.8)
     assert comparison.judged_by == "loss"
-    assert comparison.verdicts == {"nag": "best", "gd": "worse"}
+    assert comparison.verdicts == {"nag": "best", "gd": "clearly worse"}
+    with pytest.raises(ul.OptionError, match="numbers are judged by 'loss'"):
+        ul.compare(X, TARGETS["regression"], ["nag", "gd"], judged_by="zero_one")
+
+
+def test_a_few_rows_say_nothing() -> None:
+    comparison = ul.compare(X[:9], TARGETS["binary"][:9], ["nag", "gd"], 0.5)
+    assert set(comparison.verdicts.values()) == {"best", "no difference found"}
+    json.dumps(comparison.asdict(), allow_nan=False)
+
+
+def test_further_passes_do_not_count_twice() -> None:
+    once, twice = (ul.compare(X, TARGETS["binary"], ["nag", "gd"], passes=passes) for passes in (1, 2))
+    assert once.differences == twice.differences
 
 
 def test_recent_loss_is_of_the_last_stretch() -> None:
@@ -172,6 +206,7 @@ def test_all_of_it_is_json() -> None:
         ({"centring": True}, "did you mean 'centre'"),
         ({"learning_rate": -1}, "must be positive"),
         ({"passes": 0}, "passes is 0"),
+        ({"judged_by": "auc"}, "judged_by is 'auc'; it must be one of 'zero_one', 'loss'"),
     ],
 )
 def test_options_that_do_not_fit_are_named(options: dict[str, Any], message: str) -> None:

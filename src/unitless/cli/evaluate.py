@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from typing import TYPE_CHECKING, Any
 
 from . import arguments, display, options
+from .options import LEARNING, Flag
 
 if TYPE_CHECKING:
+    from ..evaluation.paired import Difference
     from ..training.compare import Compared, Comparison
 
 NAME = "evaluate"
@@ -26,6 +29,12 @@ OPTIONS = (
     options.TARGET,
     options.RULES,
     options.RATE,
+    Flag(
+        "judged_by",
+        "What the best is best in: zero_one (the share of errors) or loss; if not given, the error of classes and the "
+        "loss of numbers.",
+        panel=LEARNING,
+    ),
     *options.MODEL,
     *options.PLAN,
     *options.COLUMNS,
@@ -41,6 +50,7 @@ def command(
     target: str | None,
     rules: list[str] | None,
     rate: str | None,
+    judged_by: str | None,
     plot: str | None,
     as_json: bool,
     quiet: bool,
@@ -49,7 +59,8 @@ def command(
     """Compare update rules: all of them learn the data side by side, while it is read once.
 
     Every row is predicted before it is learned, so all numbers are out of sample. A rule that
-    diverges is left out from then on.
+    diverges is left out from then on. Which is better is decided by a paired test: the difference of
+    two rules on the same rows has an interval of its own.
     """
     shared = arguments.passed_on(given, (*options.MODEL, *options.PLAN, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
@@ -66,6 +77,7 @@ def command(
             arguments.listed(rules) or RULES,
             arguments.rate(rate) or "auto",
             **shared,
+            judged_by=judged_by,
             opened=lambda runs: board.start(arguments.not_over(plot, runs.source).total_bytes),
             progress=board.show,
         )
@@ -86,7 +98,7 @@ def command(
 
 def summary(comparison: Comparison) -> None:
     """Print the results."""
-    whole, numbers = comparison.whole, comparison.judged_by != "zero_one"
+    whole, numbers = comparison.whole, "rmse" in comparison.whole.metrics
     display.facts(
         [
             ("task", comparison.task),
@@ -100,7 +112,8 @@ def summary(comparison: Comparison) -> None:
     best = comparison.learners[comparison.best or comparison.ranked[0]]
     score = "rmse" if numbers else "zero_one"
     since = f"since {best.recent[0]:,}"
-    header = ["rule", "", "loss", since, "RMSE" if numbers else "error", "90% interval"]
+    apart = "error" if comparison.judged_by == "zero_one" else "loss"
+    header = ["rule", "", "loss", since, "RMSE" if numbers else "error", f"more {apart}", "90% interval"]
     header += ["held out"] if whole.holdout else []
     lines = [_line(comparison, rule, score) for rule in comparison.ranked]
     display.table(None, [*header, "rate", "seconds"], lines, left=2)
@@ -112,24 +125,33 @@ def summary(comparison: Comparison) -> None:
         print(f"skipped: {bad}", file=sys.stderr)
 
 
-_SHORT = {"best": "best", "may be as good": "close", "clearly worse": "worse", "worse": "worse", "diverged": "diverged"}
+_SHORT = {"best": "best", "no difference found": "no difference", "clearly worse": "worse", "diverged": "diverged"}
 
 
 def _line(comparison: Comparison, rule: str, score: str) -> list[str]:
     one, verdict = comparison.learners[rule], _SHORT[comparison.verdicts[rule]]
     held = 1 if comparison.whole.holdout else 0
     if one.diverged is not None:
-        return [rule, verdict, *["-"] * (5 + held), f"{one.seconds:.2f}"]
-    low, high = one.interval
+        return [rule, verdict, *["-"] * (6 + held), f"{one.seconds:.2f}"]
     line = [rule, verdict, display.number(one.metrics["loss"]), display.number(one.recent[1])]
-    line += [_shown(one.metrics[score], score), f"{_shown(low, score)} to {_shown(high, score)}"]
+    line.append(_shown(one.metrics[score], score))
+    line += _apart(comparison.differences.get(rule), comparison.judged_by)
     if held:
         line.append(_shown((one.holdout or {}).get(score, float("nan")), score))
     return [*line, _rate(one), f"{one.seconds:.2f}"]
 
 
+def _apart(difference: Difference | None, judge: str) -> list[str]:
+    """How much more than the best, and the interval of that."""
+    if difference is None:
+        return ["", ""]
+    if not math.isfinite(difference.low):
+        return [_shown(difference.mean, judge), "too few rows"]
+    return [_shown(difference.mean, judge), f"{_shown(difference.low, judge)} to {_shown(difference.high, judge)}"]
+
+
 def _shown(value: float, score: str) -> str:
-    return display.number(value) if score == "rmse" else display.share(value)
+    return display.share(value) if score == "zero_one" else display.number(value)
 
 
 def _rate(one: Compared) -> str:
@@ -137,21 +159,20 @@ def _rate(one: Compared) -> str:
 
 
 def _remark(comparison: Comparison) -> str:
-    """What the intervals say."""
+    """What the differences say."""
     best, verdicts = comparison.best, comparison.verdicts
     worse = [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"]
-    close = [rule for rule, verdict in verdicts.items() if verdict == "may be as good"]
+    close = [rule for rule, verdict in verdicts.items() if verdict == "no difference found"]
     if best is None or not (worse or close):
         return ""
-    overlap = f"{_listed(close)} may be as good (the intervals overlap)" if close else ""
-    if worse:
-        remark = f"{best} is clearly better than {_listed(worse)}" + (f"; {overlap}" if close else "")
-    else:
-        remark = f"{best} is best, but {overlap}"
+    parts = [f"{best} is clearly better than {_listed(worse)}"] if worse else []
+    parts += [f"no difference found between {best} and {_listed(close, 'or')}"] if close else []
+    remark = "; ".join(parts)
+    remark = remark[0].upper() + remark[1:] if not worse else remark
     lasting = [rule for rule in comparison.ranked if verdicts[rule] != "diverged"]
     least = min(lasting, key=lambda rule: comparison[rule].metrics["loss"])
     return f"{remark}." if least == best else f"{remark}. The least loss is that of {least}."
 
 
-def _listed(names: list[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+def _listed(names: list[str], last: str = "and") -> str:
+    return f" {last} ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)

@@ -10,8 +10,8 @@ Example:
     >>> X = rng.normal(size=(4000, 2)) * [1e-3, 1e3]
     >>> y = X @ [1000, -0.001] > 0
     >>> result = ul.evaluate.progressive(ul.Learner(loss="logistic"), X, y)
-    >>> {name: round(value, 3) for name, value in result.metrics.items()}
-    {'loss': 0.185, 'zero_one': 0.013, 'log_loss': 0.185, 'brier': 0.047, 'auc': 0.999}
+    >>> print(", ".join(f"{name} {value:.3f}" for name, value in result.metrics.items()))
+    loss 0.185, zero_one 0.013, log_loss 0.185, brier 0.047, auc 0.999, precision 0.988, recall 0.986, f1 0.987
     >>> low, high = result.interval  # of the error, with 90% confidence
     >>> bool(low < result.metrics["zero_one"] < high)
     True
@@ -38,7 +38,9 @@ from ..models.one_vs_all import OneVsAll
 from . import metrics
 from .history import Moment, Track
 from .intervals import CONFIDENCE, chernoff_interval, relative_entropy
-from .ranking import Ranking
+from .label_sums import LabelSums, running
+from .metrics import Found
+from .ranking import Ranking, SmallRanking
 
 __all__ = [
     "CONFIDENCE",
@@ -51,7 +53,9 @@ __all__ = [
     "relative_entropy",
 ]
 
-STATE_VERSION = 1
+STATE_VERSION = (
+    2  # 1: without the labels' sums, so that R² stays unknown (not a number) when such an evaluation goes on
+)
 _BLOCK = 16_000  # so many numbers at a time stay in the cache, and in memory that need not be asked for anew
 
 
@@ -64,9 +68,10 @@ class Evaluation:
 
     Args:
         model: whose predictions they are; it says which loss and which classes, and is not changed.
+        small: take as little memory as possible, for hundreds of evaluations side by side; it has no `state`.
     """
 
-    def __init__(self, model: Learner | OneVsAll) -> None:
+    def __init__(self, model: Learner | OneVsAll, *, small: bool = False) -> None:
         if not isinstance(model, Learner | OneVsAll):
             raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
         self._model, self._loss = model, LOSSES[model.options.loss]
@@ -74,10 +79,15 @@ class Evaluation:
         self._binary = isinstance(model, Learner) and self._loss.for_classes
         self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
         self._sums: dict[str, float] = {}
-        self._ranking = Ranking() if self._binary else None
+        self._small = small
+        self._ranking: Ranking | SmallRanking | None = None
+        if self._binary:
+            self._ranking = SmallRanking() if small else Ranking()
+        self._label_sums = LabelSums() if self._task == "regression" else None
         self._confusion: Float64 = np.zeros((3, 0))  # by class: seen, predicted, both
         self._labels = (math.inf, -math.inf)
         self._octaves, self._quarters = Track(per_octave=1), Track(per_octave=4)
+        self._latest: tuple[Float64, NDArray[Any], Float64 | None] | None = None
         self.examples = 0
         self.weight = self._squared_weight = 0.0
 
@@ -91,12 +101,25 @@ class Evaluation:
             raise InputError("predictions are not all numbers") from None
         if p.ndim == 0 or np.isnan(p).any():
             raise InputError("predictions must be numbers, one or more for each row")
-        h = None if weight is None else inputs.vector(weight, "weight", len(p), "predictions")
-        if h is not None and not (np.isfinite(h) & (h >= 0)).all():
-            raise InputError("weights must be finite and not negative")
+        h = self._weights(weight, len(p), "predictions")
         several = isinstance(self._model, OneVsAll)
         truth: NDArray[Any] = self._class_numbers(p, y, h) if several else self._label_numbers(p, y)
         self._add(p, truth, h)
+
+    @staticmethod
+    def _weights(weight: Any, rows: int, beside: str) -> Float64 | None:
+        h = None if weight is None else inputs.vector(weight, "weight", rows, beside)
+        if h is not None and not (np.isfinite(h) & (h >= 0)).all():
+            raise InputError("weights must be finite and not negative")
+        return h
+
+    def read_labels(self, y: Any, weight: Any = None) -> tuple[NDArray[Any], Float64 | None]:
+        """Labels and weights as they are counted: numbers, whether rows are positive, or the numbers of classes."""
+        rows = len(y)
+        h = self._weights(weight, rows, "y")
+        if isinstance(self._model, OneVsAll):
+            return self._class_numbers(np.zeros((rows, 0)), y, h), h
+        return self._label_numbers(np.zeros(rows), y), h
 
     def add_numbered(self, scores: Float64, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
         """The same for classes by number; a number beyond the model's classes is a class that it does not know."""
@@ -109,6 +132,7 @@ class Evaluation:
             p, truth, h = p[counted], truth[counted], h[counted]
         if h is not None and (h == 1).all():
             h = None
+        self._latest = p, truth, h
         step = max(64, _BLOCK // max(1, p.shape[1])) if several else _BLOCK
         with np.errstate(over="ignore", invalid="ignore"):  # predictions may be infinite; then so are their losses
             for start in range(0, len(p), step):
@@ -143,27 +167,49 @@ class Evaluation:
 
     def _count(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
         """Rows in order, all with a weight; no weights: each counts 1."""
-        if isinstance(self._model, OneVsAll):
-            scores = np.ascontiguousarray(p.T)
-            best = metrics.winners(scores)
-            self._confuse(truth, best, h)
-            rows: metrics.Rows = metrics.ClassRows(scores, truth, best, self._model, self._judge)
+        rows = self._rows(p, truth)
+        if isinstance(rows, metrics.ClassRows):
+            self._confuse(truth, rows.best, h)
         elif self._ranking is not None:
-            if self._loss.link.gives_probabilities:
+            if self._loss.link.gives_probabilities and isinstance(self._ranking, Ranking):
                 self._score(self._ranking, np.ascontiguousarray(p), truth, h)
                 return
             self._ranking.add(p, truth, h)
-            rows = metrics.BinaryRows(p, truth, self._judge)
         else:
             self._labels = (min(self._labels[0], float(truth.min())), max(self._labels[1], float(truth.max())))
-            rows = metrics.NumberRows(p, truth, self._judge)
+            if self._label_sums is not None:
+                self._label_sums.add(truth, h)
         self._total(metrics.each(rows, self._task, self._loss), len(p), h)
+
+    def _rows(self, p: Float64, truth: NDArray[Any]) -> metrics.Rows:
+        if isinstance(self._model, OneVsAll):
+            scores = np.ascontiguousarray(p.T)
+            return metrics.ClassRows(scores, truth, metrics.winners(scores), self._model, self._judge)
+        if self._binary:
+            return metrics.BinaryRows(p, truth, self._judge)
+        return metrics.NumberRows(p, truth, self._judge)
+
+    def latest(self, metric: str) -> tuple[Float64, Float64 | None]:
+        """What each row of the last call of `add` added to a metric that is a mean over rows; and the rows' weights.
+
+        Rows without weight are not among them. No weights: each counts 1.
+        """
+        each = next((one.each for one in metrics.of(self._task, self._loss) if one.name == metric), None)
+        if each is None:
+            raise OptionError(f"there is no metric {metric!r} of single rows")
+        if self._latest is None:
+            return np.zeros(0), None
+        p, truth, h = self._latest
+        step = max(64, _BLOCK // max(1, p.shape[1])) if p.ndim > 1 else _BLOCK
+        with np.errstate(over="ignore", invalid="ignore"):
+            blocks = [each(self._rows(p[k : k + step], truth[k : k + step])) for k in range(0, len(p), step)]
+        return np.concatenate([np.zeros(0), *blocks]), h
 
     def _score(self, ranking: Ranking, p: Float64, positive: NDArray[np.bool_], h: Float64 | None) -> None:
         """Two classes with probabilities, in the core, from one moment that is kept to the next."""
         names = metrics.CORE_SUMS
         others = metrics.each(metrics.BinaryRows(p, positive, self._judge), self._task, self._loss, apart_from=names)
-        totals = {name: float(_running(self._sums.get(name, 0.0), one, h)[-1]) for name, one in others.items()}
+        totals = {name: float(running(self._sums.get(name, 0.0), one, h)[-1]) for name, one in others.items()}
         sums = np.array([*(self._sums.get(name, 0.0) for name in names), self.weight, self._squared_weight])
         for done, last in self._stops(len(p)):
             part = slice(done, last)
@@ -194,9 +240,9 @@ class Evaluation:
 
     def _total(self, each: dict[str, Float64], rows: int, h: Float64 | None) -> None:
         """Adds up, with a look at the sums wherever the history or the curve wants one."""
-        sums = {name: _running(self._sums.get(name, 0.0), values, h) for name, values in each.items()}
-        weight = _running(self.weight, None if h is None else h, None, rows)
-        squared_weight = _running(self._squared_weight, None if h is None else h * h, None, rows)
+        sums = {name: running(self._sums.get(name, 0.0), values, h) for name, values in each.items()}
+        weight = running(self.weight, None if h is None else h, None, rows)
+        squared_weight = running(self._squared_weight, None if h is None else h * h, None, rows)
         errors = sums.get("zero_one")
         for track in (self._octaves, self._quarters):
             while (at := track.next - self.examples) <= rows:
@@ -226,12 +272,27 @@ class Evaluation:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """All metrics by name: means per unit of weight, RMSE and AUC."""
+        """All metrics by name: means per unit of weight; of two classes AUC, and precision, recall and F1 of the
+        positive one; of numbers RMSE and R². What nothing is known of, such as the precision where no row was predicted
+        to be positive, is not a number.
+        """
         if not self.examples:
             return {}
         means = {name: total / self.weight for name, total in self._sums.items()}
-        area = None if self._ranking is None else self._ranking.area
-        return metrics.values(self._task, self._loss, means, area)
+        return metrics.values(self._task, self._loss, means, self._found(means))
+
+    def _found(self, means: dict[str, float]) -> Found:
+        if (ranking := self._ranking) is not None:
+            return Found(area=ranking.area, hits=ranking.hits, predicted=ranking.predicted, positive=ranking.positive)
+        if self._task != "regression":
+            return Found()
+        variance = math.nan if self._label_sums is None else self._label_sums.variance
+        return Found(squared_error=metrics.squared_error(self._loss, means), variance=variance)
+
+    @property
+    def judged_by(self) -> str:
+        """The metric by which models are ranked, if no other is asked for: "zero_one" of classes, "loss" of numbers."""
+        return metrics.judged_by(self._task)
 
     @property
     def per_class(self) -> dict[Label, dict[str, float]]:
@@ -289,7 +350,8 @@ class Evaluation:
             "labels": [limit.hex() for limit in self._labels],
             "classes": self._class_labels()[: self._confusion.shape[1]],
             "confusion": [[count.hex() for count in counts] for counts in self._confusion.tolist()],
-            "ranking": None if self._ranking is None else self._ranking.state(),
+            "ranking": self._ranking.state() if isinstance(self._ranking, Ranking) else None,
+            "label_sums": None if self._label_sums is None else self._label_sums.state(),
             "history": self._octaves.state(),
             "curve": self._quarters.state(),
         }
@@ -307,7 +369,7 @@ class Evaluation:
         return evaluation
 
     def _restore(self, state: dict[str, Any]) -> None:
-        if state["version"] != STATE_VERSION:
+        if state["version"] not in (1, STATE_VERSION):
             raise ModelFileError(
                 f"this is an evaluation of format {state['version']!r}; this version of unitless reads {STATE_VERSION}"
             )
@@ -331,6 +393,9 @@ class Evaluation:
         self._sums = {name: float.fromhex(total) for name, total in state["sums"].items()}
         if self._ranking is not None:
             self._ranking = Ranking.restore(state["ranking"])
+        if self._label_sums is not None and self.examples:
+            kept = state["label_sums"] if state["version"] > 1 else None
+            self._label_sums = None if kept is None else LabelSums.restore(kept)
         self._octaves = Track.restore(1, self.examples, state["history"])
         self._quarters = Track.restore(4, self.examples, state["curve"])
         self._check()
@@ -349,13 +414,31 @@ class Evaluation:
             raise ValueError("a sum that is negative")
         if not self._sums.get("zero_one", 0.0) <= self.weight or not np.all(self._confusion >= 0):
             raise ValueError("counts that are negative or too large")
-        parts = self._ranking.weight if self._ranking is not None else self.weight
+        parts = self._ranking.weight if isinstance(self._ranking, Ranking) else self.weight
+        if self._label_sums is not None:
+            parts = self._label_sums.weight
         if isinstance(self._model, OneVsAll):
             parts = float(self._confusion[0].sum())
         elif self._ranking is None and not -math.inf < self._labels[0] <= self._labels[1] < math.inf:
             raise ValueError("the limits of the labels are not numbers in order")
         if not math.isclose(parts, self.weight, rel_tol=1e-6):
             raise ValueError("counts that do not add up to the weight")
+
+    def absorb(self, other: Evaluation) -> None:
+        """Count what another small evaluation of the same model has counted; there is no history of both together."""
+        for name, total in other._sums.items():
+            self._sums[name] = self._sums.get(name, 0.0) + total
+        self.examples += other.examples
+        self.weight += other.weight
+        self._squared_weight += other._squared_weight
+        self._labels = (min(self._labels[0], other._labels[0]), max(self._labels[1], other._labels[1]))
+        width = max(self._confusion.shape[1], other._confusion.shape[1])
+        wide = [np.pad(one._confusion, ((0, 0), (0, width - one._confusion.shape[1]))) for one in (self, other)]
+        self._confusion = wide[0] + wide[1]
+        if isinstance(self._ranking, SmallRanking) and isinstance(other._ranking, SmallRanking):
+            self._ranking.absorb(other._ranking)
+        if self._label_sums is not None and other._label_sums is not None:
+            self._label_sums.absorb(other._label_sums)
 
     def _kind(self) -> dict[str, Any]:
         """What a model must share with another for its evaluation to be taken up."""
@@ -364,23 +447,6 @@ class Evaluation:
 
     def _class_labels(self) -> list[Label]:
         return self._model.classes if isinstance(self._model, OneVsAll) else []
-
-
-def _running(start: float, values: Float64 | None, weight: Float64 | None, rows: int = 0) -> Float64:
-    """start, start + the first value, that + the second, ...; no values: so many ones.
-
-    A cumulative sum adds in order, which a sum does not: it must not matter where one array ends and the next begins.
-    """
-    if values is None:
-        if start.is_integer() and start + rows < 2**53:  # exact, so that the order does not matter
-            return np.arange(start, start + rows + 1, dtype=np.float64)
-        values = np.ones(rows)
-    sums = np.empty(len(values) + 1)
-    sums[0] = start
-    sums[1:] = values
-    if weight is not None:
-        sums[1:] *= weight
-    return np.cumsum(sums, out=sums)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The metrics, one record each: what a row adds to it, for which tasks it is, how it is reported.
 
-To add a metric, add its record to `METRICS`; evaluation, model files and the command line follow.
+To add a metric, add its record to `METRICS`; evaluation, model files and the command line follow. Most are means of
+what each row adds (`each`); others are made of what is counted besides (`found`).
 
 Each row's value is the same whatever rows are around it. Sums over classes are taken one class after another for that
 reason: NumPy adds up in an order that depends on an array's shape.
@@ -124,12 +125,25 @@ def _never(loss: Loss, task: str) -> bool:
 
 
 @dataclass(frozen=True)
+class Found:
+    """What is known once rows have been counted, besides the means of the sums."""
+
+    squared_error: float = math.nan  # of numbers, its mean
+    variance: float = math.nan  # of the labels that are numbers
+    area: float = math.nan  # of two classes, that under the ROC curve
+    hits: float = math.nan  # of two classes, the weight of rows that are positive and predicted so
+    predicted: float = math.nan  # the weight of rows that are predicted to be positive
+    positive: float = math.nan  # the weight of rows that are positive
+
+
+@dataclass(frozen=True)
 class Metric:
     """What there is to know about a metric."""
 
     name: str
     tasks: tuple[str, ...]
     each: Callable[[Any], Float64] | None  # what rows (of its tasks) add to its sum; None: it is not a mean over rows
+    found: Callable[[Found], float] | None = None  # then: what it is
     total: str = ""  # what its sum is called in states of evaluations; its own name if not given
     finish: Callable[[float], float] = float  # from the mean to the metric
     of_probabilities: bool = False  # only for losses whose scores stand for probabilities
@@ -139,7 +153,15 @@ class Metric:
     hidden: tuple[str, ...] = ()  # for which tasks it is only shown if asked for, because another one says the same
 
 
-def _brier(rows: ClassRows) -> Float64:
+def ratio(part: float, whole: float) -> float:
+    """A share of something; not a number if there is nothing."""
+    return part / whole if whole else math.nan
+
+
+def _brier(rows: BinaryRows | ClassRows) -> Float64:
+    if isinstance(rows, BinaryRows):
+        distance = rows.judge.link(rows.p) - rows.positive
+        return np.asarray(distance * distance)
     difference = rows.shares.copy()
     difference[rows.own] = rows.share_of_own[rows.known] - 1.0
     difference *= difference
@@ -163,8 +185,20 @@ METRICS = (
         is_loss=lambda loss, task: task == "binary",
         hidden=("binary",),
     ),
-    Metric("brier", ("binary", "classes"), _brier, of_probabilities=True),  # Σ(share - hit)²; of two classes: the core
-    Metric("auc", ("binary",), None, smaller_is_better=False),  # see ranking.py
+    Metric(
+        "brier", ("binary", "classes"), _brier, of_probabilities=True
+    ),  # Σ(share - hit)²; of two classes mostly by the core
+    Metric("auc", ("binary",), None, lambda found: found.area, smaller_is_better=False),  # see ranking.py
+    # Of the positive class; a row is predicted to be positive if its score is above 0.
+    Metric("precision", ("binary",), None, lambda found: ratio(found.hits, found.predicted), smaller_is_better=False),
+    Metric("recall", ("binary",), None, lambda found: ratio(found.hits, found.positive), smaller_is_better=False),
+    Metric(
+        "f1",
+        ("binary",),
+        None,
+        lambda found: ratio(2 * found.hits, found.predicted + found.positive),
+        smaller_is_better=False,
+    ),
     Metric(
         "rmse",
         ("regression",),
@@ -174,6 +208,13 @@ METRICS = (
         is_loss=lambda loss, task: loss.is_squared_error,
     ),
     Metric("mae", ("regression",), lambda rows: rows.error, total="absolute"),
+    Metric(  # what part of the labels' variance is explained; not a number if they do not vary
+        "r2",
+        ("regression",),
+        None,
+        lambda found: 1 - ratio(found.squared_error, found.variance),
+        smaller_is_better=False,
+    ),
 )
 
 CORE_SUMS = ("loss", "zero_one", "brier")
@@ -202,16 +243,25 @@ def each(rows: Rows, task: str, loss: Loss, apart_from: Iterable[str] = ()) -> d
     return {name: add(rows) for name, add in wanted.items() if add is not None}
 
 
-def values(task: str, loss: Loss, means: dict[str, float], area: float | None) -> dict[str, float]:
-    """The metrics, from the means of the sums and, of two classes, the area under the ROC curve."""
+def values(task: str, loss: Loss, means: dict[str, float], found: Found) -> dict[str, float]:
+    """The metrics, from the means of the sums and what was counted besides."""
     result = {}
     for one in of(task, loss):
-        if one.each is None:
-            assert area is not None
-            result[one.name] = area
+        if one.found is not None:
+            result[one.name] = one.found(found)
         else:
             result[one.name] = one.finish(means["loss" if one.is_loss(loss, task) else one.total or one.name])
     return result
+
+
+def squared_error(loss: Loss, means: dict[str, float]) -> float:
+    """The mean squared error, from the means of the sums of numbers."""
+    return means["loss"] if loss.is_squared_error else means["squared"]
+
+
+def judged_by(task: str) -> str:
+    """The metric by which models of a task are ranked, if none is asked for."""
+    return "loss" if task == "regression" else "zero_one"
 
 
 def winners(scores: Float64) -> NDArray[np.intp]:

@@ -1,7 +1,7 @@
 """Is one learner better than another? A paired test over the same rows, in constant memory.
 
-Rows of a stream are seldom independent, and a learner changes while it learns. So the test does not take single rows but
-the means of long blocks of rows that follow one another (batch means): 64 to 128 of them, however long the stream is.
+Rows of a stream are seldom independent, and a learner changes while it learns. So the test does not take single rows
+but the means of long blocks of rows that follow one another (batch means): 16 to 32 of them, whatever the length.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from ..inputs import Float64
 from .intervals import CONFIDENCE, student_quantile
 
-BLOCKS = 128
+BLOCKS = 32
 FEWEST = 10  # blocks; with less there is nothing to be said
 
 
@@ -94,8 +94,10 @@ class Paired:
         return max(1, len(self._sums) * (len(self._sums) - 1) // 2)
 
     def difference(self, a: str, b: str, confidence: float = CONFIDENCE) -> Difference:
-        """By how much a's mean loss exceeds b's. All pairs of learners lie in their intervals at once with this confidence
-        (Bonferroni); an interval is infinite if there are too few rows to say anything.
+        """By how much a's mean loss exceeds b's, and where that truly lies.
+
+        The intervals of all pairs of learners hold at once with this confidence (Bonferroni). They are infinite if
+        there are too few rows to say anything.
         """
         blocks = -(-self.rows // self._size)
         weights = self._weights[:blocks]

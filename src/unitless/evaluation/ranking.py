@@ -1,4 +1,4 @@
-"""The area under the ROC curve, in constant memory."""
+"""How scores rank the examples of two classes, in constant memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..inputs import Float64
+from .label_sums import Histogram
+
+
+def area(negative: Float64, positive: Float64) -> float:
+    """Under the ROC curve, from the weights of both classes by ascending score."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the products of very large weights overflow
+        pairs = float(negative.sum() * positive.sum())
+        below = np.cumsum(negative) - negative
+        return float((positive * (below + negative / 2)).sum()) / pairs if pairs else math.nan
 
 
 class Ranking:
@@ -34,15 +43,40 @@ class Ranking:
     @property
     def area(self) -> float:
         """How often a positive example scores above a negative one; not a number before both have been seen."""
+        return area(*self.by_score[1:])
+
+    @property
+    def hits(self) -> float:
+        """The weight of positive examples with a score above 0 (by 2^-1030, which no model tells from 0)."""
+        return float(self.counts[(1 << self.BITS) + 1 : 3 << (self.BITS - 1)].sum())
+
+    @property
+    def predicted(self) -> float:
+        """The weight of all examples with a score above 0."""
+        return float(self.counts[1 : 1 << (self.BITS - 1)].sum()) + self.hits
+
+    @property
+    def positive(self) -> float:
+        """The weight of positive examples."""
+        return float(self.counts[1 << self.BITS :].sum())
+
+    @property
+    def by_score(self) -> tuple[Float64, Float64, Float64]:
+        """Scores in ascending order (the middles of the bins in use), with the weight of negative and of positive
+        examples at each.
+        """
         counts = self.counts.reshape(2, -1)
         bins = np.flatnonzero(counts.any(axis=0))
         below_zero = bins >= 1 << (self.BITS - 1)  # their sign bit is set, and a larger magnitude ranks lower
         bins = np.concatenate([bins[below_zero][::-1], bins[~below_zero]])
+        shift = 64 - self.BITS
+        middles = (bins.astype(np.uint64) << np.uint64(shift)) | np.uint64(1 << (shift - 1))
+        scores = middles.view(np.float64).copy()
+        scores[bins == 0] = 0.0
+        infinite = np.isnan(scores)  # what the bits of an infinite score become
+        scores[infinite] = np.where(bins[infinite] < 1 << (self.BITS - 1), np.inf, -np.inf)
         negative, positive = counts[:, bins]
-        with np.errstate(over="ignore", invalid="ignore"):  # the products of very large weights overflow
-            pairs = float(negative.sum() * positive.sum())
-            below = np.cumsum(negative) - negative
-            return float((positive * (below + negative / 2)).sum()) / pairs if pairs else math.nan
+        return scores, negative, positive
 
     @property
     def weight(self) -> float:
@@ -67,3 +101,45 @@ class Ranking:
             raise ValueError("weights in the ranking that are not positive")
         ranking.counts[np.array(bins, dtype=np.intp)] = values
         return ranking
+
+
+class SmallRanking:
+    """The same in as little memory as the scores allow, for many rankings at once."""
+
+    def __init__(self) -> None:
+        self._classes = (Histogram(), Histogram())  # negative and positive examples
+
+    def add(self, scores: Float64, positive: NDArray[np.bool_], weight: Float64 | None) -> None:
+        """Count scores of positive and negative examples."""
+        for histogram, rows in zip(self._classes, (~positive, positive), strict=True):
+            histogram.add(scores[rows], None if weight is None else weight[rows])
+
+    def absorb(self, other: SmallRanking) -> None:
+        """Count what another has counted."""
+        for histogram, more in zip(self._classes, other._classes, strict=True):
+            histogram.absorb(more)
+
+    @property
+    def area(self) -> float:
+        """How often a positive example scores above a negative one; not a number before both have been seen."""
+        ranges = np.union1d(*(one.ranges for one in self._classes))
+        counts = np.zeros((2, len(ranges)))
+        for row, one in zip(counts, self._classes, strict=True):
+            row[np.searchsorted(ranges, one.ranges)] = one.weights
+        return area(*counts)
+
+    @property
+    def hits(self) -> float:
+        """The weight of positive examples with a score above 0."""
+        positive = self._classes[1]
+        return float(positive.weights[positive.ranges > 0].sum())
+
+    @property
+    def predicted(self) -> float:
+        """The weight of all examples with a score above 0."""
+        return float(self._classes[0].weights[self._classes[0].ranges > 0].sum()) + self.hits
+
+    @property
+    def positive(self) -> float:
+        """The weight of positive examples."""
+        return float(self._classes[1].weights.sum())

@@ -1,7 +1,10 @@
 """Which rule learns this data best? Several learners side by side, in one reading.
 
 comparison = ul.compare("prices.csv", target="price")
-comparison.best, comparison.verdicts
+comparison.best, comparison.verdicts, comparison.differences
+
+All learners predict the same rows, and what counts is by how much one loses more than another on them: what is hard for
+all of them cancels. See `evaluation/paired.py`.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 from .. import rules as update_rules
+from ..data import Batch
 from ..errors import OptionError
 from ..evaluation.evaluation import Moment
-from ..losses import LOSSES
+from ..evaluation.paired import Difference, Paired
+from ..inputs import Float64
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Rule
@@ -40,6 +45,7 @@ def compare(
     passes: int = 1,
     holdout: float = 0.0,
     seed: int = 0,
+    judged_by: str | None = None,
     opened: Callable[[SharedRun[Run]], None] | None = None,
     progress: Callable[[SharedRun[Run]], None] | None = None,
     **options: Any,
@@ -54,6 +60,8 @@ def compare(
         rules: which to compare.
         learning_rate: "auto", or a number for all.
         weight: as for `train`; so are task, positive, passes, holdout and seed.
+        judged_by: which is best: the one with the least "zero_one" (the share of errors, of classes), or with the least
+            "loss". If not given, the error of classes and the loss of numbers.
         opened: called before the first row is read.
         progress: called after every batch.
         options: all options of `train` that say how data is read, and all further options of `Learner`.
@@ -75,6 +83,8 @@ def compare(
         if name in options:
             hint = "give them as rules" if name == "rule" else "train has it"
             raise OptionError(f"compare runs several learners and has no option {name!r}; {hint}")
+    if judged_by not in (None, *JUDGES):
+        raise OptionError(f"is {judged_by!r}; it must be one of {', '.join(map(repr, JUDGES))}", option="judged_by")
     reading, learning = reading_and_learning(options)
     plan = Plan(passes, holdout, seed, None, None)
 
@@ -82,11 +92,51 @@ def compare(
         request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": learning_rate})
         return Run(data, target, weight, reading, request, plan, None)
 
-    runs = SharedRun(rules, source, run)
+    runs = JudgedRun(rules, source, run, judged_by)
     if opened is not None:
         opened(runs)
     runs.go(progress)
     return Comparison(runs)
+
+
+JUDGES = ("zero_one", "loss")
+
+
+class JudgedRun(SharedRun[Run]):
+    """Runs of the same data whose losses are compared row by row."""
+
+    def __init__(self, rules: Iterable[str], source: Any, make: Callable[[Any, Rule], Run], by: str | None) -> None:
+        super().__init__(rules, source, make)
+        self.paired = Paired(one.rule for one in self.contenders)
+        self._by = by
+
+    @property
+    def judged_by(self) -> str:
+        """The metric by which the learners are ranked."""
+        evaluation = self.contenders[0].run.evaluation
+        if evaluation is None:  # no row has been predicted yet
+            return self._by or JUDGES[0]
+        if self._by == "zero_one" and evaluation.judged_by != "zero_one":
+            raise OptionError("is 'zero_one', the share of errors; numbers are judged by 'loss'", option="judged_by")
+        return self._by or evaluation.judged_by
+
+    def _take(self, batch: Batch) -> None:
+        counts = [_examples(one.run) for one in self.contenders]
+        super()._take(batch)
+        new = [_examples(one.run) - before for one, before in zip(self.contenders, counts, strict=True)]
+        going = [(one, rows) for one, rows in zip(self.contenders, new, strict=True) if one.diverged is None]
+        if not going or not going[0][1]:  # rows of a further pass are not scored
+            return
+        losses: dict[str, Float64] = {}
+        weight: Float64 | None = None
+        for one, _ in going:
+            assert one.run.evaluation is not None
+            losses[one.rule], weight = one.run.evaluation.latest(self.judged_by)
+        self.paired.add(losses, weight)
+
+
+def _examples(run: Run) -> int:
+    return 0 if run.evaluation is None else run.evaluation.examples
 
 
 class Compared:
@@ -147,7 +197,10 @@ class Compared:
 class Comparison:
     """The outcome of `compare`: `comparison["nag"]` is one learner's, `comparison.best` the name of the best."""
 
-    def __init__(self, runs: SharedRun[Run]) -> None:
+    def __init__(self, runs: JudgedRun) -> None:
+        self._paired = runs.paired
+        self.judged_by = runs.judged_by
+        """What the best is best in: "zero_one" (the share of errors) of classes, "loss" of numbers, or as was asked."""
         self.learners: dict[str, Compared] = {one.rule: Compared(one) for one in runs.contenders}
         self.source = runs.source.name
         self.interrupted = runs.interrupted
@@ -163,13 +216,6 @@ class Comparison:
     def task(self) -> str:
         """The task, in words."""
         return self.whole.task
-
-    @property
-    def judged_by(self) -> str:
-        """What the best is best in: zero_one (the error) of classes; of numbers rmse, or a loss that is not squared."""
-        if self.whole.target.task != "regression":
-            return "zero_one"
-        return "rmse" if LOSSES[self.whole.model.options.loss].is_squared_error else "loss"
 
     @property
     def ranked(self) -> list[str]:
@@ -190,21 +236,27 @@ class Comparison:
         return None if self.learners[first].diverged is not None else first
 
     @property
-    def verdicts(self) -> dict[str, str]:
-        """By rule, best first: "best", "may be as good" (its interval overlaps that of the best), "clearly worse" (it
-        does not), "worse" (there is no interval for this loss), "diverged".
+    def differences(self) -> dict[str, Difference]:
+        """By rule, best first: how much more it has of what it is judged by than the best, and where that truly lies.
+
+        All of these intervals hold at once with 90% confidence. They are made of the differences on the same rows, in
+        the means of long blocks of rows; learners that diverged have none.
         """
         best = self.best
+        lasting = [rule for rule in self.ranked if self.learners[rule].diverged is None and rule != best]
+        return {} if best is None else {rule: self._paired.difference(rule, best) for rule in lasting}
+
+    @property
+    def verdicts(self) -> dict[str, str]:
+        """By rule, best first: "best", "no difference found" (to the best), "clearly worse", "diverged"."""
+        best, differences = self.best, self.differences
 
         def verdict(rule: str) -> str:
-            one = self.learners[rule]
-            if best is None or one.diverged is not None:
+            if best is None or self.learners[rule].diverged is not None:
                 return "diverged"
             if rule == best:
                 return "best"
-            if self.judged_by == "loss":
-                return "worse"
-            return "clearly worse" if self.learners[best].interval[1] < one.interval[0] else "may be as good"
+            return "clearly worse" if differences[rule].low > 0 else "no difference found"
 
         return {rule: verdict(rule) for rule in self.ranked}
 
@@ -225,7 +277,7 @@ class Comparison:
         """Everything as plain values, for JSON."""
         whole = self.whole.asdict()
         shared = ("source", "task", "classes", "loss_function", "rows", "learned", "skipped", "bad", "unlabelled")
-        verdicts = self.verdicts
+        verdicts, differences = self.verdicts, self.differences
         own = ("metrics", "interval", "holdout", "learning_rate", "history")
         learners = []
         for rule in self.ranked:
@@ -233,12 +285,14 @@ class Comparison:
             plain = one.result.asdict()
             found = {name: None if one.diverged and name != "history" else plain[name] for name in own}
             verdict = {"rule": rule, "verdict": verdicts[rule], "diverged": one.diverged, "seconds": one.seconds}
-            learners.append({**verdict, **found})
+            apart = _plain(differences.get(rule))
+            learners.append({**verdict, **found, "difference": apart})
         return {
             **{name: whole[name] for name in (*shared, "held_out", "passes", "missing", "features")},
             "best": self.best,
             "judged_by": self.judged_by,
             "clearly_better_than": [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"],
+            "no_difference_found_to": [rule for rule, verdict in verdicts.items() if verdict == "no difference found"],
             "learners": learners,
             "seconds": self.seconds,
             "interrupted": self.interrupted,
@@ -250,3 +304,11 @@ class Comparison:
             for rule, one in ((rule, self.learners[rule]) for rule in self.ranked)
         )
         return f"<Comparison: {self.task}; {self.judged_by} {shown}>"
+
+
+def _plain(difference: Difference | None) -> dict[str, Any] | None:
+    """For JSON, which has no infinity."""
+    if difference is None:
+        return None
+    ends = [end if math.isfinite(end) else None for end in (difference.low, difference.high)]
+    return {"mean": difference.mean if math.isfinite(difference.mean) else None, "interval": ends}

@@ -65,6 +65,11 @@ class SharedRun(Generic[AnyRun]):
         """Those that have not diverged."""
         return [contender for contender in self.contenders if contender.diverged is None]
 
+    def _take(self, batch: Batch) -> None:
+        """Every contender learns a batch."""
+        for contender in self.contenders:
+            contender.take(batch)
+
     def go(self, watch: Callable[[Any], None] | None) -> None:
         """To the end of the data, until interrupted, or until all have diverged."""
         start = time.perf_counter()
@@ -73,8 +78,7 @@ class SharedRun(Generic[AnyRun]):
             while self.progress.passes < plan.passes and self.going:
                 self.progress.rows = self.progress.consumed = 0
                 for batch in self._reader.batches(None, interrupted):
-                    for contender in self.contenders:
-                        contender.take(batch)
+                    self._take(batch)
                     self.progress.rows += batch.rows
                     self.progress.consumed = batch.consumed
                     self.progress.seconds = time.perf_counter() - start

@@ -1,0 +1,376 @@
+"""The trivial answer: how good it is to say the same of every row, or to repeat the last label.
+
+    baseline = Baseline(model)
+    baseline.observe(y_learned)          # what the answer is made of
+    baseline.score(y_held_back)          # on which rows it is scored
+    baseline.metrics                     # with the keys of `Evaluation.metrics`
+
+Nothing is kept but counts and sums of labels: the order of the calls and how rows are cut into them does not matter.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, ModelFileError
+from ..inputs import Float64
+from ..losses import LOSSES
+from ..models.classes import Label
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from . import metrics
+from .evaluation import Evaluation
+from .label_sums import Histogram, LabelSums, running
+from .metrics import Found
+
+STATE_VERSION = 1
+_TINY = float(np.finfo(np.float64).tiny)
+
+
+class _Numbers:
+    """Labels that are numbers: their sums, and where they lie around the first one."""
+
+    def __init__(self) -> None:
+        self.sums, self.around = LabelSums(), Histogram()
+
+    @property
+    def weight(self) -> float:
+        return self.sums.weight
+
+    def add(self, labels: Float64, weight: Float64 | None) -> None:
+        self.sums.add(labels, weight)
+        with np.errstate(over="ignore"):
+            self.around.add(labels - self.sums.origin, weight)
+
+    def quantile(self, share: float) -> float:
+        return self.sums.origin + self.around.quantile(share)
+
+    @property
+    def points(self) -> Float64:
+        """Labels that stand for all, with the weights of `around`: the mean of those that lie close together."""
+        return np.asarray(self.sums.origin + self.around.means)
+
+    def state(self) -> dict[str, Any]:
+        return {"sums": self.sums.state(), "around": self.around.state()}
+
+    @classmethod
+    def restore(cls, state: dict[str, Any]) -> _Numbers:
+        numbers = cls()
+        numbers.sums, numbers.around = LabelSums.restore(state["sums"]), Histogram.restore(state["around"])
+        return numbers
+
+
+class _Counts:
+    """Labels that are classes: the weight of each by its number; the last is of classes that are not known."""
+
+    def __init__(self) -> None:
+        self._by_class: Float64 = np.zeros(0)
+        self._unknown = 0.0
+
+    @property
+    def weight(self) -> float:
+        return float(self._by_class.sum()) + self._unknown
+
+    def add(self, numbers: NDArray[np.intp], weight: Float64 | None, classes: int) -> None:
+        """Count classes by number, in order; from `classes` on they are not known."""
+        if classes > len(self._by_class):
+            self._by_class = np.pad(self._by_class, (0, classes - len(self._by_class)))
+        known = numbers < classes
+        np.add.at(self._by_class, numbers[known], 1.0 if weight is None else weight[known])
+        if not known.all():
+            strange = None if weight is None else weight[~known]
+            self._unknown = float(running(self._unknown, strange, None, int((~known).sum()))[-1])
+
+    def shares(self, classes: int) -> Float64:
+        """Of each class; they add up to less than 1 if there were classes that are not known."""
+        wide = np.pad(self._by_class, (0, max(0, classes - len(self._by_class))))
+        return np.asarray(wide / self.weight)
+
+    def state(self) -> dict[str, Any]:
+        return {"by_class": [one.hex() for one in self._by_class.tolist()], "unknown": self._unknown.hex()}
+
+    @classmethod
+    def restore(cls, state: dict[str, Any]) -> _Counts:
+        counts = cls()
+        counts._by_class = np.array([float.fromhex(one) for one in state["by_class"]], float)
+        counts._unknown = float.fromhex(state["unknown"])
+        if not (np.isfinite(counts._by_class) & (counts._by_class >= 0)).all() or not 0 <= counts._unknown < math.inf:
+            raise ValueError("counts that are negative or infinite")
+        return counts
+
+
+class Baseline:
+    """What the best single answer for all rows scores: the majority, the classes' shares, the mean, or the median.
+
+    The answer is the one that the model's loss likes best, made of the labels that were learned (`observe`). It is
+    scored on the labels given to `score`. Without `observe` it is made of the scored labels themselves.
+
+    Args:
+        model: with what it is compared; it says which loss and which classes.
+
+    Example:
+        >>> import unitless as ul
+        >>> from unitless.evaluation.baseline import Baseline, error_gone
+        >>> baseline = Baseline(ul.Learner(loss="logistic"))
+        >>> baseline.observe([True, False, False, False])
+        >>> baseline.score([False, False, True, False, False])
+        >>> baseline.metrics["zero_one"], round(baseline.metrics["log_loss"], 3)
+        (0.2, 0.507)
+        >>> error_gone({"zero_one": 0.05}, baseline.metrics)
+        0.75
+    """
+
+    def __init__(self, model: Learner | OneVsAll) -> None:
+        self._model, self._loss = model, LOSSES[model.options.loss]
+        self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
+        self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
+        self._reader = Evaluation(model, small=True)  # which knows how to read labels
+        self._learned, self._scored = self._fresh(), self._fresh()
+
+    def _fresh(self) -> Any:
+        return _Numbers() if self._task == "regression" else _Counts()
+
+    def observe(self, labels: Any, weight: Any = None) -> None:
+        """Labels that were learned, as `learn` takes them. Weight 0 does not count."""
+        self._add(self._learned, labels, weight)
+
+    def score(self, labels: Any, weight: Any = None) -> None:
+        """Labels of rows for which the answer is given."""
+        self._add(self._scored, labels, weight)
+
+    def observe_numbered(self, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
+        """The same for classes by number; a number beyond the model's classes is a class that it does not know."""
+        self._add_plain(self._learned, numbers, weight)
+
+    def score_numbered(self, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
+        """The same for classes by number."""
+        self._add_plain(self._scored, numbers, weight)
+
+    def _add(self, to: Any, labels: Any, weight: Any) -> None:
+        values, h = self._reader.read_labels(labels, weight)
+        self._add_plain(to, values, h)
+
+    def _add_plain(self, to: Any, values: NDArray[Any], h: Float64 | None) -> None:
+        if h is not None and not h.all():
+            values, h = values[h > 0], h[h > 0]
+        if isinstance(to, _Numbers):
+            to.add(values, h)
+        else:
+            to.add(values.astype(np.intp), h, self._classes)
+
+    @property
+    def _classes(self) -> int:
+        return len(self._model.classes) if isinstance(self._model, OneVsAll) else 2
+
+    @property
+    def _source(self) -> Any:
+        return self._learned if self._learned.weight else self._scored
+
+    @property
+    def answer(self) -> Label | float:
+        """What it says of every row: a number, or a class (of two classes whether it is the positive one)."""
+        source = self._source
+        if not source.weight:
+            return math.nan
+        if isinstance(source, _Numbers):
+            return self._constant(source)
+        best = int(source.shares(self._classes).argmax())
+        return self._model.classes[best] if isinstance(self._model, OneVsAll) else best == 1
+
+    def _constant(self, source: _Numbers) -> float:
+        if self._loss.has_quantile:
+            return source.quantile(self._judge.options.quantile)
+        return source.sums.mean
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """Of the answer, with the keys of `Evaluation.metrics`; nothing before a row is scored."""
+        if not self._scored.weight:
+            return {}
+        source = self._source
+        if isinstance(source, _Numbers):
+            means, found = self._of_number(self._constant(source))
+        elif isinstance(self._model, OneVsAll):
+            means, found = self._of_classes(source.shares(self._classes)), Found()
+        else:
+            means, found = self._of_two(float(source.shares(2)[1]))
+        return metrics.values(self._task, self._loss, means, found)
+
+    def _of_number(self, constant: float) -> tuple[dict[str, float], Found]:
+        scored: _Numbers = self._scored
+        points, weights = scored.points, scored.around.weights
+        squared = scored.sums.squared_distance(constant)
+        score = self._loss.link.inverse(constant)
+        if self._loss.is_squared_error:
+            loss = squared
+        else:
+            each = self._judge.losses(np.full(len(points), score), np.maximum(points, self._least))
+            loss = float(np.average(each, weights=weights))
+        absolute = float(np.average(np.abs(points - constant), weights=weights))
+        found = Found(squared_error=squared, variance=scored.sums.variance)
+        return {"loss": loss, "squared": squared, "absolute": absolute}, found
+
+    @property
+    def _least(self) -> float:
+        return -math.inf if self._loss.smallest_label is None else self._loss.smallest_label
+
+    def _of_two(self, share: float) -> tuple[dict[str, float], Found]:
+        positive = float(self._scored.shares(2)[1])
+        says = share > 0.5
+        loss = self._class_loss(share, positive)
+        brier = positive * (1 - share) ** 2 + (1 - positive) * share**2
+        means = {"loss": loss, "zero_one": 1 - positive if says else positive, "brier": brier}
+        area = 0.5 if 0 < positive < 1 else math.nan
+        found = Found(area=area, hits=positive * says, predicted=float(says), positive=positive)
+        return means, found
+
+    def _of_classes(self, shares: Float64) -> dict[str, float]:
+        truth = self._scored.shares(self._classes)
+        strange = 1.0 - float(truth.sum())
+        best = int(shares.argmax()) if len(shares) else -1
+        pairs = list(zip(shares.tolist(), truth.tolist(), strict=True))
+        hit = float((truth * np.log(np.maximum(shares, _TINY))).sum()) + strange * math.log(_TINY)
+        return {
+            "zero_one": 1.0 - (float(truth[best]) if best >= 0 else 0.0),
+            "log_loss": -hit,
+            "brier": 1.0 + float((shares * shares).sum()) - 2 * float((truth * shares).sum()),
+            "loss": sum(self._class_loss(share, of) for share, of in pairs),
+        }
+
+    def _class_loss(self, share: float, truth: float) -> float:
+        """The mean loss of the best constant score for a class with a share of the rows, if truly it has another."""
+        loss, other = self._loss, self._loss.other_class
+        if loss.link.gives_probabilities:
+            score = loss.link.inverse(share)
+        elif loss.best_constant == "mean":
+            score = loss.link.inverse(share + (1 - share) * other)
+        else:
+            above = self._judge.options.quantile if loss.has_quantile else 0.5
+            score = 1.0 if 1 - share < above else other
+        yes, no = self._judge.losses([score, score], [1.0, other]).tolist()
+        return (truth * yes if truth else 0.0) + ((1 - truth) * no if truth < 1 else 0.0)
+
+    def state(self) -> dict[str, Any]:
+        """All that has been counted, as JSON can keep it, for `restore`."""
+        return {"version": STATE_VERSION, "learned": self._learned.state(), "scored": self._scored.state()}
+
+    @classmethod
+    def restore(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> Baseline:
+        """The baseline that had this state, for a model of the same kind."""
+        baseline = cls(model)
+        kind = type(baseline._fresh())
+        try:
+            if state["version"] != STATE_VERSION:
+                raise ValueError(f"its format is {state['version']!r}, this version of unitless reads {STATE_VERSION}")
+            baseline._learned, baseline._scored = (kind.restore(state[name]) for name in ("learned", "scored"))
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise ModelFileError(f"this is not the state of a baseline: {error}") from None
+        return baseline
+
+
+class LastLabel:
+    """What it scores to repeat the last label: the baseline of a stream that is followed.
+
+    `add` labels in the order of the stream, those of rows that are learned; the first has nothing to be compared with.
+    Scores are the metrics of labels: "zero_one" of classes; "rmse", "mae" and "r2" of numbers.
+
+    Example:
+        >>> import unitless as ul
+        >>> from unitless.evaluation.baseline import LastLabel
+        >>> last = LastLabel(ul.Learner(loss="logistic"))
+        >>> last.add([True, True, False, False, False])
+        >>> last.metrics
+        {'zero_one': 0.25}
+    """
+
+    def __init__(self, model: Learner | OneVsAll) -> None:
+        self._numbers = not isinstance(model, OneVsAll) and not LOSSES[model.options.loss].for_classes
+        self._reader = Evaluation(model, small=True)
+        self._last: float | None = None
+        self._weight = self._first = self._second = 0.0  # sums of what is between a label and the one before it
+        self._labels = LabelSums()
+
+    def add(self, labels: Any, weight: Any = None) -> None:
+        """Labels as `learn` takes them, in order. Weight 0 does not count."""
+        self.add_numbered(*self._reader.read_labels(labels, weight))
+
+    def add_numbered(self, labels: NDArray[Any], weight: Float64 | None) -> None:
+        """The same for classes by number, and for numbers."""
+        y = labels.astype(np.float64)
+        h = weight
+        if h is not None and not h.all():
+            y, h = y[h > 0], h[h > 0]
+        if not len(y):
+            return
+        before = np.concatenate([[math.nan if self._last is None else self._last], y[:-1]])
+        if self._last is None:
+            now, before, h = y[1:], before[1:], None if h is None else h[1:]
+        else:
+            now = y
+        self._last = float(y[-1])
+        with np.errstate(over="ignore"):
+            step = np.abs(now - before) if self._numbers else (now != before).astype(np.float64)
+            self._first = float(running(self._first, step, h)[-1])
+            self._second = float(running(self._second, step * step, h)[-1])
+        self._weight = float(running(self._weight, h, None, len(now))[-1])
+        if self._numbers:
+            self._labels.add(now, h)
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """By name; nothing before two labels were met."""
+        if not self._weight:
+            return {}
+        first, second = self._first / self._weight, self._second / self._weight
+        if not self._numbers:
+            return {"zero_one": first}
+        r2 = 1 - metrics.ratio(second, self._labels.variance)
+        return {"rmse": math.sqrt(second), "mae": first, "r2": r2}
+
+    def state(self) -> dict[str, Any]:
+        """All that has been counted, as JSON can keep it, for `restore`."""
+        return {
+            "version": STATE_VERSION,
+            "last": None if self._last is None else self._last.hex(),
+            "sums": [one.hex() for one in (self._weight, self._first, self._second)],
+            "labels": self._labels.state(),
+        }
+
+    @classmethod
+    def restore(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> LastLabel:
+        """What had this state, for a model of the same kind."""
+        last = cls(model)
+        try:
+            if state["version"] != STATE_VERSION:
+                raise ValueError(f"its format is {state['version']!r}, this version of unitless reads {STATE_VERSION}")
+            last._last = None if state["last"] is None else float.fromhex(state["last"])
+            last._weight, last._first, last._second = map(float.fromhex, state["sums"])
+            last._labels = LabelSums.restore(state["labels"])
+            if not all(one >= 0 for one in (last._weight, last._first, last._second)):
+                raise ValueError("sums that are negative")
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise ModelFileError(f"this is not the state of a baseline: {error}") from None
+        return last
+
+
+def error_gone(score: Mapping[str, float], baseline: Mapping[str, float], by: str | None = None) -> float:
+    """What part of a baseline's error is gone: 1 - error/baseline's error; not a number if the baseline has none.
+
+    Args:
+        score: a model's metrics.
+        baseline: the metrics of the trivial answer on the same rows.
+        by: which metric. If not given, the error of classes ("zero_one"), and of numbers the squared error ("rmse"),
+            for which it is R², but with the mean of the rows that were learned.
+    """
+    name = by or ("zero_one" if "zero_one" in score else "rmse")
+    if name not in score or name not in baseline:
+        raise InputError(f"there is no {name!r} in both the score and the baseline")
+    error, trivial = score[name], baseline[name]
+    if name == "rmse":
+        error, trivial = error * error, trivial * trivial
+    return 1 - error / trivial if trivial else math.nan

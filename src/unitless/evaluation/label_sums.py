@@ -1,0 +1,189 @@
+"""The mean and the variance of labels that are numbers, and where they lie: running sums in constant memory."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..inputs import Float64
+
+
+def running(start: float, values: Float64 | None, weight: Float64 | None, rows: int = 0) -> Float64:
+    """start, start + the first value, that + the second, ...; no values: so many ones.
+
+    A cumulative sum adds in order, which a sum does not: it must not matter where one array ends and the next begins.
+    """
+    if values is None:
+        if start.is_integer() and start + rows < 2**53:  # exact, so that the order does not matter
+            return np.arange(start, start + rows + 1, dtype=np.float64)
+        values = np.ones(rows)
+    sums = np.empty(len(values) + 1)
+    sums[0] = start
+    sums[1:] = values
+    if weight is not None:
+        sums[1:] *= weight
+    return np.cumsum(sums, out=sums)
+
+
+class LabelSums:
+    """Weighted sums of labels and of their squares, both counted from the first label.
+
+    The first label is itself one of those whose variance is asked for. So however far it lies from the others, no more
+    digits are lost than n labels can cost: a factor of n in the rounding error.
+    """
+
+    def __init__(self) -> None:
+        self.origin = 0.0
+        self.weight = 0.0
+        self._first = self._second = 0.0
+
+    def add(self, labels: Float64, weight: Float64 | None) -> None:
+        """Count labels, in order; without a weight each counts 1, and no weight may be 0."""
+        if not len(labels):
+            return
+        if not self.weight:
+            self.origin = float(labels[0])
+        with np.errstate(over="ignore", invalid="ignore"):
+            offset = labels - self.origin
+            self._first = float(running(self._first, offset, weight)[-1])
+            self._second = float(running(self._second, offset * offset, weight)[-1])
+        self.weight = float(running(self.weight, weight, None, len(labels))[-1])
+
+    def absorb(self, other: LabelSums) -> None:
+        """Count what another has counted."""
+        if not other.weight:
+            return
+        if not self.weight:
+            self.origin = other.origin
+        shift = other.origin - self.origin
+        self._second += other._second + 2 * shift * other._first + shift * shift * other.weight
+        self._first += other._first + shift * other.weight
+        self.weight += other.weight
+
+    @property
+    def mean(self) -> float:
+        """The mean label; not a number before there is one."""
+        return self.origin + self._first / self.weight if self.weight else math.nan
+
+    @property
+    def variance(self) -> float:
+        """The mean squared distance from the mean."""
+        if not self.weight:
+            return math.nan
+        first, second = self._first / self.weight, self._second / self.weight
+        return max(0.0, second - first * first)
+
+    def squared_distance(self, value: float) -> float:
+        """The mean squared distance from any value."""
+        return self.variance + (self.mean - value) ** 2
+
+    def state(self) -> dict[str, Any]:
+        """Plain text, with every float in hexadecimal."""
+        return {name: number.hex() for name, number in self._numbers().items()}
+
+    def _numbers(self) -> dict[str, float]:
+        return {"origin": self.origin, "weight": self.weight, "first": self._first, "second": self._second}
+
+    @classmethod
+    def restore(cls, state: dict[str, Any]) -> LabelSums:
+        """What gave this state; a ValueError, KeyError or TypeError if nothing can have."""
+        sums = cls()
+        sums.origin, sums.weight, sums._first, sums._second = (
+            float.fromhex(state[name]) for name in ("origin", "weight", "first", "second")
+        )
+        if not (math.isfinite(sums.origin) and 0 <= sums.weight < math.inf and sums._second >= 0):
+            raise ValueError("sums of labels that cannot be")
+        return sums
+
+
+class Histogram:
+    """How much weight numbers have in which range, and what they add up to there.
+
+    A range is as wide as 1/256 of the numbers in it. Only ranges in use take memory, of which there cannot be more than
+    a million.
+    """
+
+    BITS = 20
+
+    def __init__(self) -> None:
+        self._ranges: NDArray[np.int64] = np.zeros(0, np.int64)  # ascending, in the order of the numbers
+        self._weights: Float64 = np.zeros(0)
+        self._sums: Float64 = np.zeros(0)
+
+    def add(self, values: Float64, weight: Float64 | None) -> None:
+        """Count numbers, in order; without a weight each counts 1."""
+        if not len(values):
+            return
+        ranges = self._of(values)
+        new = np.setdiff1d(ranges, self._ranges)
+        if len(new):
+            at = np.searchsorted(self._ranges, new)
+            self._ranges = np.insert(self._ranges, at, new)
+            self._weights, self._sums = (np.insert(array, at, 0.0) for array in (self._weights, self._sums))
+        places = np.searchsorted(self._ranges, ranges)
+        with np.errstate(over="ignore", invalid="ignore"):
+            np.add.at(self._weights, places, 1.0 if weight is None else weight)  # one after another, as a loop would
+            np.add.at(self._sums, places, values if weight is None else values * weight)
+
+    def _of(self, values: Float64) -> NDArray[np.int64]:
+        """The number of each value's range: its leading bits (sign, exponent, eight of fraction), in order."""
+        bits = (np.ascontiguousarray(values) + 0.0).view(np.int64)  # adding 0 turns -0 into 0
+        magnitude = (bits & np.int64(0x7FFF_FFFF_FFFF_FFFF)) >> np.int64(64 - self.BITS)
+        return np.where(bits < 0, -1 - magnitude, magnitude)
+
+    def absorb(self, other: Histogram) -> None:
+        """Count what another has counted."""
+        ranges = np.union1d(self._ranges, other._ranges)
+        for name in ("_weights", "_sums"):
+            both = np.zeros(len(ranges))
+            both[np.searchsorted(ranges, self._ranges)] += getattr(self, name)
+            both[np.searchsorted(ranges, other._ranges)] += getattr(other, name)
+            setattr(self, name, both)
+        self._ranges = ranges
+
+    @property
+    def weights(self) -> Float64:
+        """The weight in each range in use, ascending."""
+        return self._weights
+
+    @property
+    def means(self) -> Float64:
+        """The mean of the numbers in each range."""
+        return np.asarray(self._sums / self._weights)
+
+    @property
+    def ranges(self) -> NDArray[np.int64]:
+        """The numbers of the ranges in use, ascending; that around 0 has 0, those above it have more."""
+        return self._ranges
+
+    def quantile(self, share: float) -> float:
+        """The number with so much of the weight at or below it, to within its range."""
+        if not len(self._ranges):
+            return math.nan
+        below = np.cumsum(self._weights)
+        return float(self.means[min(len(below) - 1, int(np.searchsorted(below, share * below[-1])))])
+
+    def state(self) -> dict[str, Any]:
+        """Plain numbers and text, with every float in hexadecimal."""
+        hexadecimal = ([number.hex() for number in array.tolist()] for array in (self._weights, self._sums))
+        return dict(zip(("ranges", "weights", "sums"), (self._ranges.tolist(), *hexadecimal), strict=True))
+
+    @classmethod
+    def restore(cls, state: dict[str, Any]) -> Histogram:
+        """What gave this state; a ValueError, KeyError or TypeError if nothing can have."""
+        histogram = cls()
+        ranges = state["ranges"]
+        most = 1 << (cls.BITS - 1)
+        if not all(type(one) is int and -most <= one < most for one in ranges):
+            raise ValueError("ranges that do not exist")
+        histogram._ranges = np.array(ranges, dtype=np.int64)
+        weights, sums = ([float.fromhex(one) for one in state[name]] for name in ("weights", "sums"))
+        histogram._weights, histogram._sums = np.array(weights, float), np.array(sums, float)
+        if not len(weights) == len(sums) == len(ranges) or not (np.diff(histogram._ranges) > 0).all():
+            raise ValueError("ranges that do not fit their weights")
+        if not (histogram._weights > 0).all():
+            raise ValueError("weights of ranges that are not positive")
+        return histogram
