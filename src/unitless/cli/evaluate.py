@@ -114,7 +114,7 @@ def summary(comparison: Comparison) -> None:
     since = f"since {best.recent[0]:,}"
     apart = "error" if comparison.judged_by == "zero_one" else "loss"
     header = ["rule", "", "loss", since, "RMSE" if numbers else "error", f"more {apart}", "90% interval"]
-    header += ["held out"] if whole.holdout else []
+    header += ["held out"] if whole.score else []
     lines = [_line(comparison, rule, score) for rule in comparison.ranked]
     display.table(None, [*header, "rate", "seconds"], lines, left=2)
     remarks = [_remark(comparison)]
@@ -130,7 +130,7 @@ _SHORT = {"best": "best", "no difference found": "no difference", "clearly worse
 
 def _line(comparison: Comparison, rule: str, score: str) -> list[str]:
     one, verdict = comparison.learners[rule], _SHORT[comparison.verdicts[rule]]
-    held = 1 if comparison.whole.holdout else 0
+    held = 1 if comparison.whole.score else 0
     if one.diverged is not None:
         return [rule, verdict, *["-"] * (6 + held), f"{one.seconds:.2f}"]
     line = [rule, verdict, display.number(one.metrics["loss"]), display.number(one.recent[1])]

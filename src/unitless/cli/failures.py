@@ -29,7 +29,7 @@ def flag(option: Option) -> str:
 def written(text: str) -> str:
     """A text with its options as the command line has them."""
     parts = text.parts if isinstance(text, Phrase) else (text,)
-    return "".join(flag(part) if isinstance(part, Option) else part for part in parts)
+    return "".join(flag(part) if isinstance(part, Option) else str(part) for part in parts)
 
 
 def failed(message: str, code: int) -> int:

@@ -216,6 +216,8 @@ RATE = Flag(
     means=rate,
     panel=LEARNING,
 )
+
+
 def passes(value: str | None) -> Any:
     """A number of passes as the library takes it."""
     if value is None or value == "auto":

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .reader import Batch
-from .shuffle import concatenated, row_hashes
+from .shuffle import concatenated, hashes_of
 
 
 class Sample:
@@ -24,7 +24,7 @@ class Sample:
 
     def add(self, batch: Batch, numbers: NDArray[np.intp]) -> None:
         """Rows, and their numbers in the stream."""
-        hashes = row_hashes(self._seed, numbers)
+        hashes = hashes_of(self._seed, numbers)
         low = hashes <= self._below
         if not low.any():
             return

@@ -30,7 +30,7 @@ from .spilled_rows import Segment, SpillFile
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["Shuffle", "concatenated", "hashes", "order", "picked"]
+__all__ = ["Shuffle", "concatenated", "hashes", "hashes_of", "order", "picked"]
 
 _CELLS = 64  # intervals of hashes in which rows are written, at most
 _PER_ROW = 24  # bytes for a row's number, hash and place in the order
@@ -56,6 +56,11 @@ def batch_rows(data: inputs.Input) -> int:
 def hashes(seed: int, first: int, last: int) -> NDArray[np.uint64]:
     """The hashes of rows `first` up to, but without, `last`. No two rows have the same."""
     return _hashed(seed, np.arange(first, last, dtype=np.uint64))
+
+
+def hashes_of(seed: int, numbers: Index) -> NDArray[np.uint64]:
+    """The hashes of rows by their numbers."""
+    return _hashed(seed, numbers.astype(np.uint64))
 
 
 def order(seed: int, first: int, last: int) -> Index:

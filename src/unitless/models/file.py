@@ -70,7 +70,8 @@ _ARRAYS = {
     "centre_kinds": np.uint32,
     "centre_means": np.float64,
 }
-_OPTIONAL: dict[str, Any] = {"average": np.float64}  # of models whose options ask for them
+# Of models whose options ask for it; of models whose training was interrupted: a model file of the best weights so far.
+_OPTIONAL: dict[str, Any] = {"average": np.float64, "earlier": np.uint8}
 _LATER_OPTIONS: dict[str, Any] = {"average": False}  # not written where they are so: files from before do not have them
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
@@ -130,6 +131,16 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_bytes(model: Model) -> bytes:
     """The file's content. The same model gives the same bytes."""
     state, labels = model._state_and_labels()
+    return _encoded(model, state, labels, model._training, model._earlier)
+
+
+def _encoded(
+    model: Model,
+    state: _core.Snapshot,
+    labels: list[Any] | None,
+    training: dict[str, Any] | None,
+    earlier: _core.Snapshot | None,
+) -> bytes:
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
     for name in ("v", "H"):
         arrays[name] = arrays[name].astype(model.options.precision)
@@ -155,8 +166,10 @@ def to_bytes(model: Model) -> bytes:
     if state["suspended_at"] is not None or state["missed"]:
         at = state["suspended_at"]
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
-    if model._training is not None:
-        header["training"] = model._training
+    if training is not None:
+        header["training"] = training
+    if earlier is not None:
+        arrays["earlier"] = np.frombuffer(_encoded(model, earlier, labels, None, None), np.uint8)
     header["digest"] = _digest(header, arrays)
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
@@ -182,6 +195,7 @@ def from_bytes(data: bytes) -> Any:
         if (training := header.get("training")) is not None:
             _module("training_record").check(training, model)
         model._training = training
+        model._earlier = _earlier(arrays.pop("earlier", None), header)
         plain = {key: header[key] for key in _PLAIN}
         model._restore(_core_snapshot(**{**arrays, **floats, **later}, **plain, **totals))
     except ModelFileError:
@@ -198,6 +212,19 @@ def from_bytes(data: bytes) -> Any:
     ) as error:
         raise ModelFileError(f"this is not a valid model file: {error}") from None
     return model
+
+
+def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> _core.Snapshot | None:
+    """The state to which training may go back: that of a model of the same kind."""
+    if data is None:
+        return None
+    _require(data.dtype == np.uint8 and data.ndim == 1, "arrays of the wrong type")
+    within, arrays = _parse(data.tobytes())
+    _require("earlier" not in arrays and "training" not in within, "an earlier state of an earlier state")
+    same = ("kind", "options", "labels", "open", "rates", "columns")
+    _require(all(within.get(name) == header.get(name) for name in same), "an earlier state of another model")
+    model: Model = from_bytes(data.tobytes())
+    return model._snapshot()
 
 
 def _fresh(header: dict[str, Any]) -> Model:

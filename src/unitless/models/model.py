@@ -58,6 +58,7 @@ class Model(_core.Learner):
     ) -> None:
         self._options = options
         self._training: dict[str, Any] | None = None  # how it was trained, where `train` made it
+        self._earlier: _core.Snapshot | None = None  # the best state so far, where its training was interrupted
         auto = options.learning_rate == "auto"
         self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
         first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
+from typing import Any, get_args
 
 from ..data import Schema, Target
 from ..data.progress import Progress
 from ..data.read_options import DATES, MISSING
 from ..errors import ModelFileError
 from ..losses import LOSSES
+from ..options import Kept
 from .model import Model
 from .one_vs_all import OneVsAll
 
@@ -36,9 +37,17 @@ def check(training: Any, model: Model) -> None:
     labels = model.classes if isinstance(model, OneVsAll) else []
     _require(_plain(labels, 1), "its classes are not text and numbers as data has them")
     _require(target.task == task, f"its task is {target.task}, which a model of this kind does not have")
-    for name, kind in (("reading", dict), ("source", list), ("plan", dict), ("evaluation", dict), ("holdout", dict)):
+    kinds = {"reading": dict, "source": list, "plan": dict, "best": dict}
+    kinds |= {"evaluation": dict, "baseline": dict, "last_label": dict}
+    for name, kind in kinds.items():
         given = training.get(name)
         _require(given is None or type(given) is kind, f"the {name} of its training is not a {kind.__name__}")
+    best = training.get("best")
+    if best is not None:
+        _require(set(best) == {"loss", "best", "kept", "stale"} and best["kept"] in get_args(Kept), "impossible passes")
+        counts = (best["best"], best["stale"])
+        _require(all(type(count) is int and count >= 0 for count in counts), "impossible passes")
+        _require(not math.isnan(float.fromhex(best["loss"])), "a loss that is not a number")
     reading = training.get("reading") or {}
     _require(reading.get("dates", DATES[0]) in DATES, "an unknown way of reading dates")
     _require(reading.get("missing", MISSING[0]) in MISSING, "an unknown way of reading missing values")

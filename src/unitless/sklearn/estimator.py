@@ -17,7 +17,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from .. import inputs
-from ..data.shuffle import row_hashes
+from ..data import shuffle
 from ..errors import Error, InputError, OptionError
 from ..evaluation.evaluation import Evaluation
 from ..inputs import Float64
@@ -77,7 +77,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         seed = int(check_random_state(self.random_state).randint(2**31))
         plan = Plan(passes="auto" if auto else self._passes(data.rows), seed=seed)
         numbers = np.arange(data.rows) if weight is None else np.flatnonzero(weight)  # a row of weight 0 is not there
-        order = numbers[np.argsort(row_hashes(seed, np.arange(len(numbers))), kind="stable")]
+        order = numbers[shuffle.order(seed, 0, len(numbers))]
         held = plan.held_rows(len(order))
         held = held if held >= ENOUGH else 0
         learned, apart = np.split(order, [len(order) - held])
@@ -87,7 +87,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             self._learn_some(model, data, y, weight, learned, note=done == 0)
             done += 1
             if held:
-                passes.judge(model, done, lambda: self._loss_of(model, data, y, weight, apart))
+                passes.judge(model, plan, done, lambda: self._loss_of(model, data, y, weight, apart))
         passes.settle(model, done)
         self._learn_some(model, data, y, weight, apart, note=False)
         self.n_iter_ = done

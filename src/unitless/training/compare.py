@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import rules as update_rules
 from ..data import Batch
+from ..data.memory import memory_size
 from ..errors import OptionError
 from ..evaluation.evaluation import Moment
 from ..evaluation.paired import Difference, Paired
@@ -23,8 +24,9 @@ from ..inputs import Float64
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Rule
+from .plan import Plan
 from .result import TrainResult
-from .run import ModelRequest, Plan, Run
+from .run import ModelRequest, Run
 from .shared_run import Contender, SharedRun, reading_and_learning
 
 if TYPE_CHECKING:
@@ -42,9 +44,11 @@ def compare(
     weight: Any = None,
     task: str | None = None,
     positive: str | None = None,
+    shuffle: bool = True,
     passes: int = 1,
     holdout: float = 0.0,
     seed: int = 0,
+    memory: int | str | None = None,
     judged_by: str | None = None,
     opened: Callable[[SharedRun[Run]], None] | None = None,
     progress: Callable[[SharedRun[Run]], None] | None = None,
@@ -59,7 +63,9 @@ def compare(
         target: the column to predict, or the labels themselves.
         rules: which to compare.
         learning_rate: "auto", or a number for all.
-        weight: as for `train`; so are task, positive, passes, holdout and seed.
+        weight: as for `train`; so are task, positive, shuffle, passes, seed and memory.
+        holdout: the fraction of the rows on which the learners are scored as they are at the end. Only for rows in
+            random order.
         judged_by: which is best: the one with the least "zero_one" (the share of errors, of classes), or with the least
             "loss". If not given, the error of classes and the loss of numbers.
         opened: called before the first row is read.
@@ -76,7 +82,7 @@ def compare(
         'nag'
         >>> comparison.verdicts
         {'nag': 'best', 'gd': 'clearly worse'}
-        >>> comparison["nag"].metrics == ul.train(X, y).metrics
+        >>> comparison["nag"].metrics == ul.train(X, y, holdout=0).metrics
         True
     """
     for name in ("rule", "model", "resume", "checkpoint"):
@@ -86,11 +92,18 @@ def compare(
     if judged_by not in (None, *JUDGES):
         raise OptionError(f"is {judged_by!r}; it must be one of {', '.join(map(repr, JUDGES))}", option="judged_by")
     reading, learning = reading_and_learning(options)
-    plan = Plan(passes, holdout, seed, None, None)
+    if type(passes) is not int:
+        raise OptionError(f"is {passes!r}; to compare learners it must be a whole number", option="passes")
+    if not isinstance(holdout, int | float):
+        raise OptionError(f"is {holdout!r}; to compare learners it must be a fraction of the rows", option="holdout")
+    plan = Plan(passes, holdout, seed, shuffle=shuffle, memory=None if memory is None else memory_size(memory))
 
     def run(data: Any, rule: Rule) -> Run:
         request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": learning_rate})
-        return Run(data, target, weight, reading, request, plan, None)
+        one = Run(data, target, weight, reading, request, plan, None)
+        if holdout and not one.fitted:
+            raise OptionError("is for rows in random order; these are followed as they come", option="holdout")
+        return one
 
     runs = JudgedRun(rules, source, run, judged_by)
     if opened is not None:
@@ -166,8 +179,8 @@ class Compared:
 
     @property
     def holdout(self) -> dict[str, float] | None:
-        """Metrics of the rows that were held out."""
-        return self.result.holdout
+        """Metrics of the learner as it was at the end, on the rows that were held back."""
+        return self.result.score or None
 
     @property
     def learning_rate(self) -> Any:
@@ -278,7 +291,7 @@ class Comparison:
         whole = self.whole.asdict()
         shared = ("source", "task", "classes", "loss_function", "rows", "learned", "skipped", "bad", "unlabelled")
         verdicts, differences = self.verdicts, self.differences
-        own = ("metrics", "interval", "holdout", "learning_rate", "history")
+        own = ("metrics", "interval", "score", "learning_rate", "history")
         learners = []
         for rule in self.ranked:
             one = self.learners[rule]

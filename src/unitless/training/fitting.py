@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data import Batch, Position
+from ..data.memory import memory_size
 from ..data.progress import Progress
-from ..data.shuffle import Shuffle, memory_size
+from ..data.shuffle import Shuffle, order
 from ..evaluation.evaluation import Evaluation
+from .notes import drifts
 from .plan import ENOUGH
 from .screening import usable
 from .watched import Watched
@@ -59,7 +61,7 @@ class Fit:
             progress.rows, progress.passes = 0, progress.passes + 1
             if held >= ENOUGH:
                 assert run.model is not None
-                passes.judge(run.model, progress.passes, lambda: self._loss(rows, learned))
+                passes.judge(run.model, run.plan, progress.passes, lambda: self._loss(rows, learned))
         assert run.model is not None
         progress.rows = learned
         passes.settle(run.model, progress.passes)
@@ -87,12 +89,11 @@ class Fit:
     def _score(self, rows: Shuffle, learned: int) -> None:
         """Of the model as it is now, on rows that it has not learned."""
         run = self.run
-        run.progress.held = rows.rows - learned
-        if run.model is None or learned == rows.rows:
+        run.score_rows(rows.batches(learned), rows.rows - learned)
+        if run.score is None:
             return
-        assert run.baseline is not None
-        run.score = Evaluation(run.model)
-        run.count(rows.batches(learned), [run.score, run.baseline])
+        errors = run.errors(rows.batches(learned))
+        run.drifting = drifts(errors, order(run.plan.seed, 0, rows.rows)[learned:])
 
     def _learn_held(self, rows: Shuffle, learned: int, watched: Watched) -> None:
         run = self.run
@@ -109,12 +110,12 @@ def steering_loss(evaluation: Evaluation) -> float:
     """The loss by which weights are compared: of classes that of the probabilities, if there are any."""
     metrics = evaluation.metrics
     loss = metrics.get("log_loss", metrics.get("loss", np.inf))
-    return loss if loss == loss else np.inf
+    return np.inf if np.isnan(loss) else loss
 
 
 @contextmanager
 def shuffled(run: Run, watched: Watched) -> Iterator[Shuffle]:
-    """All rows of a run's source that can be learned from, in random order."""
+    """All rows of a run's source that can be learned from, in random order; fewer if it was stopped."""
     plan, progress = run.plan, run.progress
     counts = Progress() if run.midway else progress  # what goes on in the middle has counted all rows already
     with Shuffle(plan.seed, memory_size(plan.memory)) as rows:
@@ -132,4 +133,3 @@ def shuffled(run: Run, watched: Watched) -> Iterator[Shuffle]:
         rows.seal()
         run.shuffled = rows.how
         yield rows
-

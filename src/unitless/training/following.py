@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ..data import Batch, Position
 from ..data.sample import Sample
-from ..data.shuffle import row_hashes
+from ..data.shuffle import hashes_of
 from ..evaluation.evaluation import Evaluation
 from .plan import MOST_HELD
 from .watched import Watched
@@ -131,7 +131,7 @@ class Follow:
         numbers = np.arange(progress.rows, progress.rows + batch.rows)
         first = progress.passes == 0 and not run.finishing
         if self._threshold and batch.rows:
-            held = row_hashes(run.plan.seed, numbers) < self._threshold
+            held = hashes_of(run.plan.seed, numbers) < self._threshold
             if first:
                 self._hold(batch.select(held), numbers[held])
             progress.rows += int(held.sum())
@@ -168,7 +168,7 @@ class Follow:
             numbers = np.arange(first, first + rows)
             first += rows
             if self._threshold:
-                mask = row_hashes(run.plan.seed, numbers) < self._threshold
+                mask = hashes_of(run.plan.seed, numbers) < self._threshold
                 self._hold(part.select(mask), numbers[mask])
                 part, numbers = part.select(~mask), numbers[~mask]
             if part.rows:
@@ -200,4 +200,3 @@ class Follow:
 
 def _rows(parts: deque[Part]) -> int:
     return sum(part.batch.rows for part in parts)
-

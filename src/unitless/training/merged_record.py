@@ -43,9 +43,8 @@ def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None 
         "reading": training.get("reading"),
         "progress": total.plain(),
         "source": [file for _, model in models for file in model._training.get("source") or []],
-        "plan": {"passes": 1, "holdout": (0.0).hex(), "seed": 0},
+        "plan": None,
         "evaluation": None,
-        "holdout": None,
     }
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
+from ..options import Kept
 from .plan import ENOUGH, Plan
 
 WORTH = 1e-3  # a pass that lowers the loss by less than this part of it has not helped
@@ -29,7 +30,7 @@ class Passes:
 
     loss: float = math.inf
     best: int = 0
-    kept: str = "last"
+    kept: Kept = "last"
     stale: int = 0
     state: Any = None
 
@@ -49,13 +50,15 @@ class Passes:
 
     def go_on(self, plan: Plan, done: int, rows: int, held: int) -> bool:
         """Whether another pass over so many rows, of which some are held back, may help."""
-        if done < plan.least_passes(rows, held):
+        if done < plan.least_passes(rows):
             return True
-        return done < plan.most_passes(rows, held) and held >= ENOUGH and self.stale < PATIENCE
+        return done < plan.most_passes(rows) and held >= ENOUGH and self.stale < PATIENCE
 
-    def judge(self, model: Learner | OneVsAll, done: int, loss: Callable[[], float]) -> None:
+    def judge(self, model: Learner | OneVsAll, plan: Plan, done: int, loss: Callable[[], float]) -> None:
         """After a pass: compare the last weights and their average. `loss` gives the loss of what the model says."""
-        losses = {}
+        if not plan.is_auto and done < plan.most_passes(0):  # so many passes were asked for
+            return
+        losses: dict[Kept, float] = {}
         for kept in ("last", "averaged") if model.options.average else ("last",):
             if model.options.average:
                 model.keep(kept)

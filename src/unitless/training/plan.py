@@ -42,7 +42,7 @@ class Plan:
 
     def __post_init__(self) -> None:
         whole = isinstance(self.passes, int | np.integer) and not isinstance(self.passes, bool)
-        if self.passes not in (None, "auto") and not (whole and int(self.passes) >= 1):  # type: ignore[arg-type]
+        if self.passes not in (None, "auto") and not (whole and int(self.passes) >= 1):
             raise OptionError(f"is {self.passes!r}; it must be a whole number, 1 or more, or auto", option="passes")
         if self.holdout not in (None, "last") and not _is_share(self.holdout):
             raise OptionError(
@@ -83,21 +83,24 @@ class Plan:
 
     def held_rows(self, rows: int) -> int:
         """How many of so many rows are held back."""
-        share = HELD if self.holdout in (None, "last") else float(self.holdout)  # type: ignore[arg-type]
+        share = HELD if self.holdout in (None, "last") else float(self.holdout)
         most = MOST_HELD if self.holdout in (None, "last") else rows
         return min(int(share * rows), most)
 
-    def most_passes(self, rows: int, held: int) -> int:
-        """After how many passes over so many rows a fit ends at the latest."""
-        if self.passes == "auto" or (self.passes is None and held):
-            return min(MOST_PASSES, max(1, MOST_LEARNED // max(1, rows)))
-        return 1 if self.passes is None else int(self.passes)
+    @property
+    def is_auto(self) -> bool:
+        """Whether a fit goes on until it is enough."""
+        return self.passes == "auto" or self.passes is None
 
-    def least_passes(self, rows: int, held: int) -> int:
+    def most_passes(self, rows: int) -> int:
+        """After how many passes over so many rows a fit ends at the latest."""
+        if self.is_auto:
+            return min(MOST_PASSES, max(1, MOST_LEARNED // max(1, rows)))
+        return int(self.passes)  # type: ignore[arg-type]
+
+    def least_passes(self, rows: int) -> int:
         """After how many it ends at the earliest."""
-        if self.passes == "auto" or (self.passes is None and held):
-            return min(FIRST_PASSES, math.ceil(SEEN / max(1, rows)))
-        return self.most_passes(rows, held)
+        return min(FIRST_PASSES, math.ceil(SEEN / max(1, rows))) if self.is_auto else self.most_passes(rows)
 
     def plain(self, fitted: bool) -> dict[str, Any]:
         """As a model file stores it: what must be the same for training to go on."""

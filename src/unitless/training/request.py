@@ -9,7 +9,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
-from ..data.shuffle import memory_size
+from ..data.memory import memory_size
 from ..options import Auto, Loss, Rule
 from .plan import Plan
 from .result import TrainResult

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +60,7 @@ class TrainResult:
         self._last_label = None if run.fitted else run.last_label
         self._learned_too = run.finishing and run.plan.learn_holdout
         self._of_last = run.plan.holdout == "last"
-        self.notes: list[str] = run.notes()
+        self.notes: Sequence[str] = run.notes()
 
     @property
     def task(self) -> str:
@@ -103,8 +104,7 @@ class TrainResult:
             return ""
         answer = self._baseline.answer
         if self.target.task == "regression":
-            what = {"mean": "the mean", "quantile": "the quantile"}.get(LOSSES[self.model.options.loss].best_constant, "")
-            return f"always {what}, {answer:.6g}".replace("  ", " ")
+            return f"always the {LOSSES[self.model.options.loss].best_constant}, {answer:.6g}"
         return f"always {self.target.classes[bool(answer)] if self.target.task == 'binary' else answer!r}"
 
     @property
@@ -242,7 +242,7 @@ class TrainResult:
             "fitted": self.fitted,
             "shuffled": self.shuffled,
             "kept": self.kept,
-            "notes": self.notes,
+            "notes": list(self.notes),
             "per_class": {str(label): {k: plain(v) for k, v in row.items()} for label, row in self.per_class.items()},
             "history": [
                 {

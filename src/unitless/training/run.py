@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -238,6 +238,27 @@ class Run:
         """What a careful colleague would remark."""
         return notes(self)
 
+    def begin_pass(self) -> None:
+        """The same rows again."""
+        if self.fitted:
+            self.progress.rows = 0
+        else:
+            self.progress.begin_pass()
+
+    def begin_like(self, other: Run) -> None:
+        """What another run has counted while it read all rows into random order."""
+        self.progress = replace(other.progress)
+        self.shuffled = other.shuffled
+
+    def score_rows(self, batches: Iterable[Batch], held: int) -> None:
+        """The score of the model as it is now, on rows that it has not learned."""
+        self.progress.held = held
+        if self.model is None or not held:
+            return
+        assert self.baseline is not None
+        self.score = Evaluation(self.model)
+        self.count(batches, [self.score, self.baseline])
+
     def check_rows(self, rows: int) -> None:
         """Was there anything to learn from?"""
         if not rows:
@@ -360,31 +381,45 @@ class Run:
 
     def count(self, batches: Iterable[Batch], evaluations: Sequence[Evaluation | Baseline]) -> None:
         """Score the predictions that the model makes now, and whatever else is to be scored on the same rows."""
-        model = self.model
-        assert model is not None
-        assert self.target is not None
         for batch in batches:
             some = self._usable(batch, Progress())
             assert some.labels is not None
             some = some.select(some.labels.present())
             if not some.rows:
                 continue
-            assert some.labels is not None
-            scores = asked(model, some)
-            if isinstance(model, OneVsAll):
-                known = len(model.classes)
-                numbers, _ = class_numbers(model._classes, some, np.zeros(some.rows))
-                truth: NDArray[Any] = np.where(numbers < 0, known, numbers).astype(np.intp)
-                scores = by_row(scores, some.rows, known)
-            else:
-                truth = self.target.numbers(some.labels, some.place)
+            scores, truth = self._asked(some)
             for evaluation in evaluations:
                 if isinstance(evaluation, Baseline):
                     evaluation.score_numbered(truth, some.weight)
-                elif isinstance(model, OneVsAll):
+                elif isinstance(self.model, OneVsAll):
                     evaluation.add_numbered(scores, truth, some.weight)
                 else:
                     evaluation.add(scores, truth, some.weight)
+
+    def errors(self, batches: Iterable[Batch]) -> Float64:
+        """How far the model's predictions are off, row by row: of classes whether they are wrong, else by how much."""
+        parts: list[Float64] = []
+        for batch in batches:
+            scores, truth = self._asked(batch)
+            if isinstance(self.model, OneVsAll):
+                parts.append((scores.argmax(axis=1) != truth).astype(np.float64))
+            else:
+                assert self.model is not None
+                parts.append(self.model.link(scores) - truth)
+        return np.concatenate(parts) if parts else np.zeros(0)
+
+    def _asked(self, batch: Batch) -> tuple[Float64, NDArray[Any]]:
+        """What the model says of rows that have labels, and what these are: numbers, or the numbers of classes."""
+        model, labels = self.model, batch.labels
+        assert model is not None
+        assert labels is not None
+        assert self.target is not None
+        scores = asked(model, batch)
+        if not isinstance(model, OneVsAll):
+            return scores, self.target.numbers(labels, batch.place)
+        known = len(model.classes)
+        numbers, _ = class_numbers(model._classes, batch, np.zeros(batch.rows))
+        return by_row(scores, batch.rows, known), np.where(numbers < 0, known, numbers).astype(np.intp)
 
     def _with_gaps(self, batch: Batch, unlabelled: NDArray[np.bool_]) -> Float64:
         assert self.target is not None
@@ -457,4 +492,3 @@ def class_numbers(classes: Classes, batch: Batch, weight: Float64 | None) -> tup
     if weight is None and not counted.all():
         raise InputError("a row has no class")
     return numbers, new
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -12,8 +12,10 @@ from ..data.progress import Progress
 from ..errors import DivergedError, OptionError
 from ..options import Rule
 from ..rules import RULES
+from .fitting import shuffled
 from .interruption import interruptible
 from .run import Run
+from .watched import Watched
 
 AnyRun = TypeVar("AnyRun", bound=Run)
 
@@ -32,9 +34,10 @@ class Contender(Generic[AnyRun]):
         if self.diverged is not None:
             return
         start = time.perf_counter()
-        self.run.progress.read_in(batch)
+        if not self.run.fitted:  # what is fitted was counted when it was read
+            self.run.progress.read_in(batch)
         try:
-            self.run._learn(batch)
+            self.run.learn(batch)
         except DivergedError as error:
             self.diverged = error.where
         self.seconds += time.perf_counter() - start
@@ -71,28 +74,43 @@ class SharedRun(Generic[AnyRun]):
             contender.take(batch)
 
     def go(self, watch: Callable[[Any], None] | None) -> None:
-        """To the end of the data, until interrupted, or until all have diverged."""
-        start = time.perf_counter()
-        plan = self.contenders[0].run.plan
+        """To the end of the data, until interrupted, or until all have diverged. As each would alone: see `train`."""
+        first = self.contenders[0].run
         with interruptible() as interrupted:
-            while self.progress.passes < plan.passes and self.going:
-                self.progress.rows = self.progress.consumed = 0
-                for batch in self._reader.batches(None, interrupted):
-                    self._take(batch)
-                    self.progress.rows += batch.rows
-                    self.progress.consumed = batch.consumed
-                    self.progress.seconds = time.perf_counter() - start
-                    if watch is not None:
-                        watch(self)
-                    if interrupted() or not self.going:
-                        break
-                self.interrupted = interrupted()
-                if self.interrupted:
-                    return
-                for contender in self.going:
-                    contender.run._end_of_pass()
-                self.progress.passes += 1
-                self.progress.seconds = time.perf_counter() - start
+            watched = Watched(self, watch, interrupted)
+            if not first.fitted:
+                self._passes(lambda: self._reader.batches(None, interrupted), watched)
+            else:
+                with shuffled(first, watched) as rows:
+                    for contender in self.contenders[1:]:
+                        contender.run.begin_like(first)
+                    held = first.plan.held_rows(rows.rows) if first.plan.holdout else 0
+                    if not interrupted():
+                        first.check_rows(rows.rows)
+                        self._passes(lambda: rows.batches(0, rows.rows - held), watched)
+                        for contender in self.going:
+                            contender.run.score_rows(rows.batches(rows.rows - held), held)
+            self.interrupted = interrupted()
+
+    def _passes(self, batches: Callable[[], Iterator[Batch]], watched: Watched) -> None:
+        passes = self.contenders[0].run.plan.passes
+        assert isinstance(passes, int)
+        while self.progress.passes < passes and self.going:
+            self.progress.rows = self.progress.consumed = 0
+            for batch in batches():
+                self._take(batch)
+                self.progress.rows += batch.rows
+                self.progress.consumed = batch.consumed
+                if watched.tell() or not self.going:
+                    break
+            if watched.stopped():
+                return
+            self.progress.passes += 1
+            for contender in self.going:
+                contender.run.check_end()
+                contender.run.progress.passes += 1
+                if self.progress.passes < passes:
+                    contender.run.begin_pass()
 
 
 def checked_rules(rules: Iterable[str]) -> list[Rule]:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .. import rules as update_rules
 from ..data import Batch, Reader, open_source
 from ..data import labels as task_labels
+from ..data.memory import memory_size
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -26,7 +27,8 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from ..options import Rule
-from .run import ModelRequest, Plan, Run, class_numbers, fed
+from .plan import Plan
+from .run import ModelRequest, Run, class_numbers, fed
 from .shared_run import Contender, SharedRun, reading_and_learning
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ def sweep_rates(
     weight: Any = None,
     task: str | None = None,
     positive: str | None = None,
+    shuffle: bool = True,
+    seed: int = 0,
+    memory: int | str | None = None,
     opened: Callable[[SharedRun[SweepRun]], None] | None = None,
     progress: Callable[[SharedRun[SweepRun]], None] | None = None,
     **options: Any,
@@ -58,7 +63,7 @@ def sweep_rates(
         rates: which to try; by default the paper's grid, `rate_grid()`.
         classes: the labels, if there are more than two. A sweep must know them before it begins; if they are not given,
             the target is read once beforehand.
-        weight: as for `train`; so are task and positive.
+        weight: as for `train`; so are task, positive, shuffle, seed and memory.
         opened: called before the first row is read.
         progress: called after every batch.
         options: all options of `train` that say how data is read, and all further options of `Learner`.
@@ -79,12 +84,13 @@ def sweep_rates(
             hint = {"rule": "; give them as rules", "learning_rate": "; give them as rates"}.get(name, "")
             raise OptionError(f"a sweep has no option {name!r}{hint}")
     reading, learning = reading_and_learning(options)
+    plan = Plan(1, 0.0, seed, shuffle=shuffle, memory=None if memory is None else memory_size(memory))
     grid = _checked(rates)
     known = _KnownClasses(source, None if classes is None else list(classes))
 
     def run(data: Any, rule: Rule) -> SweepRun:
         request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": grid[0]})
-        return SweepRun(data, target, weight, reading, request, grid, known)
+        return SweepRun(data, target, weight, reading, request, plan, grid, known)
 
     runs = SharedRun(rules, source, run)
     if opened is not None:
@@ -166,17 +172,16 @@ class SweepRun(Run):
         weight: Any,
         reading: dict[str, Any],
         request: ModelRequest,
+        plan: Plan,
         rates: list[float],
         classes: _KnownClasses,
     ) -> None:
-        super().__init__(source, target, weight, reading, request, Plan(1, 0.0, 0, None, None), None)
+        super().__init__(source, target, weight, reading, request, plan, None)
         self.sweep: Sweep | None = None
         self._blind = 0.0  # the weight of the row before which there was no label; it is not scored
         self._rates, self._known = rates, classes
 
-    def _feed(
-        self, batch: Batch, weight: Float64 | None, unlabelled: NDArray[np.bool_], held: NDArray[np.bool_] | None
-    ) -> None:
+    def _feed(self, batch: Batch, weight: Float64 | None, unlabelled: NDArray[np.bool_]) -> None:
         assert self.target is not None
         assert batch.labels is not None
         if self.sweep is None:
