@@ -10,23 +10,21 @@ from typing import Any
 import numpy as np
 
 from .. import inputs
-from ..data import Batch, Schema
-from ..data.arrow import pyarrow
+from ..data import Batch
 from ..data.frame_reader import read_mapping
+from ..data.in_memory import is_frame
 from ..data.labels import number_text
 from ..data.located_rows import Place, Position
 from ..data.policy import Policy
-from ..data.schema import TEXTS
-from ..data.tables import features as table_features
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..models.by_feature import Reading
 from ..models.classes import Label
 from ..models.learner import Learner
-from ..models.model import Feature
+from ..models.model import Feature, Model
 from ..models.one_vs_all import OneVsAll
 from ..rules import RULES
-from .predictor import Predictor, places
+from .predictor import Predictor, as_mapping, numbered, places
 
 _WORD = 2**64 - 1
 
@@ -58,12 +56,13 @@ class Explanation:
     unknown: list[str] = field(default_factory=list)  # what the row has and the model has never seen
 
 
-def explain(model: Learner | OneVsAll, row: Any, label: Label | None = None) -> Explanation:
+def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
     """Each feature's contribution to the prediction for one row.
 
     Args:
-        model: any model; one that `train` made reads the row as it read its table.
-        row: a mapping of names to values; for a model of arrays a list of numbers.
+        model: any model, what `train` gave, or a `Predictor`. Where `train` made the model, the row is read as its
+            table was.
+        row: a mapping of names to values, a Series, or a frame of one row; for a model of arrays a list of numbers.
         label: with classes, the one whose score is explained; the predicted one if not given.
 
     Example:
@@ -76,6 +75,12 @@ def explain(model: Learner | OneVsAll, row: Any, label: Label | None = None) -> 
         >>> abs(why.bias + sum(part.contribution for part in why.contributions) - why.score) < 1e-9
         True
     """
+    if not isinstance(model, Model):
+        model = getattr(model, "model", model)  # of a result or a predictor
+    if not isinstance(model, Learner | OneVsAll):
+        raise OptionError(
+            f"{type(model).__name__} cannot be explained; give a Learner, a OneVsAll, a Predictor or what train gave"
+        )
     data, unknown = read_row(model, row)
     return explain_batch(model, one_row(data), label, unknown)
 
@@ -96,7 +101,7 @@ def explain_batch(
     explanation = taken.explained(head)
     prediction: Any = float(scores[0])
     if model._training is not None:
-        prediction = Predictor(model).predict(batch).values[0]
+        prediction = Predictor(model).predictions(batch).values[0]
     elif isinstance(model, OneVsAll):
         prediction = model.classes[int(scores.argmax())]
     return replace(explanation, prediction=prediction, label=chosen, unknown=[*(unknown or ()), *taken.unknown])
@@ -132,22 +137,20 @@ def _text(label: Label) -> str:
 
 def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[str]]:
     """A row as the model takes it, and the names of what it does not take."""
-    schema = Schema.read(model._training.get("schema")) if model._training else Schema("named")
-    by_number = schema.family == "columns" or model._snapshot()["columns"] is not None
+    if model._training is not None:
+        return Predictor(model).read_one(row)
+    if is_frame(row):
+        data = model._data(row)
+        if data.rows != 1:
+            raise InputError(f"the frame has {data.rows:,} rows; it must have one")
+        return data, []
+    row = as_mapping(row)
+    if model._snapshot()["columns"] is not None:
+        return numbered(row), []
     if not isinstance(row, Mapping):
-        if not by_number or isinstance(row, str | bytes):
-            kind = type(row).__name__
-            raise InputError(f'the row is of type {kind}; it must have names and values, such as {{"age": 31}}')
-        return inputs.read(np.asarray(inputs.as_array(row, "the row"))[None, :]), []
-    if by_number:
-        raise InputError("this model knows its features as columns; give the row as a list of numbers")
-    if schema.family == "table":
-        frame = table_features(_table(model, schema, row), schema, Place("", "row", 1), TRAINED).frame
-        others = {*schema.kinds, schema.target, schema.weight}
-        return frame, [str(name) for name in row if name not in others]
-    used = {name: value for name, value in row.items() if name not in (schema.target, schema.weight)}
-    numbers, _ = read_mapping(used, TRAINED if model._training else FED_BY_HAND)
-    return inputs.NamedRows([numbers]), []
+        kind = type(row).__name__
+        raise InputError(f'the row is of type {kind}; it must have names and values, such as {{"age": 31}}')
+    return inputs.NamedRows([read_mapping(row, FED_BY_HAND)[0]]), []
 
 
 def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) -> Batch:
@@ -166,41 +169,6 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) 
     raise InputError(f"there is no row {number}; the data has {before:,}")
 
 
-def _table(model: Learner | OneVsAll, schema: Schema, row: Mapping[str, Any]) -> Any:
-    """The row as an Arrow table."""
-    pa = pyarrow()
-    columns: dict[str, Any] = {}
-    for name, kind in schema.columns:
-        value = row.get(name)
-        if isinstance(value, dict | list):
-            raise InputError(f"{name!r} holds a list or an object; it must be a number or text")
-        if kind in ("number", "flag"):
-            if isinstance(value, bool | str):
-                raise InputError(f"{name!r} is {value!r}; the model knows it as a number")
-            columns[name] = pa.array([None if value is None else float(value)], pa.float64())
-        elif kind in TEXTS:
-            columns[name] = pa.array([None if value is None else _word(value)], pa.string())
-        else:
-            columns[name] = _moment(name, value, kind)
-    return pa.table(columns)
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else number_text(float(value))
-
-
-def _moment(name: str, value: Any, kind: str) -> Any:
-    pa = pyarrow()
-    text = pa.array([None if value is None else str(value)], pa.string())
-    try:
-        return text.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        written = "23:59" if kind == "time" else "2024-12-31 or 2024-12-31 23:59"
-        raise InputError(f"{name!r} is {value!r}, which is not a date or time; write it as {written}") from None
-
-
 def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
     """The features of the one row that there is."""
     if isinstance(data, inputs.Dense):
@@ -212,18 +180,7 @@ def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
     if isinstance(data, inputs.TextRows):
         names = data.read.names
         return [(names[i], float(x)) for i, x in zip(data.read.ids, data.read.values, strict=True)]
-    found: list[tuple[Feature, float]] = []
-    for name, column in zip(data.names, data.columns, strict=True):
-        if isinstance(column, inputs.TextColumn):
-            codes, ends, text = column
-            code = int(codes[0])
-            if code >= 0:
-                found.append((f"{name}={text[ends[code] : ends[code + 1]].tobytes().decode()}", 1.0))
-        else:
-            x = float((column.numbers if isinstance(column, inputs.FlagColumn) else column)[0])
-            if not math.isnan(x):
-                found.append((name, x))
-    return found
+    return list(data.first_row().items())
 
 
 # ----------------------------------------------------------------------------------------------------- the model's view

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
@@ -26,6 +27,21 @@ if TYPE_CHECKING:
 BIAS = "(bias)"
 
 Feature: TypeAlias = str | int
+
+
+class _Rows:
+    """From rows of the table that a model was trained on to features by name. It does not hold the model."""
+
+    def __init__(self, training: dict[str, Any]) -> None:
+        self._training = training
+        self._reader: Any = None
+
+    def __call__(self, row: Any) -> Any:
+        if self._reader is None:
+            from ..data import row_reader  # noqa: PLC0415  (few need it)
+
+            self._reader = row_reader.RowReader(self._training)
+        return self._reader.features(row)
 
 
 class Model(_core.Learner):
@@ -56,7 +72,7 @@ class Model(_core.Learner):
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
     ) -> None:
         self._options = options
-        self._training: dict[str, Any] | None = None  # how it was trained, where `train` made it
+        self._record: dict[str, Any] | None = None
         auto = options.learning_rate == "auto"
         self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
         first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
@@ -75,6 +91,23 @@ class Model(_core.Learner):
     def options(self) -> Options:
         """What this model was made with."""
         return self._options
+
+    @property
+    def _training(self) -> dict[str, Any] | None:
+        """How it was trained, where `train` made it. Of a table it then takes rows one by one as well."""
+        return self._record
+
+    @_training.setter
+    def _training(self, record: dict[str, Any] | None) -> None:
+        self._record = record
+        of_table = record is not None and (record.get("schema") or {}).get("family") == "table"
+        self._read_with(_Rows(record) if record is not None and of_table else None)
+
+    @property
+    def predictor(self) -> Any:
+        """What to put into service, where `train` made the model: see `Predictor`."""
+        # A predictor is made of models, so that their modules cannot know it; the package as a whole does.
+        return importlib.import_module(__name__.partition(".")[0]).Predictor(self)
 
     def _data(self, X: Any) -> inputs.Input:
         """X as the core reads it. A model that `train` made knows what a frame's columns are."""
