@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
+from .. import html, inputs, shown
 from ..data import Batch
 from ..data.frame_reader import read_mapping
 from ..data.in_memory import is_frame
@@ -18,6 +18,7 @@ from ..data.located_rows import Place, Position
 from ..data.policy import Policy
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.by_feature import Reading
 from ..models.classes import Label
 from ..models.learner import Learner
@@ -27,9 +28,9 @@ from ..rules import RULES
 from .predictor import Predictor, as_mapping, numbered, places
 
 _WORD = 2**64 - 1
+TOP = 20  # features that are shown one by one
 
-# What the values of a row to explain become: as in `train`, or as in the rows that `learn_one` was given.
-TRAINED = Policy(booleans="categories", text="indicators", missing="absent", dates="parts")
+# What the values of a row become for a model that `train` did not make: as in the rows that `learn_one` was given.
 FED_BY_HAND = Policy(booleans="indicator", text="indicators", missing="absent", dates="error")
 
 
@@ -43,9 +44,12 @@ class Contribution:
     contribution: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """A prediction taken apart: `bias` and all contributions add up to `score`."""
+    """A prediction taken apart: `bias` and all contributions add up to `score`.
+
+    `print` shows it as a table, a notebook with bars.
+    """
 
     contributions: list[Contribution]  # the largest first, whatever its sign
     bias: float
@@ -54,6 +58,66 @@ class Explanation:
     prediction: Any  # as `predict` says it: a label, or a number
     label: Label | None = None  # the class whose score this is
     unknown: list[str] = field(default_factory=list)  # what the row has and the model has never seen
+    probability: float | None = None  # of the class whose score this is; of two, the positive one
+    positive: Label | None = None  # of two classes, the one that a positive score stands for
+    centred: bool = False  # whether some values count from the means of their columns
+
+    @property
+    def meaning(self) -> list[str]:
+        """What the sum stands for, in sentences."""
+        said = f"prediction: {_shown(self.prediction)}"
+        if self.probability is not None:
+            share = f"{self.probability:.2%}"
+            if self.label is not None:
+                said += f" (for {_shown(self.label)} against all others: {share})"
+            else:
+                of = "the positive label" if self.positive is None else _shown(self.positive)
+                said += f" (probability of {of}: {share})"
+        elif self.label is not None:
+            said += f" (the score is that of {_shown(self.label)})"
+        lines = [said]
+        if self.limited != self.score:
+            lines.append(
+                f"the sum, {shown.number(self.score)}, is beyond the labels seen in training: "
+                f"the model keeps to {shown.number(self.limited)}"
+            )
+        if self.centred:
+            lines.append("numbers count from the mean of their column")
+        if self.unknown:
+            names = ", ".join(shown.short(repr(name), 40) for name in self.unknown[:8])
+            lines.append(f"not known to the model, and ignored: {names}{', ...' if len(self.unknown) > 8 else ''}")
+        return lines
+
+    def rows(self, most: int) -> list[tuple[str, str, str, float]]:
+        """Feature, value, weight and contribution, the largest first; what is beyond `most` in one row."""
+        listed = [
+            (shown.short(str(part.feature), 60), shown.given(part.value), shown.number(part.weight), part.contribution)
+            for part in self.contributions[:most]
+        ]
+        if len(rest := self.contributions[most:]) > 0:
+            listed.append((f"({len(rest):,} others)", "", "", math.fsum(part.contribution for part in rest)))
+        return [*listed, ("(bias)", "", "", self.bias), ("sum", "", "", self.score)]
+
+    def __str__(self) -> str:
+        rows = [[*texts, shown.number(contribution)] for *texts, contribution in self.rows(TOP)]
+        table = shown.table(["feature", "value", "weight", "contribution"], rows)
+        return "\n".join([table, "", *self.meaning])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = self.rows(TOP)
+        largest = max((abs(contribution) for *_, contribution in rows[:-1]), default=0.0)
+        cells: list[list[Any]] = [
+            [*texts, shown.number(contribution), html.bar(contribution, largest)] for *texts, contribution in rows[:-1]
+        ]
+        cells.append(["sum", "", "", shown.number(self.score), ""])
+        title, *notes = self.meaning
+        return html.card(
+            title,
+            html.table(["feature", "value", "weight", "contribution", ""], cells, total=1),
+            *map(html.note, notes),
+        )
 
 
 def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
@@ -71,7 +135,7 @@ def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
         >>> result = ul.train([{**row, "rich": row["job"] == "pilot"} for row in rows], target="rich")
         >>> why = ul.explain(result.model, {"age": 30, "job": "pilot"})
         >>> why.prediction, why.contributions[0].feature
-        ('true', 'job=pilot')
+        (True, 'job=pilot')
         >>> abs(why.bias + sum(part.contribution for part in why.contributions) - why.score) < 1e-9
         True
     """
@@ -100,11 +164,23 @@ def explain_batch(
     taken = _Row(reading, batch.data)
     explanation = taken.explained(head)
     prediction: Any = float(scores[0])
+    positive: Label | None = None
     if model._training is not None:
-        prediction = Predictor(model).predictions(batch).values[0]
+        predictor = Predictor(model)
+        prediction = predictor.as_it_was(predictor.predictions(batch).values)[0]
+        positive = predictor.classes[1] if predictor.target.task == "binary" else None
     elif isinstance(model, OneVsAll):
         prediction = model.classes[int(scores.argmax())]
-    return replace(explanation, prediction=prediction, label=chosen, unknown=[*(unknown or ()), *taken.unknown])
+    gives = LOSSES[model.options.loss].link.gives_probabilities
+    return replace(
+        explanation,
+        prediction=prediction,
+        label=chosen,
+        unknown=[*(unknown or ()), *taken.unknown],
+        probability=float(model.link(explanation.limited)) if gives else None,
+        positive=positive,
+        centred=taken.centred,
+    )
 
 
 def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
@@ -126,6 +202,10 @@ def class_number(model: OneVsAll, label: Any) -> int:
             return number
     shown = ", ".join(map(str, model.classes[:8])) + (", ..." if len(model.classes) > 8 else "")
     raise OptionError(f"there is no class {label!r}; there are {shown}")
+
+
+def _shown(value: Any) -> str:
+    return shown.given(value) if isinstance(value, float) else shown.short(repr(value), 60)
 
 
 def _text(label: Label) -> str:
@@ -198,6 +278,7 @@ class _Row:
         means = state["centre_means"].reshape(-1, 2).tolist()
         self._centre = {feature: mean for (feature, kind), mean in zip(kinds, means, strict=True) if kind}
         self.unknown: list[str] = []
+        self.centred = False
         self._parts: list[tuple[Feature, int, float, float]] = []  # what, its slot, as it is, as the model sees it
         seen: dict[int, float] = {}
         given: dict[int, list[Feature]] = {}
@@ -206,6 +287,7 @@ class _Row:
             if number is None:
                 self.unknown.append(str(name))
                 continue
+            self.centred |= number in self._centre
             z = self._centred(number, x)
             self._parts.append((name, reading.slot(number), x, z))
             seen[number] = seen.get(number, 0.0) + z

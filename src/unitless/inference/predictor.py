@@ -259,10 +259,7 @@ class Predictor:
             reading: how data is read, as for `train`.
         """
         parts = self.batches(source, extrapolate=extrapolate, **reading)
-        values = [value for part in parts for value in part.values]
-        if self._boolean:
-            values = [None if value is None else value == "true" for value in values]
-        return frames.column(source, values)
+        return frames.column(source, self.as_it_was([value for part in parts for value in part.values]))
 
     def predict_proba(self, source: Any, *, extrapolate: bool = False, **reading: Any) -> Any:
         """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
@@ -276,6 +273,10 @@ class Predictor:
         wide = [np.pad(part, ((0, 0), (0, len(names) - part.shape[1]))) for part in found]
         return frames.columns(source, np.concatenate(wide), names)
 
+    def as_it_was(self, values: list[Any]) -> list[Any]:
+        """Labels as they were in the data: booleans, where they are known as "true" and "false"."""
+        return [None if value is None else value == "true" for value in values] if self._boolean else values
+
     def _check_probabilities(self) -> None:
         if not self._link.gives_probabilities:
             raise OptionError("only models with logistic loss give probabilities")
@@ -285,7 +286,7 @@ class Predictor:
     @property
     def classes(self) -> list[Any]:
         """The labels as they were in the data, in the order of the probabilities; none where numbers are predicted."""
-        return [label == "true" for label in self.labels] if self._boolean else self.labels
+        return self.as_it_was(self.labels)
 
     @property
     def class_names(self) -> list[str]:

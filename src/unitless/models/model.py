@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from .. import _core, inputs
+from .. import _core, html, inputs
 from ..errors import InputError
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from .classes import Label
 
 BIAS = "(bias)"
+LARGE = 64 << 20  # bytes: of a model of this size notebooks show no features, because looking for them takes too long
 
 Feature: TypeAlias = str | int
 
@@ -187,6 +188,19 @@ class Model(_core.Learner):
 
     def __sizeof__(self) -> int:
         return self.nbytes
+
+    def _repr_html_(self) -> str:
+        facts = [("options", self._changed_options()), ("examples", f"{self.examples:,}"), *self._facts()]
+        small = self.nbytes < LARGE
+        return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What a notebook says of the model, besides its options."""
+        return []
+
+    def _tables(self) -> list[html.Html]:
+        """What a notebook shows of a model that is not too large."""
+        return []
 
     def _changed_options(self, *hidden: str) -> str:
         default = Options()

@@ -18,6 +18,7 @@ from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Rule
+from . import notebook
 from .result import TrainResult
 from .run import ModelRequest, Plan, Run
 from .shared_run import Contender, SharedRun, reading_and_learning
@@ -243,6 +244,9 @@ class Comparison:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
+
+    def _repr_html_(self) -> str:
+        return notebook.comparison(self.asdict())
 
     def __repr__(self) -> str:
         shown = ", ".join(

@@ -12,6 +12,7 @@ from ..inference.predictor import Predictor
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
+from . import notebook
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -180,6 +181,9 @@ class TrainResult:
             "rows_per_second": self.rows / self.seconds if self.seconds else None,
             "interrupted": self.interrupted,
         }
+
+    def _repr_html_(self) -> str:
+        return notebook.train_result(self.asdict())
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items())

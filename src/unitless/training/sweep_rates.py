@@ -26,6 +26,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from ..options import Rule
+from . import notebook
 from .run import ModelRequest, Plan, Run, class_numbers, fed
 from .shared_run import Contender, SharedRun, reading_and_learning
 
@@ -374,6 +375,9 @@ class RateSweep:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
+
+    def _repr_html_(self) -> str:
+        return notebook.rate_sweep(self.asdict())
 
     def __repr__(self) -> str:
         shown = ", ".join(
