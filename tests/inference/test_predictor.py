@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import datetime as dt
 import json
 import math
 import pathlib
+import pickle
 import threading
 from collections import ChainMap
 from decimal import Decimal
@@ -339,6 +341,34 @@ def test_features_by_name_and_by_number_have_predictors_too() -> None:
         assert predictor.predict_one(x.tolist()) == (predictor.predict_proba_one(x)[True] > 0.5)
     with pytest.raises(ul.InputError, match="list of numbers"):
         predictor.predict_one({"a": 1})
+
+
+@pytest.mark.parametrize(
+    "options", [{"text": ["zip"]}, {"ignore": "zip"}, {"only": ["age", "on"]}, {"missing": "error"}]
+)
+@pytest.mark.parametrize("bits", [None, 4])
+def test_mappings_are_read_as_in_training(options: dict[str, Any], bits: int | None, tmp_path: pathlib.Path) -> None:
+    rows: list[dict[str, Any]] = people().drop(columns=TARGETS[1:]).dropna().to_dict("records")
+    rows = [{**row, "zip": int(row["zip"])} for row in rows]
+    scores = []
+    ul.train(rows, target="number", bits=bits, learning_rate=0.5, model=tmp_path / "m.unitless", **options)
+    predictor = ul.Predictor(tmp_path / "m.unitless")
+    used = predictor.features if bits is None else {}
+    assert ("zip=5" in used) == (options == {"text": ["zip"]} and bits is None)
+    ignored = "ignore" in options or "only" in options
+    for row in rows[:20]:
+        scores.append(predictor.predict_one(row))
+        assert scores[-1] == predictor.predict([row])[0] == predictor.explain(row).prediction
+        assert not ignored or scores[-1] == predictor.predict_one({**row, "zip": 99})
+    assert len(set(scores)) > 10
+
+
+def test_predictors_can_be_sent_to_other_processes() -> None:
+    for target in TARGETS:
+        predictor = trained(target).predictor
+        again = pickle.loads(pickle.dumps(predictor))
+        assert same(again.predict_one(PLAIN), predictor.predict_one(PLAIN))
+        assert np.array_equal(copy.deepcopy(predictor).score_one(PLAIN), predictor.score_one(PLAIN))
 
 
 def test_predictors_are_of_what_train_made() -> None:

@@ -189,8 +189,9 @@ class Predictor:
             return numbered(row), []
         if not isinstance(row, Mapping):
             raise InputError(_no_row(row))
-        used = {name: value for name, value in row.items() if name not in (self.schema.target, self.schema.weight)}
-        numbers, _ = read_mapping(used, self._options().policy)
+        options, apart = self._options(), (self.schema.target, self.schema.weight)
+        used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
+        numbers, _ = read_mapping(used, options.policy, options.text)
         return inputs.NamedRows([numbers]), []
 
     def _one_score(self, row: Any, extrapolate: bool) -> float:
@@ -321,6 +322,9 @@ class Predictor:
     def _two_labels(self) -> list[Any]:
         return self.classes
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Predictor, (self.model,)
+
     def __repr__(self) -> str:
         what = "numbers" if not self._several and self.target.task == "regression" else f"one of {self.classes[:8]}"
         return f"<Predictor: {what.replace(']', ', ...]') if len(self.classes) > 8 else what}>"
@@ -337,8 +341,8 @@ class Predictor:
 
     def _options(self, **reading: Any) -> ReadOptions:
         """How data is read, as far as training has settled it."""
-        settled = {name: self._reading[name] for name in ("dates", "missing") if name in self._reading}
-        return ReadOptions(**{**settled, **reading})
+        names = ("dates", "missing", "ignore", "only", "text")
+        return ReadOptions(**{**{name: self._reading[name] for name in names if name in self._reading}, **reading})
 
     def read(self, source: Any, keep: bool = False, **reading: Any) -> Iterator[Batch]:
         """Data as the model's training data was read, batch by batch."""
