@@ -31,6 +31,11 @@ class Frames(Source):
         """Whether it can be read again, which an Arrow reader cannot."""
         return not self._once
 
+    @property
+    def small(self) -> bool:
+        """Whether reading it takes less time than beginning to read ahead."""
+        return not self._once and hasattr(self._frame, "shape") and self._frame.shape[0] <= MAPPINGS
+
     def chunks(self, start: Position) -> Iterator[Chunk]:
         """The rows from a position on, in slices."""
         pa = pyarrow()
