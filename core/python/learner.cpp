@@ -11,6 +11,9 @@ using namespace nanobind::literals;
 namespace unitless {
 
 void define_learner(nb::module_& m) {
+    nb::class_<TableColumns>(m, "TableColumns")
+        .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&, bool>(), "names"_a, "kinds"_a,
+             "missing"_a);
     nb::class_<PyLearner>(m, "Learner")
         .def("__init__",
              [](PyLearner* self, const nb::kwargs& options) {
@@ -23,6 +26,32 @@ void define_learner(nb::module_& m) {
         .def("_learn_one_wide", &PyLearner::learn_one_wide, "x"_a.none(), "y"_a.none(), "weight"_a.none(),
              "new_classes"_a = 0)
         .def("_predict_one_wide", &PyLearner::predict_one_wide, "x"_a.none(), "extrapolate"_a)
+        .def(
+            "_predict_row",
+            [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate) -> nb::object {
+                OneResult score;
+                if (!self.predict_table_row(columns, row, extrapolate, score)) return nb::none();
+                return nb::float_(score.value);
+            },
+            "columns"_a, "row"_a.none(), "extrapolate"_a = false,
+            "The prediction for a row of a table; None if it has to be read with more care.")
+        .def(
+            "_predict_row_wide",
+            [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate) -> nb::object {
+                WideResult scores;
+                if (!self.predict_table_row(columns, row, extrapolate, scores)) return nb::none();
+                return scores.array();
+            },
+            "columns"_a, "row"_a.none(), "extrapolate"_a = false)
+        .def(
+            "_winner_of_row",
+            [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate) -> nb::object {
+                WideResult scores;
+                if (!self.predict_table_row(columns, row, extrapolate, scores)) return nb::none();
+                return nb::int_(scores.largest());
+            },
+            "columns"_a, "row"_a.none(), "extrapolate"_a = false, "The place of the class with the largest score.")
+        .def("_read_with", &PyLearner::read_with, "function"_a.none())
         .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
         .def(
             "_learn_dense",

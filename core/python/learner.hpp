@@ -10,6 +10,7 @@
 #include "learner/learner.hpp"
 #include "python/arrays.hpp"
 #include "python/named_row.hpp"
+#include "python/table_row.hpp"
 
 namespace unitless {
 
@@ -29,9 +30,11 @@ class WideResult {
     double* to_predict(const Learner& learner) { return sized(learner.predict_width()); }
     nb::object array() const {
         const ShortArray made(count_);
-        std::copy_n(count_ <= few ? few_ : many_.data(), count_, made.data());
+        std::copy_n(data(), count_, made.data());
         return made.array();
     }
+    // The place of the largest, the first of several.
+    std::size_t largest() const { return static_cast<std::size_t>(std::max_element(data(), data() + count_) - data()); }
 
   private:
     static constexpr std::size_t few = 64;
@@ -39,6 +42,7 @@ class WideResult {
     double few_[few];
     std::vector<double> many_;
 
+    const double* data() const { return count_ <= few ? few_ : many_.data(); }
     double* sized(std::size_t count) {
         count_ = count;
         std::fill_n(few_, count <= few ? count : 0, 0.0);
@@ -57,6 +61,7 @@ class PyLearner {
     KnownStrings known_;
     LastNames last_;
     RowMemory spare_;
+    nb::object reading_;  // what makes rows of numbers by name from the rows to predict, if there is something to do
 
     // A thread never waits for the learner while it holds the interpreter's lock.
     template <class... Rows>
@@ -159,6 +164,8 @@ class PyLearner {
     }
     template <class RowResult>
     void predict_row(nb::handle x, bool extrapolate, RowResult& result) {
+        nb::object made;
+        if (reading_.is_valid()) x = made = reading_(x);
         const auto predict = [&](Placement& row) {
             learner.predict_placed(row, extrapolate, result.to_predict(learner));
         };
@@ -176,6 +183,19 @@ class PyLearner {
         const nb::gil_scoped_release release;
         learner.load(from);
     }
+
+    // A row of a table. False if it has to be read with more care.
+    template <class RowResult>
+    bool predict_table_row(TableColumns& columns, nb::handle x, bool extrapolate, RowResult& result) {
+        TableRow row(columns);
+        if (!row.read(x.ptr())) return false;
+        const auto guard = lock();
+        learner.predict_named(row.size(), row.values(), extrapolate, row.resolver(learner), result.to_predict(learner));
+        return true;
+    }
+    // From now on, what is given to be predicted goes through a function of Python's first; none if it is None. It must
+    // not hold the learner, which would then never be freed.
+    void read_with(const nb::object& function) { reading_ = function.is_none() ? nb::object() : function; }
 
     // One number, or one per class or rate.
     double learn_one(nb::handle x, nb::handle y, nb::handle weight) {

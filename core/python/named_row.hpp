@@ -62,19 +62,21 @@ inline std::uint64_t version_of([[maybe_unused]] PyObject* dict) {
 }
 
 // Python strings that were looked up before. Their hashes are known (they are keys of a dictionary), so that finding
-// one again costs a few nanoseconds, whether it is the same object or another with the same text.
+// one again costs a few nanoseconds, whether it is the same object or another with the same text. `column`: where the
+// same text means something else in each column.
 class KnownStrings {
   public:
     static constexpr std::uint32_t none = 0;
-    std::uint32_t find(PyObject* name) const {
-        const Entry& entry = entries_[place(name)];
-        return entry.name && (entry.name == name || same(entry.name, name)) ? entry.slot : none;
+    std::uint32_t find(PyObject* name, std::uint32_t column = 0) const {
+        const Entry& entry = entries_[place(name, column)];
+        const bool known = entry.name && entry.column == column && (entry.name == name || same(entry.name, name));
+        return known ? entry.slot : none;
     }
-    void remember(PyObject* name, std::uint32_t slot) {
-        Entry& entry = entries_[place(name)];
+    void remember(PyObject* name, std::uint32_t slot, std::uint32_t column = 0) {
+        Entry& entry = entries_[place(name, column)];
         Py_INCREF(name);
         Py_XDECREF(entry.name);
-        entry = {name, slot};
+        entry = {name, slot, column};
     }
     void forget() {
         for (auto& entry : entries_) Py_XDECREF(std::exchange(entry.name, nullptr));
@@ -86,12 +88,12 @@ class KnownStrings {
   private:
     struct Entry {
         PyObject* name = nullptr;
-        std::uint32_t slot = none;
+        std::uint32_t slot = none, column = 0;
     };
     std::array<Entry, 4096> entries_{};
-    static std::size_t place(PyObject* name) {
+    static std::size_t place(PyObject* name, std::uint32_t column) {
         const Py_hash_t known = reinterpret_cast<PyASCIIObject*>(name)->hash;
-        return static_cast<std::size_t>(known != -1 ? known : PyObject_Hash(name)) % 4096;
+        return (static_cast<std::size_t>(known != -1 ? known : PyObject_Hash(name)) + 97 * column) % 4096;
     }
     static bool same(PyObject* a, PyObject* b) {
         if (PyUnicode_GET_LENGTH(a) != PyUnicode_GET_LENGTH(b)) return false;

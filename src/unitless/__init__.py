@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
     from .evaluation import evaluation as evaluate
     from .inference.explanation import explain
+    from .inference.predictor import Predictor
     from .models.file import load
     from .models.kernels import kernels
     from .models.learner import Learner
@@ -43,6 +44,7 @@ __all__ = [
     "ModelFileError",
     "OneVsAll",
     "OptionError",
+    "Predictor",
     "RateSweep",
     "Sweep",
     "TrainResult",
@@ -68,6 +70,7 @@ _HOMES = {
     "Comparison": "training.compare",
     "Learner": "models.learner",
     "OneVsAll": "models.one_vs_all",
+    "Predictor": "inference.predictor",
     "RateSweep": "training.sweep_rates",
     "Sweep": "models.sweep",
     "TrainResult": "training.result",

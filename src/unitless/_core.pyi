@@ -1,6 +1,6 @@
 """The compiled core. Private: `unitless.Learner` is its public face."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TypedDict
 
 import numpy as np
@@ -78,6 +78,11 @@ def gather_entries(
 def gather_text(pieces: list[TextRows], piece: NDArray[np.int64], row: NDArray[np.int64]) -> TextRows:
     """Rows of several texts as if they had been read in this order."""
 
+class TableColumns:
+    """The columns of a table whose rows are predicted one at a time: "number", "text" or "boolean" each."""
+
+    def __init__(self, names: list[str], kinds: list[str], missing: bool) -> None: ...
+
 class Learner:
     """A learner in the core."""
 
@@ -117,6 +122,18 @@ class Learner:
         self, x: Mapping[str, float], y: float, weight: float, new_classes: int = 0
     ) -> NDArray[np.float64]: ...
     def _predict_one_wide(self, x: Mapping[str, float], extrapolate: bool) -> NDArray[np.float64]: ...
+    def _predict_row(self, columns: TableColumns, row: Any, extrapolate: bool = False) -> float | None:
+        """The prediction for a row of a table; None if it has to be read with more care."""
+
+    def _predict_row_wide(
+        self, columns: TableColumns, row: Any, extrapolate: bool = False
+    ) -> NDArray[np.float64] | None: ...
+    def _winner_of_row(self, columns: TableColumns, row: Any, extrapolate: bool = False) -> int | None:
+        """The place of the class with the largest score."""
+
+    def _read_with(self, function: Callable[[Any], Mapping[str, Any]] | None) -> None:
+        """Let what is given to be predicted go through a function first, which must not hold the learner."""
+
     def _learn_named(
         self,
         rows: list[Mapping[str, float]],

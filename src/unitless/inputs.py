@@ -72,6 +72,20 @@ class Frame:
     missing: bool = False  # not-a-number means that a value is missing
     whole: bool = False  # it is known that no value is missing
 
+    def first_row(self) -> dict[str, float]:
+        """The features of the first row that have a value, by name."""
+        found: dict[str, float] = {}
+        for name, column in zip(self.names, self.columns, strict=True):
+            if isinstance(column, TextColumn):
+                if (code := int(column.codes[0])) >= 0:
+                    start, end = column.ends[code : code + 2]
+                    found[f"{name}={column.text[start:end].tobytes().decode()}"] = 1.0
+            else:
+                x = float((column.numbers if isinstance(column, FlagColumn) else column)[0])
+                if x == x:  # noqa: PLR0124  (not-a-number: missing)
+                    found[name] = x
+        return found
+
 
 @dataclass(frozen=True)
 class NamedRows:

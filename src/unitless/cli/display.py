@@ -7,11 +7,16 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .. import shown
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
     from ..evaluation.evaluation import Moment
+
+
+number, short = shown.number, shown.short
 
 
 def console(stderr: bool = False) -> Console:
@@ -64,23 +69,6 @@ def _escaped(text: str) -> str:
     from rich.markup import escape  # noqa: PLC0415
 
     return escape(text)
-
-
-def number(value: float | None, digits: int = 4) -> str:
-    """A number as a table wants it."""
-    if value is None or not math.isfinite(value):
-        return "-"
-    if value != 0 and not 1e-4 <= abs(value) < 1e6:
-        return f"{value:.{digits - 1}e}"
-    return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:,.2f}"
-
-
-def short(text: str, width: int = 80) -> str:
-    """Text as a line has room for it: the middle of what is longer is left out, and nothing in it moves the cursor."""
-    cut = len(text) > width
-    ends = [text[: width // 2], text[len(text) - (width - width // 2 - 3) :]] if cut else [text]
-    plain = ("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in end) for end in ends)
-    return "...".join(plain)
 
 
 def share(value: float) -> str:

@@ -337,7 +337,7 @@ def _show_explanation(
 
 def _prediction(model: Learner | OneVsAll, why: Explanation) -> str:
     said = why.prediction
-    text = repr(said) if isinstance(said, float) else str(said)
+    text = repr(said) if isinstance(said, float) else str(said).lower() if isinstance(said, bool) else str(said)
     if LOSSES[model.options.loss].link.gives_probabilities:
         p = float(model.link(why.limited))
         if why.label is not None:

@@ -13,7 +13,8 @@ from .arrow import as_numpy, booleans, is_native, pyarrow
 from .policy import Policy
 from .schema import DATES, TEXTS
 
-_WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tuple[str, FrameColumn, int]]:
@@ -47,9 +48,11 @@ def indicator(column: Any) -> tuple[NDArray[Any], int]:
 def number(column: Any) -> tuple[NDArray[Any], int]:
     """A column of numbers as an array, with not-a-number for missing values; and how many are missing."""
     if not is_native(column):
-        pa = pyarrow()
-        column = column.cast(pa.int64()) if pyarrow("types").is_duration(column.type) else column
+        pa, unit = pyarrow(), 1.0
+        if pyarrow("types").is_duration(column.type):  # one unit, whichever a frame happens to use
+            column, unit = column.cast(pa.int64()), _NANOSECONDS[column.type.unit]
         column = column.cast(pa.float64(), safe=False)
+        column = column if unit == 1.0 else pyarrow("compute").multiply(column, unit)
     array = as_numpy(column)
     if array.dtype.kind != "f":
         return array, 0
@@ -66,8 +69,8 @@ def text(column: Any) -> tuple[TextColumn, int]:
         bytes_ = np.frombuffer(b"falsetrue", np.uint8)
         return TextColumn(codes, np.array([0, 5, 9], np.int64), bytes_), int(column.null_count)
     if not types.is_dictionary(column.type):
-        column = _as_text(column).dictionary_encode()
-    values = _as_text(column.dictionary)
+        column = as_text(column).dictionary_encode()
+    values = as_text(column.dictionary)
     places = as_numpy(column.indices)
     if column.indices.null_count:
         places = np.where(np.isnan(places), -1, places)
@@ -86,7 +89,7 @@ def text(column: Any) -> tuple[TextColumn, int]:
     return TextColumn(codes, ends, letters), absent
 
 
-def _as_text(column: Any) -> Any:
+def as_text(column: Any) -> Any:
     """Numbers and the like in the words that a text file would have."""
     pa, types = pyarrow(), pyarrow("types")
     if types.is_string(column.type):
@@ -111,7 +114,7 @@ def date_parts(name: str, column: Any, kind: str) -> list[tuple[str, str, Any]]:
         ]
     moment = column.cast(pa.timestamp("us", tz=getattr(column.type, "tz", None)), safe=False)
     weekday = compute.day_of_week(moment)
-    words = pa.DictionaryArray.from_arrays(weekday.cast(pa.int32()), pa.array(_WEEKDAYS))
+    words = pa.DictionaryArray.from_arrays(weekday.cast(pa.int32()), pa.array(WEEKDAYS))
     parts = [
         (f"{name}.time", "number", compute.divide(moment.cast(pa.int64()).cast(pa.float64()), 1e6)),
         (f"{name}.month", "text", compute.month(moment).cast(pa.string())),

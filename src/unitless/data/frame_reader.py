@@ -159,10 +159,12 @@ def read_mapping(
 
 
 def is_missing(value: Any) -> bool:
-    """None, not-a-number and empty text stand for missing values."""
+    """None, not-a-number, pandas' NA and NaT, and empty text stand for missing values."""
     if isinstance(value, str):
         return not value
-    return value is None or (isinstance(value, float | np.floating) and math.isnan(value))
+    if value is None or isinstance(value, float | np.floating):
+        return value is None or math.isnan(value)
+    return type(value).__name__ in ("NAType", "NaTType")
 
 
 def text_columns(frame: Frame) -> list[str]:

@@ -31,6 +31,11 @@ class Frames(Source):
         """Whether it can be read again, which an Arrow reader cannot."""
         return not self._once
 
+    @property
+    def small(self) -> bool:
+        """Whether reading it takes less time than beginning to read ahead."""
+        return not self._once and hasattr(self._frame, "shape") and self._frame.shape[0] <= MAPPINGS
+
     def chunks(self, start: Position) -> Iterator[Chunk]:
         """The rows from a position on, in slices."""
         pa = pyarrow()
@@ -66,7 +71,7 @@ class Frames(Source):
             if hasattr(frame, "to_arrow"):  # polars
                 return iter([frame.to_arrow()])
             return iter([pa.Table.from_pandas(frame, preserve_index=False)])
-        except (pa.ArrowException, TypeError, ValueError) as error:
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
             raise InputError(f"the frame cannot be read: {error}") from None
 
 
@@ -108,6 +113,10 @@ class Mappings(Source):
 
     def __init__(self, rows: Iterable[Mapping[str, Any]]) -> None:
         self._rows = rows
+
+    def as_list(self) -> list[Mapping[str, Any]]:
+        """All mappings."""
+        return list(self._rows)
 
     def as_table(self) -> Any:
         """All mappings as one Arrow table."""

@@ -6,7 +6,7 @@ import difflib
 import fnmatch
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from ..errors import Option, OptionError, Phrase
 from . import formats
@@ -87,6 +87,12 @@ class ReadOptions:
     def policy(self) -> Policy:
         """What values that are not numbers become."""
         return Policy(booleans="categories", text="indicators", missing=self.missing, dates=self.dates)
+
+    def kept(self, family: str) -> dict[str, Any]:
+        """What later data must be read with as well. A table's schema knows which columns are used, and as what."""
+        kept: dict[str, Any] = {"dates": self.dates, "missing": self.missing}
+        names = ("ignore", "only", "text") if family == "named" else ()
+        return kept | {name: list(value) for name in names if (value := getattr(self, name))}
 
     def uses(self, name: str) -> bool:
         """Is a column to be used, as far as its name says?"""

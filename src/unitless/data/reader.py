@@ -98,7 +98,8 @@ class Reader:
 
     def batches(self, start: Position | None = None, stopped: Callable[[], bool] = lambda: False) -> Iterator[Batch]:
         """From a position on; the next chunk is read while the present one is in use. It ends early once `stopped`."""
-        if isinstance(self.source, Mappings):  # they may come from anything, which may not like another thread
+        # Mappings may come from anything, which may not like another thread.
+        if isinstance(self.source, Mappings) or (isinstance(self.source, Frames) and self.source.small):
             for batch in self._batches(start or Position()):
                 yield batch
                 if stopped():

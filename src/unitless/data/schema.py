@@ -174,14 +174,14 @@ def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -
             if name != schema.target:
                 raise InputError(f"{file}: there is no column {name!r}, which the model needs")
             continue
-        if not _fits(types[name], kind):
+        if not fits(types[name], kind):
             raise InputError(
                 f"{file}, from row {first_row} on: column {name!r} holds {types[name]}, but the first rows held "
                 f"{HELD[str(kind)]}; treat it as text from the beginning if it is to be both"
             )
 
 
-def _fits(type: Any, kind: Kind | None) -> bool:
+def fits(type: Any, kind: str | None) -> bool:
     """Can a column of this type be read as what the first rows were?"""
     found = kind_of(type)
     if pyarrow("types").is_null(type):

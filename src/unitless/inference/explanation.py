@@ -9,29 +9,28 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
-from ..data import Batch, Schema
-from ..data.arrow import pyarrow
+from .. import html, inputs, shown
+from ..data import Batch
 from ..data.frame_reader import read_mapping
+from ..data.in_memory import is_frame
 from ..data.labels import number_text
 from ..data.located_rows import Place, Position
 from ..data.policy import Policy
-from ..data.schema import TEXTS
-from ..data.tables import features as table_features
 from ..errors import InputError, OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.by_feature import Reading
 from ..models.classes import Label
 from ..models.learner import Learner
-from ..models.model import Feature
+from ..models.model import Feature, Model
 from ..models.one_vs_all import OneVsAll
 from ..rules import RULES
-from .predictor import Predictor, places
+from .predictor import Predictor, as_mapping, numbered, places
 
 _WORD = 2**64 - 1
+TOP = 20  # features that are shown one by one
 
-# What the values of a row to explain become: as in `train`, or as in the rows that `learn_one` was given.
-TRAINED = Policy(booleans="categories", text="indicators", missing="absent", dates="parts")
+# What the values of a row become for a model that `train` did not make: as in the rows that `learn_one` was given.
 FED_BY_HAND = Policy(booleans="indicator", text="indicators", missing="absent", dates="error")
 
 
@@ -45,9 +44,12 @@ class Contribution:
     contribution: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
-    """A prediction taken apart: `bias` and all contributions add up to `score`."""
+    """A prediction taken apart: `bias` and all contributions add up to `score`.
+
+    `print` shows it as a table, a notebook with bars.
+    """
 
     contributions: list[Contribution]  # the largest first, whatever its sign
     bias: float
@@ -56,14 +58,75 @@ class Explanation:
     prediction: Any  # as `predict` says it: a label, or a number
     label: Label | None = None  # the class whose score this is
     unknown: list[str] = field(default_factory=list)  # what the row has and the model has never seen
+    probability: float | None = None  # of the class whose score this is; of two, the positive one
+    positive: Label | None = None  # of two classes, the one that a positive score stands for
+    centred: bool = False  # whether some values count from the means of their columns
+
+    @property
+    def meaning(self) -> list[str]:
+        """What the sum stands for, in sentences."""
+        said = f"prediction: {_shown(self.prediction)}"
+        if self.probability is not None:
+            share = f"{self.probability:.2%}"
+            if self.label is not None:
+                said += f" (for {_shown(self.label)} against all others: {share})"
+            else:
+                of = "the positive label" if self.positive is None else _shown(self.positive)
+                said += f" (probability of {of}: {share})"
+        elif self.label is not None:
+            said += f" (the score is that of {_shown(self.label)})"
+        lines = [said]
+        if self.limited != self.score:
+            lines.append(
+                f"the sum, {shown.number(self.score)}, is beyond the labels seen in training: "
+                f"the model keeps to {shown.number(self.limited)}"
+            )
+        if self.centred:
+            lines.append("numbers count from the mean of their column")
+        if self.unknown:
+            names = ", ".join(shown.short(repr(name), 40) for name in self.unknown[:8])
+            lines.append(f"not known to the model, and ignored: {names}{', ...' if len(self.unknown) > 8 else ''}")
+        return lines
+
+    def rows(self, most: int) -> list[tuple[str, str, str, float]]:
+        """Feature, value, weight and contribution, the largest first; what is beyond `most` in one row."""
+        listed = [
+            (shown.short(str(part.feature), 60), shown.given(part.value), shown.number(part.weight), part.contribution)
+            for part in self.contributions[:most]
+        ]
+        if len(rest := self.contributions[most:]) > 0:
+            listed.append((f"({len(rest):,} others)", "", "", math.fsum(part.contribution for part in rest)))
+        return [*listed, ("(bias)", "", "", self.bias), ("sum", "", "", self.score)]
+
+    def __str__(self) -> str:
+        rows = [[*texts, shown.number(contribution)] for *texts, contribution in self.rows(TOP)]
+        table = shown.table(["feature", "value", "weight", "contribution"], rows)
+        return "\n".join([table, "", *self.meaning])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        rows = self.rows(TOP)
+        largest = max((abs(contribution) for *_, contribution in rows[:-1]), default=0.0)
+        cells: list[list[Any]] = [
+            [*texts, shown.number(contribution), html.bar(contribution, largest)] for *texts, contribution in rows[:-1]
+        ]
+        cells.append(["sum", "", "", shown.number(self.score), ""])
+        title, *notes = self.meaning
+        return html.card(
+            title,
+            html.table(["feature", "value", "weight", "contribution", ""], cells, total=1),
+            *map(html.note, notes),
+        )
 
 
-def explain(model: Learner | OneVsAll, row: Any, label: Label | None = None) -> Explanation:
+def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
     """Each feature's contribution to the prediction for one row.
 
     Args:
-        model: any model; one that `train` made reads the row as it read its table.
-        row: a mapping of names to values; for a model of arrays a list of numbers.
+        model: any model, what `train` gave, or a `Predictor`. Where `train` made the model, the row is read as its
+            table was.
+        row: a mapping of names to values, a Series, or a frame of one row; for a model of arrays a list of numbers.
         label: with classes, the one whose score is explained; the predicted one if not given.
 
     Example:
@@ -72,10 +135,16 @@ def explain(model: Learner | OneVsAll, row: Any, label: Label | None = None) -> 
         >>> result = ul.train([{**row, "rich": row["job"] == "pilot"} for row in rows], target="rich")
         >>> why = ul.explain(result.model, {"age": 30, "job": "pilot"})
         >>> why.prediction, why.contributions[0].feature
-        ('true', 'job=pilot')
+        (True, 'job=pilot')
         >>> abs(why.bias + sum(part.contribution for part in why.contributions) - why.score) < 1e-9
         True
     """
+    if not isinstance(model, Model):
+        model = getattr(model, "model", model)  # of a result or a predictor
+    if not isinstance(model, Learner | OneVsAll):
+        raise OptionError(
+            f"{type(model).__name__} cannot be explained; give a Learner, a OneVsAll, a Predictor or what train gave"
+        )
     data, unknown = read_row(model, row)
     return explain_batch(model, one_row(data), label, unknown)
 
@@ -95,11 +164,23 @@ def explain_batch(
     taken = _Row(reading, batch.data)
     explanation = taken.explained(head)
     prediction: Any = float(scores[0])
+    positive: Label | None = None
     if model._training is not None:
-        prediction = Predictor(model).predict(batch).values[0]
+        predictor = Predictor(model)
+        prediction = predictor.as_it_was(predictor.predictions(batch).values)[0]
+        positive = predictor.classes[1] if predictor.target.task == "binary" else None
     elif isinstance(model, OneVsAll):
         prediction = model.classes[int(scores.argmax())]
-    return replace(explanation, prediction=prediction, label=chosen, unknown=[*(unknown or ()), *taken.unknown])
+    gives = LOSSES[model.options.loss].link.gives_probabilities
+    return replace(
+        explanation,
+        prediction=prediction,
+        label=chosen,
+        unknown=[*(unknown or ()), *taken.unknown],
+        probability=float(model.link(explanation.limited)) if gives else None,
+        positive=positive,
+        centred=taken.centred,
+    )
 
 
 def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
@@ -123,6 +204,10 @@ def class_number(model: OneVsAll, label: Any) -> int:
     raise OptionError(f"there is no class {label!r}; there are {shown}")
 
 
+def _shown(value: Any) -> str:
+    return shown.given(value) if isinstance(value, float) else shown.short(repr(value), 60)
+
+
 def _text(label: Label) -> str:
     return label if isinstance(label, str) else number_text(label)
 
@@ -132,22 +217,20 @@ def _text(label: Label) -> str:
 
 def read_row(model: Learner | OneVsAll, row: Any) -> tuple[inputs.Input, list[str]]:
     """A row as the model takes it, and the names of what it does not take."""
-    schema = Schema.read(model._training.get("schema")) if model._training else Schema("named")
-    by_number = schema.family == "columns" or model._snapshot()["columns"] is not None
+    if model._training is not None:
+        return Predictor(model).read_one(row)
+    if is_frame(row):
+        data = model._data(row)
+        if data.rows != 1:
+            raise InputError(f"the frame has {data.rows:,} rows; it must have one")
+        return data, []
+    row = as_mapping(row)
+    if model._snapshot()["columns"] is not None:
+        return numbered(row), []
     if not isinstance(row, Mapping):
-        if not by_number or isinstance(row, str | bytes):
-            kind = type(row).__name__
-            raise InputError(f'the row is of type {kind}; it must have names and values, such as {{"age": 31}}')
-        return inputs.read(np.asarray(inputs.as_array(row, "the row"))[None, :]), []
-    if by_number:
-        raise InputError("this model knows its features as columns; give the row as a list of numbers")
-    if schema.family == "table":
-        frame = table_features(_table(model, schema, row), schema, Place("", "row", 1), TRAINED).frame
-        others = {*schema.kinds, schema.target, schema.weight}
-        return frame, [str(name) for name in row if name not in others]
-    used = {name: value for name, value in row.items() if name not in (schema.target, schema.weight)}
-    numbers, _ = read_mapping(used, TRAINED if model._training else FED_BY_HAND)
-    return inputs.NamedRows([numbers]), []
+        kind = type(row).__name__
+        raise InputError(f'the row is of type {kind}; it must have names and values, such as {{"age": 31}}')
+    return inputs.NamedRows([read_mapping(row, FED_BY_HAND)[0]]), []
 
 
 def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) -> Batch:
@@ -166,41 +249,6 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) 
     raise InputError(f"there is no row {number}; the data has {before:,}")
 
 
-def _table(model: Learner | OneVsAll, schema: Schema, row: Mapping[str, Any]) -> Any:
-    """The row as an Arrow table."""
-    pa = pyarrow()
-    columns: dict[str, Any] = {}
-    for name, kind in schema.columns:
-        value = row.get(name)
-        if isinstance(value, dict | list):
-            raise InputError(f"{name!r} holds a list or an object; it must be a number or text")
-        if kind in ("number", "flag"):
-            if isinstance(value, bool | str):
-                raise InputError(f"{name!r} is {value!r}; the model knows it as a number")
-            columns[name] = pa.array([None if value is None else float(value)], pa.float64())
-        elif kind in TEXTS:
-            columns[name] = pa.array([None if value is None else _word(value)], pa.string())
-        else:
-            columns[name] = _moment(name, value, kind)
-    return pa.table(columns)
-
-
-def _word(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return value if isinstance(value, str) else number_text(float(value))
-
-
-def _moment(name: str, value: Any, kind: str) -> Any:
-    pa = pyarrow()
-    text = pa.array([None if value is None else str(value)], pa.string())
-    try:
-        return text.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
-    except pa.ArrowInvalid:
-        written = "23:59" if kind == "time" else "2024-12-31 or 2024-12-31 23:59"
-        raise InputError(f"{name!r} is {value!r}, which is not a date or time; write it as {written}") from None
-
-
 def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
     """The features of the one row that there is."""
     if isinstance(data, inputs.Dense):
@@ -212,18 +260,7 @@ def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
     if isinstance(data, inputs.TextRows):
         names = data.read.names
         return [(names[i], float(x)) for i, x in zip(data.read.ids, data.read.values, strict=True)]
-    found: list[tuple[Feature, float]] = []
-    for name, column in zip(data.names, data.columns, strict=True):
-        if isinstance(column, inputs.TextColumn):
-            codes, ends, text = column
-            code = int(codes[0])
-            if code >= 0:
-                found.append((f"{name}={text[ends[code] : ends[code + 1]].tobytes().decode()}", 1.0))
-        else:
-            x = float((column.numbers if isinstance(column, inputs.FlagColumn) else column)[0])
-            if not math.isnan(x):
-                found.append((name, x))
-    return found
+    return list(data.first_row().items())
 
 
 # ----------------------------------------------------------------------------------------------------- the model's view
@@ -241,6 +278,7 @@ class _Row:
         means = state["centre_means"].reshape(-1, 2).tolist()
         self._centre = {feature: mean for (feature, kind), mean in zip(kinds, means, strict=True) if kind}
         self.unknown: list[str] = []
+        self.centred = False
         self._parts: list[tuple[Feature, int, float, float]] = []  # what, its slot, as it is, as the model sees it
         seen: dict[int, float] = {}
         given: dict[int, list[Feature]] = {}
@@ -249,6 +287,7 @@ class _Row:
             if number is None:
                 self.unknown.append(str(name))
                 continue
+            self.centred |= number in self._centre
             z = self._centred(number, x)
             self._parts.append((name, reading.slot(number), x, z))
             seen[number] = seen.get(number, 0.0) + z

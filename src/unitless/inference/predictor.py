@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
+from .. import frames, inputs
 from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
-from ..data.in_memory import Frames, Mappings
+from ..data.frame_reader import read_mapping
+from ..data.in_memory import Frames, Mappings, is_frame
 from ..data.labels import number_text
+from ..data.row_reader import RowReader
 from ..data.source import other_kind
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
+from ..models.file import load
 from ..models.learner import Learner
+from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
+
+if TYPE_CHECKING:
+    from .explanation import Explanation
 
 
 @dataclass
@@ -80,25 +88,248 @@ def places(batch: Batch) -> NDArray[np.intp]:
 
 
 class Predictor:
-    """A model that knows how to read data."""
+    """A trained model in service: rows as they are in the data go in, labels or numbers come out.
+
+    It reads text, booleans, dates and missing values as training did; a category that training did not see is harmless.
+    Threads may share one.
+
+    Args:
+        model: a file that `train` wrote, what `ul.load` or `train` gave, or another predictor.
+
+    Example:
+        >>> import unitless as ul
+        >>> import pandas as pd
+        >>> people = pd.DataFrame({"age": [20 + i % 50 for i in range(300)], "job": ["clerk", "pilot", "cook"] * 100})
+        >>> people["rich"] = (people["job"] == "pilot").map({True: "yes", False: "no"})
+        >>> predictor = ul.Predictor(ul.train(people, target="rich"))
+        >>> predictor.features
+        {'age': 'number', 'job': 'text'}
+        >>> predictor.predict_one({"age": 31, "job": "pilot"})
+        'yes'
+        >>> {label: round(p) for label, p in predictor.predict_proba_one({"job": "cook"}).items()}
+        {'no': 1, 'yes': 0}
+        >>> predictor.predict([{"age": 31, "job": "pilot"}, {"age": 31, "job": "cook"}])
+        ['yes', 'no']
+    """
 
     def __init__(self, model: Any) -> None:
+        if isinstance(model, str | os.PathLike):
+            model = load(model)
+        elif not isinstance(model, Model):
+            model = getattr(model, "model", model)  # what `train` gives
         if not isinstance(model, Learner | OneVsAll) or model._training is None:
             raise OptionError(
                 "this model was not made by train, so it does not know what a table's columns are; "
                 "use its own predict with arrays, frames or mappings of numbers"
             )
-        self.model = model
+        self.model: Learner | OneVsAll = model
         self.schema = Schema.read(model._training.get("schema"))
         self.target = Target.read(model._training.get("target"))
         self._reading = model._training.get("reading") or {}
+        self._rows = RowReader(model._training) if self.schema.family == "table" else None
+        self._columns = self._rows.columns if self._rows is not None and self._rows.quick else None
+        self._link = LOSSES[model.options.loss].link
+
+    # ------------------------------------------------------------------------------------------------ one row
+
+    def predict_one(self, row: Any, *, extrapolate: bool = False) -> Any:
+        """The label for one row, as it was in the data; or the number.
+
+        Args:
+            row: a mapping of columns to values, a Series or a frame of one row; for a model of arrays, a list of
+                numbers. Keys that are not columns do not matter, and what has no key has no value.
+            extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
+        """
+        if self._several:
+            return self._class_of(row, extrapolate)
+        score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate)
+        if score is None:
+            score = self._one_score(row, extrapolate)
+        if self.target.task == "binary":
+            return self._two_labels[score > 0]
+        return score if self._link.name == "identity" else float(self.model.link(np.array([score]))[0])
+
+    def predict_proba_one(self, row: Any, *, extrapolate: bool = False) -> dict[Any, float]:
+        """The probability of each label for one row."""
+        self._check_probabilities()
+        if isinstance(self.model, OneVsAll):
+            scores, labels = self._class_scores(row, extrapolate)
+            shares = self.model.shares(scores[None, :])[0]
+            return dict(zip(labels, shares.tolist(), strict=True))
+        p = self.model.link(np.array([self.score_one(row, extrapolate=extrapolate)]))
+        negative, positive = self._two_labels
+        return {negative: float((1 - p)[0]), positive: float(p[0])}
+
+    def score_one(self, row: Any, *, extrapolate: bool = False) -> Any:
+        """What the model's own `predict` gives for one row: a score, with several classes one for each."""
+        if self._several:
+            return self._class_scores(row, extrapolate)[0]
+        score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate)
+        return self._one_score(row, extrapolate) if score is None else score
+
+    def explain(self, row: Any, label: Any = None) -> Explanation:
+        """Each feature's contribution to the prediction for one row; see `ul.explain`."""
+        from .explanation import explain  # noqa: PLC0415  (it is made of predictors)
+
+        return explain(self, row, label)
+
+    def read_one(self, row: Any) -> tuple[inputs.Input, list[str]]:
+        """One row as the model takes it, and the names in it that are not columns of the table."""
+        if is_frame(row):
+            parts = list(self.read(row))
+            if len(parts) != 1 or parts[0].rows != 1:
+                raise InputError(f"the frame has {sum(part.rows for part in parts):,} rows; it must have one")
+            return parts[0].data, []
+        row = as_mapping(row)
+        if self._rows is not None:
+            if not isinstance(row, Mapping):
+                raise InputError(_no_row(row))
+            return self._rows.frame(row), self._rows.unknown(row)
+        if self.schema.family == "columns" or self.model._snapshot()["columns"] is not None:
+            return numbered(row), []
+        if not isinstance(row, Mapping):
+            raise InputError(_no_row(row))
+        options, apart = self._options(), (self.schema.target, self.schema.weight)
+        used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
+        numbers, _ = read_mapping(used, options.policy, options.text)
+        return inputs.NamedRows([numbers]), []
+
+    def _one_score(self, row: Any, extrapolate: bool) -> float:
+        """The score of a row that the core does not read by itself."""
+        plain = self._plain(row)
+        if plain is not None and self._rows is not None:
+            score = self.model._predict_row(self._rows.columns, plain, extrapolate)
+            if score is not None:
+                return score
+        return float(self._asked(row, extrapolate)[0])
+
+    def _class_of(self, row: Any, extrapolate: bool) -> Any:
+        assert isinstance(self.model, OneVsAll)
+        with self.model._locked():  # a class that joins meanwhile has no score here, nor a label
+            labels = self.model._classes.labels
+            if not labels:
+                raise InputError("the model has not learned any class yet")
+            if self._columns is not None:
+                winner = self.model._winner_of_row(self._columns, row, extrapolate)
+                if winner is not None:
+                    return labels[winner]
+        scores, known = self._class_scores(row, extrapolate)
+        return known[int(scores.argmax())]
+
+    def _class_scores(self, row: Any, extrapolate: bool) -> tuple[Float64, list[Any]]:
+        """The classes' scores for a row, and the classes."""
+        plain = row if self._columns is not None else self._plain(row)
+        for _ in range(2):
+            with self.model._locked():
+                labels = self.model.classes  # type: ignore[union-attr]
+                if plain is not None and self._rows is not None:
+                    scores = self.model._predict_row_wide(self._rows.columns, plain, extrapolate)
+                    if scores is not None:
+                        return scores, labels
+            if plain is not row:
+                break
+            plain = self._plain(row)
+        data = self.read_one(row)[0]
+        with self.model._locked():
+            return self._from(data, extrapolate), self.model.classes  # type: ignore[union-attr]
+
+    def _plain(self, row: Any) -> dict[str, Any] | None:
+        row = as_mapping(row)
+        return self._rows.plain(row) if self._rows is not None and isinstance(row, Mapping) else None
+
+    def _asked(self, row: Any, extrapolate: bool) -> Float64:
+        return self._from(self.read_one(row)[0], extrapolate)
+
+    def _from(self, data: inputs.Input, extrapolate: bool) -> Float64:
+        try:
+            return self.model._ask(data, extrapolate)
+        except Error as error:
+            raise error.at(row=None) from None
+
+    # ------------------------------------------------------------------------------------------------ many rows
+
+    def predict(self, source: Any, *, extrapolate: bool = False, **reading: Any) -> Any:
+        """Labels or numbers for any data of the kind that the model was trained on; it must fit into memory.
+
+        A list; for a pandas, polars or pyarrow frame a Series (with its index) or Array. Where a row could not be read
+        and was to be skipped there is None. See `batches` for data that does not fit into memory.
+
+        Args:
+            source: a file, several of them or a folder, a frame, a list of mappings, an array.
+            extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
+            reading: how data is read, as for `train`.
+        """
+        parts = self.batches(source, extrapolate=extrapolate, **reading)
+        return frames.column(source, self.as_it_was([value for part in parts for value in part.values]))
+
+    def predict_proba(self, source: Any, *, extrapolate: bool = False, **reading: Any) -> Any:
+        """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
+        self._check_probabilities()
+        parts = list(self.batches(source, extrapolate=extrapolate, **reading))
+        found = [part.probabilities for part in parts if part.probabilities is not None]
+        if not found:
+            return frames.columns(source, np.zeros((0, len(self.class_names))), self.class_names)
+        names = max((part.classes for part in parts), key=len)
+        # A class that joined between two batches was not known to the first one.
+        wide = [np.pad(part, ((0, 0), (0, len(names) - part.shape[1]))) for part in found]
+        return frames.columns(source, np.concatenate(wide), names)
+
+    def as_it_was(self, values: list[Any]) -> list[Any]:
+        """Labels as they were in the data: booleans, where they are known as "true" and "false"."""
+        return [None if value is None else value == "true" for value in values] if self._boolean else values
+
+    def _check_probabilities(self) -> None:
+        if not self._link.gives_probabilities:
+            raise OptionError("only models with logistic loss give probabilities")
+
+    # ------------------------------------------------------------------------------------------------ what it knows
 
     @property
-    def classes(self) -> list[str]:
-        """The labels' names, in the order of the probabilities."""
+    def classes(self) -> list[Any]:
+        """The labels as they were in the data, in the order of the probabilities; none where numbers are predicted."""
+        return self.as_it_was(self.labels)
+
+    @property
+    def class_names(self) -> list[str]:
+        """The labels as text."""
         if isinstance(self.model, OneVsAll):
             return [label if isinstance(label, str) else number_text(label) for label in self.model.classes]
         return self.target.classes
+
+    @property
+    def features(self) -> dict[Any, str]:
+        """The columns that it reads, in order, and what each holds.
+
+        A column holds a "number", a "flag" (a number, 0 or 1), "text", a "boolean" (true or false), a "date", a
+        "moment" (a date with a time) or a "time". Data that is not a table has features by name or, in arrays, by
+        number; each is a number.
+        """
+        if self._rows is not None:
+            return {name: str(kind) for name, kind in self.schema.columns}
+        state = self.model._snapshot()
+        known = range(state["columns"] or 0) if state["names"] is None else state["names"]
+        return dict.fromkeys(known, "number")
+
+    @cached_property
+    def _several(self) -> bool:
+        return isinstance(self.model, OneVsAll)
+
+    @cached_property
+    def _boolean(self) -> bool:
+        return not self._several and self.target.classes == ["false", "true"] and not self.target.number
+
+    @cached_property
+    def _two_labels(self) -> list[Any]:
+        return self.classes
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Predictor, (self.model,)
+
+    def __repr__(self) -> str:
+        what = "numbers" if not self._several and self.target.task == "regression" else f"one of {self.classes[:8]}"
+        return f"<Predictor: {what.replace(']', ', ...]') if len(self.classes) > 8 else what}>"
+
+    # ------------------------------------------------------------------------------------------------ batch by batch
 
     def batches(
         self, source: Any, *, extrapolate: bool = False, keep: bool = False, **reading: Any
@@ -106,22 +337,26 @@ class Predictor:
         """Predictions batch by batch. Reading options as for `train`; `keep` keeps the rows as they were."""
         skip = reading.get("on_error") == "skip"
         for batch in self.read(source, keep, **reading):
-            yield self.predict(batch, extrapolate, skip)
+            yield self.predictions(batch, extrapolate, skip)
+
+    def _options(self, **reading: Any) -> ReadOptions:
+        """How data is read, as far as training has settled it."""
+        names = ("dates", "missing", "ignore", "only", "text")
+        return ReadOptions(**{**{name: self._reading[name] for name in names if name in self._reading}, **reading})
 
     def read(self, source: Any, keep: bool = False, **reading: Any) -> Iterator[Batch]:
         """Data as the model's training data was read, batch by batch."""
-        settled = {name: self._reading[name] for name in ("dates", "missing") if name in self._reading}
-        options = ReadOptions(**{**settled, **reading})
+        options = self._options(**reading)
         opened = open_source(source, options)
-        if isinstance(opened, Mappings) and self.schema.family == "table":  # rows of the table, by name
-            opened = Frames(opened.as_table())
+        if isinstance(opened, Mappings) and self._rows is not None:  # rows of the table, by name
+            opened = Frames(opened.as_table() if keep else self._rows.table(opened.as_list()))
         if opened.family != self.schema.family:
             raise OptionError(other_kind(self.schema.family, opened))
         if keep and opened.family != "table":
             raise OptionError(f"{opened.name} is not a table: it has no columns to keep")
         yield from Reader(opened, options, self.schema, target_needed=False, keep=keep).batches()
 
-    def predict(self, batch: Batch, extrapolate: bool = False, skip: bool = False) -> Predictions:
+    def predictions(self, batch: Batch, extrapolate: bool = False, skip: bool = False) -> Predictions:
         """Predictions for a batch; `skip`: without those that cannot be predicted."""
         used, readable, total = batch, places(batch), batch.rows + len(batch.bad_numbers)
         if skip:
@@ -131,7 +366,7 @@ class Predictor:
         try:
             with self.model._locked():  # a class that joins meanwhile has no score here, nor a label
                 flat = self.model._ask(used.data, extrapolate) if used.rows else np.zeros(0)
-                labels, classes = self.labels, self.classes
+                labels, classes = self.labels, self.class_names
         except Error as error:
             raise error.moved(used.place.at) from None
         width = (len(labels),) if several else ()
@@ -168,6 +403,26 @@ class Predictor:
         if self.target.task == "binary":
             return [_as_it_was(name, self.target.number) for name in self.target.classes]
         return []
+
+
+def as_mapping(row: Any) -> Any:
+    """A pandas Series as a mapping; anything else as it is."""
+    if isinstance(row, Mapping) or not (hasattr(row, "index") and hasattr(row, "items")):
+        return row
+    return dict(row.items())
+
+
+def numbered(row: Any) -> inputs.Input:
+    """A row of a model that knows its features as columns."""
+    if isinstance(row, Mapping):
+        raise InputError("this model knows its features as columns; give the row as a list of numbers")
+    if isinstance(row, str | bytes):
+        raise InputError(_no_row(row))
+    return inputs.read(np.asarray(inputs.as_array(row, "the row"))[None, :])
+
+
+def _no_row(row: Any) -> str:
+    return f'the row is of type {type(row).__name__}; it must have names and values, such as {{"age": 31}}'
 
 
 def _as_it_was(name: str, number: bool) -> Any:

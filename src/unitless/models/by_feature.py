@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import sys
 from collections import Counter
@@ -16,6 +17,12 @@ from ..rules import RULES
 from .model import BIAS, Feature
 
 ByFeature = dict[Feature, float]
+
+
+def ranked(importance: ByFeature, count: int) -> list[tuple[Feature, float]]:
+    """The features that matter most, without the bias."""
+    features = [(name, value) for name, value in importance.items() if name != BIAS]
+    return heapq.nlargest(count, features, key=lambda item: item[1])
 
 
 def name_slots(state: _core.Snapshot) -> list[int]:

@@ -47,7 +47,7 @@ from ..rules import RULES
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
-    from .model import Model
+    from .model import Model, State
 
 VERSION = 2
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
@@ -139,7 +139,7 @@ def _encoded(
     state: _core.Snapshot,
     labels: list[Any] | None,
     training: dict[str, Any] | None,
-    earlier: _core.Snapshot | None,
+    earlier: State | None,
 ) -> bytes:
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
     for name in ("v", "H"):
@@ -169,7 +169,7 @@ def _encoded(
     if training is not None:
         header["training"] = training
     if earlier is not None:
-        arrays["earlier"] = np.frombuffer(_encoded(model, earlier, labels, None, None), np.uint8)
+        arrays["earlier"] = np.frombuffer(_encoded(model, *earlier, None, None), np.uint8)
     header["digest"] = _digest(header, arrays)
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
@@ -214,7 +214,7 @@ def from_bytes(data: bytes) -> Any:
     return model
 
 
-def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> _core.Snapshot | None:
+def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | None:
     """The state to which training may go back: that of a model of the same kind."""
     if data is None:
         return None
@@ -224,7 +224,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> _core.Sn
     same = ("kind", "options", "labels", "open", "rates", "columns")
     _require(all(within.get(name) == header.get(name) for name in same), "an earlier state of another model")
     model: Model = from_bytes(data.tobytes())
-    return model._snapshot()
+    return model._remembered()
 
 
 def _fresh(header: dict[str, Any]) -> Model:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from .. import inputs
+from .. import html, inputs, shown
 from ..inputs import Float64
 from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule, check_names
-from .by_feature import ByFeature, Reading
+from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
-from .model import Model
+from .model import BIAS, LARGE, Model
 
 
 class Learner(Model):
@@ -173,6 +173,28 @@ class Learner(Model):
 
     def _reading(self) -> Reading:
         return Reading(self._options, self._candidates, self._snapshot())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("learning rate", f"{self.learning_rate:.4g}")] if self.nbytes < LARGE else []
+
+    def _tables(self) -> list[html.Html]:
+        weights, importance, scales = self.weights, self.importance, self.scales
+        top = ranked(importance, 12)
+        rows = [
+            [
+                html.name(name),
+                shown.number(weights[name]),
+                shown.number(scales[name]),
+                shown.number(value),
+                html.share_bar(value, top[0][1]),
+            ]
+            for name, value in top
+        ]
+        more = len(importance) - (BIAS in importance) - len(rows)
+        return [
+            html.table(["feature", "weight", "scale", "importance", ""], rows),
+            *([html.note(f"and {more:,} features of less importance")] if more else []),
+        ]
 
     def __repr__(self) -> str:
         return f"<Learner({self._changed_options()}): {self.examples:,} examples>"

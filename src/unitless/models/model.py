@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 import numpy as np
 
-from .. import _core, inputs
+from .. import _core, html, inputs
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -24,9 +25,25 @@ if TYPE_CHECKING:
     from .classes import Label
 
 BIAS = "(bias)"
+LARGE = 64 << 20  # bytes: of a model of this size notebooks show no features, because looking for them takes too long
 
 Feature: TypeAlias = str | int
 State: TypeAlias = "tuple[_core.Snapshot, list[Label] | None]"
+
+
+class _Rows:
+    """From rows of the table that a model was trained on to features by name. It does not hold the model."""
+
+    def __init__(self, training: dict[str, Any]) -> None:
+        self._training = training
+        self._reader: Any = None
+
+    def __call__(self, row: Any) -> Any:
+        if self._reader is None:
+            from ..data import row_reader  # noqa: PLC0415  (few need it)
+
+            self._reader = row_reader.RowReader(self._training)
+        return self._reader.features(row)
 
 
 class Model(_core.Learner):
@@ -57,8 +74,8 @@ class Model(_core.Learner):
         self, options: Options, rates: Sequence[float] | None = None, classes: int = 0, open: bool = False
     ) -> None:
         self._options = options
-        self._training: dict[str, Any] | None = None  # how it was trained, where `train` made it
-        self._earlier: _core.Snapshot | None = None  # the best state so far, where its training was interrupted
+        self._earlier: State | None = None  # the best state so far, where its training was interrupted
+        self._record: dict[str, Any] | None = None
         auto = options.learning_rate == "auto"
         self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
         first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
@@ -122,6 +139,23 @@ class Model(_core.Learner):
         """Be again in a state that it, or a model with the same options, was in."""
         with self._locked():
             self._restore(state[0])
+
+    @property
+    def _training(self) -> dict[str, Any] | None:
+        """How it was trained, where `train` made it. Of a table it then takes rows one by one as well."""
+        return self._record
+
+    @_training.setter
+    def _training(self, record: dict[str, Any] | None) -> None:
+        self._record = record
+        of_table = record is not None and (record.get("schema") or {}).get("family") == "table"
+        self._read_with(_Rows(record) if record is not None and of_table else None)
+
+    @property
+    def predictor(self) -> Any:
+        """What to put into service, where `train` made the model: see `Predictor`."""
+        # A predictor is made of models, so that their modules cannot know it; the package as a whole does.
+        return importlib.import_module(__name__.partition(".")[0]).Predictor(self)
 
     def _data(self, X: Any) -> inputs.Input:
         """X as the core reads it. A model that `train` made knows what a frame's columns are."""
@@ -201,6 +235,19 @@ class Model(_core.Learner):
 
     def __sizeof__(self) -> int:
         return self.nbytes
+
+    def _repr_html_(self) -> str:
+        facts = [("options", self._changed_options()), ("examples", f"{self.examples:,}"), *self._facts()]
+        small = self.nbytes < LARGE
+        return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What a notebook says of the model, besides its options."""
+        return []
+
+    def _tables(self) -> list[html.Html]:
+        """What a notebook shows of a model that is not too large."""
+        return []
 
     def _changed_options(self, *hidden: str) -> str:
         default = Options()

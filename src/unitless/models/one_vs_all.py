@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
+from .. import html
 from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
 from ..options import Auto, Clip, Loss, Options, Rule, check_names
-from .by_feature import ByFeature, Reading
+from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
 from .model import Model, State
 
@@ -210,6 +212,21 @@ class OneVsAll(Model):
     def _reading_and_labels(self) -> tuple[Reading, list[Label]]:
         state, labels = self._state_and_labels()
         return Reading(self._options, self._candidates, state), labels or []
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("classes", f"{len(self.classes):,}")]
+
+    def _tables(self) -> list[html.Html]:
+        rates = self.learning_rate
+        rows = [
+            [html.name(label), ", ".join(html.name(name) for name, _ in ranked(one, 4)), f"{rates[label]:.4g}"]
+            for label, one in itertools.islice(self.importance.items(), 20)
+        ]
+        more = len(rates) - len(rows)
+        return [
+            html.table(["class", "most important features", "rate"], rows, left=2),
+            *([html.note(f"and {more:,} further classes")] if more else []),
+        ]
 
     def __repr__(self) -> str:
         return f"<OneVsAll({self._changed_options()}): {len(self.classes)} classes, {self.examples:,} examples>"

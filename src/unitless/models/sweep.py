@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import _core, inputs
+from .. import _core, html, inputs, shown
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import DEFAULTS, LOSSES
@@ -187,6 +187,17 @@ class Sweep(Model):
         }
         single._restore(alone)
         return single
+
+    def _facts(self) -> list[tuple[str, str]]:
+        return [("classes", "" if self.classes is None else f"{len(self.classes):,}")]
+
+    def _tables(self) -> list[html.Html]:
+        best, losses = self._leader(), self.losses.tolist()
+        rows = [
+            [html.tag("b", cell) if k == best else cell for cell in (f"{rate:.4g}", shown.number(loss))]
+            for k, (rate, loss) in enumerate(zip(self._rates, losses, strict=True))
+        ]
+        return [html.table(["rate", "progressive loss"], rows, left=0)]
 
     def __repr__(self) -> str:
         options = self._changed_options("learning_rate")

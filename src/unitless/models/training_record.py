@@ -51,6 +51,9 @@ def check(training: Any, model: Model) -> None:
     reading = training.get("reading") or {}
     _require(reading.get("dates", DATES[0]) in DATES, "an unknown way of reading dates")
     _require(reading.get("missing", MISSING[0]) in MISSING, "an unknown way of reading missing values")
+    for name in ("ignore", "only", "text"):
+        names = reading.get(name, [])
+        _require(type(names) is list and all(type(one) is str for one in names), f"{name} is not a list of names")
 
 
 def _require(condition: bool, problem: str) -> None:

@@ -24,6 +24,7 @@ from ..inputs import Float64
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Rule
+from . import notebook
 from .plan import Plan
 from .result import TrainResult
 from .run import ModelRequest, Run
@@ -310,6 +311,9 @@ class Comparison:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
+
+    def _repr_html_(self) -> str:
+        return notebook.comparison(self.asdict())
 
     def __repr__(self) -> str:
         shown = ", ".join(

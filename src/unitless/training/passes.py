@@ -70,12 +70,12 @@ class Passes:
         self.stale = 0 if helped else self.stale + 1
         if losses[kept] < self.loss:
             self.loss, self.best, self.kept = losses[kept], done, kept
-            self.state = model._snapshot()
+            self.state = model._remembered()
 
     def settle(self, model: Learner | OneVsAll, done: int) -> None:
         """Go back to the best weights, and let them speak."""
         if self.state is not None and self.best < done:
-            model._restore(self.state)
+            model._go_back(self.state)
         self.state = None
         model._choose_rates(True)
         if model.options.average:

@@ -8,10 +8,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from .. import frames
-from ..errors import OptionError
 from ..evaluation.baseline import error_gone
 from ..evaluation.evaluation import Evaluation, Moment
 from ..inference.predictor import Predictor
@@ -19,6 +15,7 @@ from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
+from . import notebook
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -166,30 +163,25 @@ class TrainResult:
         return sorted(wide, key=lambda item: -item[1])
 
     def predict(self, source: Any, **reading: Any) -> Any:
-        """Labels or numbers for any data of the same kind, in memory; see `Predictor` for data that does not fit.
+        """Labels or numbers for any data of the same kind, in memory; see `Predictor`.
 
         A list; for a pandas, polars or pyarrow frame a Series (with its index) or Array.
         """
-        values = [value for part in Predictor(self.model).batches(source, **reading) for value in part.values]
-        if self.target.classes == ["false", "true"] and not self.target.number:
-            values = [None if value is None else value == "true" for value in values]
-        return frames.column(source, values)
+        return self.predictor.predict(source, **reading)
 
     def predict_proba(self, source: Any, **reading: Any) -> Any:
         """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
-        parts = list(Predictor(self.model).batches(source, **reading))
-        found = [part.probabilities for part in parts if part.probabilities is not None]
-        if not parts or len(found) < len(parts):
-            raise OptionError("only models with logistic loss give probabilities")
-        classes = max((part.classes for part in parts), key=len)
-        # A class that joined between two batches was not known to the first one.
-        wide = [np.pad(part, ((0, 0), (0, len(classes) - part.shape[1]))) for part in found]
-        return frames.columns(source, np.concatenate(wide), classes)
+        return self.predictor.predict_proba(source, **reading)
 
     @property
     def classes(self) -> list[Any]:
         """The labels' names, in the order of probabilities."""
-        return Predictor(self.model).classes
+        return self.predictor.class_names
+
+    @property
+    def predictor(self) -> Predictor:
+        """The model in service: one row or many, labels, probabilities and explanations."""
+        return Predictor(self.model)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the model."""
@@ -259,6 +251,9 @@ class TrainResult:
             "rows_per_second": self.rows / self.seconds if self.seconds else None,
             "interrupted": self.interrupted,
         }
+
+    def _repr_html_(self) -> str:
+        return notebook.train_result(self.asdict())
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name} {value:.4g}" for name, value in (self.score or self.metrics).items())

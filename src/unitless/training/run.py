@@ -203,7 +203,7 @@ class Run:
         self.model._training = {
             "schema": self.reader.schema.plain(),
             "target": self.target.plain(),
-            "reading": {"dates": self.reader.options.dates, "missing": self.reader.options.missing},
+            "reading": self.reader.options.kept(self.reader.schema.family),
             "progress": self.progress.plain(),
             "source": self.source.identity,
             "content": None if done else self.source.content(self.progress.consumed),

@@ -27,6 +27,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from ..options import Rule
+from . import notebook
 from .plan import Plan
 from .run import ModelRequest, Run, class_numbers, fed
 from .shared_run import Contender, SharedRun, reading_and_learning
@@ -379,6 +380,9 @@ class RateSweep:
             "seconds": self.seconds,
             "interrupted": self.interrupted,
         }
+
+    def _repr_html_(self) -> str:
+        return notebook.rate_sweep(self.asdict())
 
     def __repr__(self) -> str:
         shown = ", ".join(

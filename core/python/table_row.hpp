@@ -1,0 +1,179 @@
+// One row of a table, as Python gives it: a dict of column names and values. What a value means, its column says: a
+// number, text (a feature `column=value`) or a boolean (`column=true`, `column=false`). Keys that are not columns do
+// not matter, and columns without a key have no value. Used only by python/learner.hpp.
+
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "python/named_row.hpp"
+
+namespace unitless {
+
+class TableColumns {
+  public:
+    // `kinds`: "number", "text" or "boolean". `missing`: may values be missing?
+    TableColumns(const std::vector<std::string>& names, const std::vector<std::string>& kinds, bool missing)
+        : missing_(missing) {
+        if (names.size() != kinds.size()) throw InputError("columns and kinds do not fit together");
+        for (std::size_t j = 0; j < names.size(); ++j) {
+            PyObject* key = PyUnicode_FromStringAndSize(names[j].data(), static_cast<Py_ssize_t>(names[j].size()));
+            if (!key) throw nb::python_error();
+            PyUnicode_InternInPlace(&key);  // then it nearly always is the very key of the row
+            const Kind kind = kinds[j] == "number" ? Kind::number : kinds[j] == "text" ? Kind::text : Kind::boolean;
+            columns_.push_back({nb::steal(key), names[j], kind, {0, 0}});
+        }
+    }
+
+  private:
+    friend class TableRow;
+    enum class Kind : unsigned char { number, text, boolean };
+    struct Column {
+        nb::object key;
+        std::string name;
+        Kind kind;
+        std::uint32_t features[2];  // as far as they are known: of numbers; of false and true
+    };
+    struct Value {
+        PyObject* text;  // ours; null for numbers and booleans
+        std::uint32_t column;
+        bool yes;
+    };
+    struct Memory {
+        std::vector<Value> values;
+        std::vector<double> numbers;
+    };
+    std::vector<Column> columns_;
+    bool missing_;
+    const Learner* owner_ = nullptr;  // whose features they are
+    KnownStrings known_;
+    Memory spare_;
+};
+
+// Its memory is borrowed from the columns' spare, so that a stream of rows allocates nothing.
+class TableRow {
+  public:
+    explicit TableRow(TableColumns& table) : table_(table), memory_(std::move(table.spare_)) {
+        memory_.values.clear();
+        memory_.numbers.clear();
+    }
+    TableRow(const TableRow&) = delete;
+    ~TableRow() {
+        for (const auto& value : memory_.values) Py_XDECREF(value.text);
+        table_.spare_ = std::move(memory_);
+    }
+
+    // False: something is in it that has to be looked at with more care; nothing is wrong with it yet.
+    bool read(PyObject* row) {
+        if (!PyDict_CheckExact(row)) return false;
+        for (std::uint32_t j = 0; j < table_.columns_.size(); ++j) {
+            const TableColumns::Column& column = table_.columns_[j];
+            PyObject* const object = PyDict_GetItemWithError(row, column.key.ptr());
+            if (!object && PyErr_Occurred()) throw nb::python_error();
+            if (!object || object == Py_None) {
+                if (!table_.missing_) return false;
+                continue;
+            }
+            if (!take(object, column.kind, j)) return false;
+        }
+        return true;
+    }
+
+    std::size_t size() const { return memory_.numbers.size(); }
+    const double* values() const { return memory_.numbers.data(); }
+
+    // The features, for `Learner::predict_named`; the caller holds the learner's lock.
+    struct Resolver {
+        TableRow& row;
+        Learner& learner;
+
+        std::uint32_t operator()(std::size_t i, bool) const {
+            const TableColumns::Value& value = row.memory_.values[i];
+            TableColumns::Column& column = row.table_.columns_[value.column];
+            if (!value.text) {
+                std::uint32_t& feature = column.features[value.yes];
+                if (!feature) feature = learner.feature(row.name(i), false).value_or(0);
+                return feature;
+            }
+            KnownStrings& known = row.table_.known_;
+            if (const auto feature = known.find(value.text, value.column); feature != KnownStrings::none)
+                return feature;
+            const auto feature = learner.feature(row.name(i), false);
+            if (feature) known.remember(value.text, *feature, value.column);
+            return feature.value_or(0);
+        }
+        void note(std::size_t i, std::uint32_t feature) const { learner.note(feature, row.name(i)); }
+    };
+    Resolver resolver(Learner& learner) {
+        if (table_.owner_ != &learner) {
+            table_.owner_ = &learner;
+            table_.known_.forget();
+            for (auto& column : table_.columns_) column.features[0] = column.features[1] = 0;
+        }
+        return {*this, learner};
+    }
+
+  private:
+    TableColumns& table_;
+    TableColumns::Memory memory_;
+    std::string name_;
+
+    void add(std::uint32_t column, double x, PyObject* text, bool yes) {
+        memory_.values.push_back({text, column, yes});
+        Py_XINCREF(text);
+        memory_.numbers.push_back(x);
+    }
+
+    // Only what is certainly read as a table would read it, without running any code of the caller's.
+    bool take(PyObject* object, TableColumns::Kind kind, std::uint32_t column) {
+        using Kind = TableColumns::Kind;
+        if (PyFloat_Check(object)) {
+            const double x = PyFloat_AS_DOUBLE(object);
+            if (x != x) return table_.missing_;
+            if (kind != Kind::number || std::fabs(x) > Learner::placed_most) return false;
+            add(column, x, nullptr, false);
+            return true;
+        }
+        if (kind == Kind::text) {
+            if (!PyUnicode_CheckExact(object)) return false;
+            if (PyUnicode_GET_LENGTH(object) == 0) return table_.missing_;
+            if (!PyUnicode_AsUTF8(object)) {  // kept in the string, for when its name is looked up
+                PyErr_Clear();
+                return false;
+            }
+            add(column, 1.0, object, false);
+            return true;
+        }
+        if (kind == Kind::boolean) {
+            if (!PyBool_Check(object)) return false;
+            add(column, 1.0, nullptr, object == Py_True);
+            return true;
+        }
+        if (!PyLong_CheckExact(object)) return false;
+        int beyond = 0;
+        const long long x = PyLong_AsLongLongAndOverflow(object, &beyond);
+        if (beyond) return false;
+        add(column, static_cast<double>(x), nullptr, false);
+        return true;
+    }
+
+    std::string_view name(std::size_t i) {
+        const TableColumns::Value& value = memory_.values[i];
+        const TableColumns::Column& column = table_.columns_[value.column];
+        if (column.kind == TableColumns::Kind::number) return column.name;
+        name_.assign(column.name).append(1, '=');
+        if (value.text) {
+            Py_ssize_t size = 0;
+            const char* const text = PyUnicode_AsUTF8AndSize(value.text, &size);
+            if (!text) throw nb::python_error();
+            return name_.append(text, static_cast<std::size_t>(size));
+        }
+        return name_.append(value.yes ? "true" : "false");
+    }
+};
+
+}  // namespace unitless

@@ -1,0 +1,214 @@
+"""Rows of a table that a program gives as mappings, one or many: read as the table's columns were in training.
+
+One row has a quick way, which the core reads by itself (`columns`), and a careful one through Arrow, which reads
+whatever a frame may hold. Both give the same features, to the last bit.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import _core, inputs
+from ..errors import InputError
+from . import tables
+from .arrow import pyarrow
+from .columns import WEEKDAYS, as_text, number
+from .located_rows import Place
+from .policy import Policy
+from .schema import DATES, HELD, Schema, fits
+
+_EPOCH = datetime.datetime(1970, 1, 1)
+_SECOND = datetime.timedelta(microseconds=1)
+_INT64 = range(-(2**63), 2**63)
+_NONE = ("NAType", "NaTType")  # pandas' own missing values
+_AS_PYTHON = (np.integer, np.float64, np.float32, np.float16, np.bool_, np.str_)  # whose values stay what they are
+
+
+class RowReader:
+    """Reads mappings of a table's columns to values. Other keys are left alone; what has no key has no value."""
+
+    def __init__(self, training: Mapping[str, Any]) -> None:
+        self.schema = Schema.read(training.get("schema"))
+        missing = (training.get("reading") or {}).get("missing", "absent")
+        self._policy = Policy(booleans="categories", text="indicators", missing=missing, dates="parts")
+        names: list[str] = []
+        kinds: list[str] = []
+        for name, kind in self.schema.columns:
+            if kind in DATES:
+                parts = _part_kinds(name, kind)
+                names += parts
+                kinds += parts.values()
+            else:
+                names.append(name)
+                kinds.append("number" if kind == "flag" else kind)
+        self._kinds = dict(zip(names, kinds, strict=True))
+        self.columns = _core.TableColumns(names, kinds, missing == "absent")
+        self.quick = not any(kind in DATES for _, kind in self.schema.columns)  # the core reads plain rows as they are
+
+    def plain(self, row: Any) -> dict[str, Any] | None:
+        """The row in plain numbers, text and booleans, which the core reads; None if it needs more care than that."""
+        found: dict[str, Any] = {}
+        for name, kind in self.schema.columns:
+            value = _as_python(row.get(name))
+            if kind in DATES:
+                parts = _parts(name, kind, value)
+                if parts is None:
+                    return None
+                found.update(parts)
+            elif kind == "text" and type(value) in (bool, int):
+                if type(value) is int and value not in _INT64:
+                    return None
+                found[name] = str(value).lower()
+            else:
+                found[name] = value
+        return found
+
+    def table(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
+        """Rows as an Arrow table of the columns that the model knows."""
+        pa = pyarrow()
+        for place, row in enumerate(rows, 1):
+            if not isinstance(row, Mapping):
+                raise InputError(
+                    f'the row is of type {type(row).__name__}; it must have names and values, such as {{"age": 31}}',
+                    row=place,
+                )
+        several = len(rows) > 1
+        columns = {
+            name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several)
+            for name, kind in self.schema.columns
+        }
+        return pa.table(columns)
+
+    def frame(self, row: Mapping[Any, Any]) -> inputs.Frame:
+        """One row as the core reads tables."""
+        return tables.features(self.table([row]), self.schema, Place("", "row", 1), self._policy).frame
+
+    def unknown(self, row: Mapping[Any, Any]) -> list[str]:
+        """The names in a row that are not columns."""
+        known = {*self.schema.kinds, self.schema.target, self.schema.weight}
+        return [str(name) for name in row if name not in known]
+
+    def features(self, row: Any) -> Any:
+        """A row as features by name. What is no column but has a number is a feature by name already."""
+        if not isinstance(row, Mapping):
+            return row  # to be refused by the core
+        kinds, apart = self.schema.kinds, (self.schema.target, self.schema.weight)
+        found = {
+            name: value
+            for name, value in row.items()
+            if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
+        }
+        named = self._named(row)
+        return {**found, **(self.frame(row).first_row() if named is None else named)}
+
+    def _named(self, row: Mapping[Any, Any]) -> dict[str, float] | None:
+        """The columns of a plain row as features by name."""
+        plain = self.plain(row)
+        if plain is None or self._policy.missing == "error":
+            return None
+        found: dict[str, float] = {}
+        for name, value in plain.items():
+            kind = self._kinds[name]
+            if value is None or value != value or value == "":  # noqa: PLR0124  (not a number)
+                if isinstance(value, str) and kind != "text":
+                    return None
+            elif kind == "number" and (type(value) is float or (type(value) is int and value in _INT64)):
+                found[name] = value
+            elif kind == "text" and type(value) is str and (value.isascii() or _is_unicode(value)):
+                found[f"{name}={value}"] = 1.0
+            elif kind == "boolean" and type(value) is bool:
+                found[f"{name}={'true' if value else 'false'}"] = 1.0
+            else:
+                return None
+        return found
+
+
+def _as_python(value: Any) -> Any:
+    """NumPy's scalars and pandas' missing values as Python's own; anything else as it is."""
+    if isinstance(value, _AS_PYTHON):
+        return value.item()
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[us]").item()
+    return None if type(value).__name__ in _NONE else value
+
+
+def _is_unicode(text: str) -> bool:
+    return text.encode(errors="replace").decode() == text
+
+
+def _part_kinds(name: str, kind: str) -> dict[str, str]:
+    """The features of a date, as `columns.date_parts` makes them."""
+    if kind == "time":
+        return {f"{name}.time": "number", f"{name}.hour": "text"}
+    parts = {f"{name}.time": "number", f"{name}.month": "text", f"{name}.weekday": "text"}
+    return {**parts, f"{name}.hour": "text"} if kind == "moment" else parts
+
+
+def _parts(name: str, kind: str, value: Any) -> dict[str, Any] | None:
+    """The features of a date of Python's own; None for any other value."""
+    if value is None or (type(value) is float and value != value):  # noqa: PLR0124  (not a number)
+        return dict.fromkeys(_part_kinds(name, kind))
+    if kind == "time":
+        if type(value) is not datetime.time or value.tzinfo is not None:
+            return None
+        seconds = (value.hour * 60 + value.minute) * 60 + value.second
+        return {f"{name}.time": float(seconds * 1_000_000 + value.microsecond) / 1e6, f"{name}.hour": str(value.hour)}
+    if type(value) is datetime.date:
+        value = datetime.datetime(value.year, value.month, value.day)
+    if type(value) is not datetime.datetime or value.tzinfo is not None:
+        return None
+    parts = {
+        f"{name}.time": float((value - _EPOCH) // _SECOND) / 1e6,
+        f"{name}.month": str(value.month),
+        f"{name}.weekday": WEEKDAYS[value.weekday()],
+    }
+    return {**parts, f"{name}.hour": str(value.hour)} if kind == "moment" else parts
+
+
+def _column(name: str, kind: str, values: list[Any], several: bool) -> Any:
+    """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
+    pa = pyarrow()
+    if not (several and kind == "text" and len({type(value) for value in values} - {type(None)}) > 1):
+        try:
+            array = pa.array(values, from_pandas=True)
+        except (pa.ArrowException, TypeError, ValueError, OverflowError):
+            pass
+        else:
+            if fits(array.type, kind):
+                return array
+    return pa.concat_arrays(
+        [_value(name, kind, value, row if several else None) for row, value in enumerate(values, 1)]
+    )
+
+
+def _value(name: str, kind: str, value: Any, row: int | None) -> Any:
+    """One value as an Arrow array of the type that all values of its kind have here."""
+    pa = pyarrow()
+    moment = pa.timestamp("us")
+    types = {"date": moment, "moment": moment, "time": pa.time64("us"), "boolean": pa.bool_()}
+    try:
+        if kind == "time" and isinstance(value, str):  # as files have them; and so are dates
+            value = datetime.time.fromisoformat(value)
+        unsigned = type(value) is int and 2**63 <= value < 2**64
+        array = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True)
+        if kind in DATES and isinstance(value, str):
+            array = array.cast(moment)
+        if fits(array.type, kind):
+            if kind in types:
+                return array.cast(types[kind], safe=False)
+            return as_text(array) if kind == "text" else pa.array(number(array)[0].astype(np.float64), from_pandas=True)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        pass
+    advice = ""
+    if kind in DATES:
+        advice = "write it as 23:59" if kind == "time" else "write it as 2024-12-31 or 2024-12-31 23:59"
+    raise InputError(f"{name!r} is {_shown(value)}, but in training it held {HELD[kind]}", advice=advice, row=row)
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,118 @@
+"""Small pieces of HTML for notebooks and reports: tables, facts, bars. Self-contained and without scripts.
+
+Styles stand at the elements, because notebooks that are not trusted remove style sheets. Colours are inherited or
+translucent, so that all of it can be read on light and on dark pages. Whatever is not `Html` already is text, and is
+escaped.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from . import shown
+
+RISE, FALL = "#2f81c9", "#d9772b"  # of bars; both can be seen on white and on black
+_LINE = "1px solid rgba(128,128,128,.35)"
+_CELL = "padding:.15em .7em;border:0;background:none;white-space:nowrap;"
+_QUIET = "opacity:.7;"
+
+
+class Html(str):
+    """Text that is HTML already, made here and nowhere else."""
+
+    __slots__ = ()
+
+
+def text(value: Any) -> Html:
+    """Anything as HTML; what is not HTML already is escaped.
+
+    >>> from unitless import html
+    >>> print(html.text("a < b"))
+    a &lt; b
+    """
+    return value if isinstance(value, Html) else Html(html.escape(str(value)))
+
+
+def tag(name: str, content: Any, style: str = "", **attributes: str) -> Html:
+    """An element."""
+    given = {**({"style": style} if style else {}), **attributes}
+    inside = "".join(f' {key.replace("_", "-")}="{html.escape(value)}"' for key, value in given.items())
+    return Html(f"<{name}{inside}>{text(content)}</{name}>")
+
+
+def joined(parts: Iterable[Any]) -> Html:
+    """Pieces one after the other."""
+    return Html("".join(map(text, parts)))
+
+
+def table(header: Sequence[Any], rows: Iterable[Sequence[Any]], left: int = 1, total: int = 0) -> Html:
+    """A table; the first `left` columns stand on the left, the others, which are numbers, on the right.
+
+    Args:
+        header: the columns' names.
+        rows: of text or of HTML.
+        left: how many columns are text.
+        total: how many rows at the end are sums of those above.
+    """
+    every = [[*row] for row in rows]
+
+    def line(cells: Sequence[Any], kind: str, style: str) -> Html:
+        made = [
+            tag(kind, cell, f"{_CELL}{style}text-align:{'left' if k < left else 'right'};")
+            for k, cell in enumerate(cells)
+        ]
+        return tag("tr", joined(made), "background:none;")
+
+    head = line(header, "th", f"font-weight:600;border-bottom:{_LINE};") if any(header) else Html("")
+    first_total = len(every) - total
+    body = [line(row, "td", f"border-top:{_LINE};" if k == first_total else "") for k, row in enumerate(every)]
+    return tag(
+        "table",
+        joined([tag("thead", head), tag("tbody", joined(body))]),
+        "border-collapse:collapse;margin:.4em 0;font-variant-numeric:tabular-nums;",
+    )
+
+
+def facts(pairs: Iterable[tuple[str, Any]]) -> Html:
+    """Names and values; those without a value are left out."""
+    rows = [(tag("span", name, _QUIET), value) for name, value in pairs if value not in (None, "")]
+    return table(["", ""], rows, left=2) if rows else Html("")
+
+
+def bar(value: float, largest: float) -> Html:
+    """A number as a bar from the middle, to the right if it is positive; `largest` fills its side."""
+    width = min(100.0, 100.0 * abs(value) / largest) if largest > 0 else 0.0
+    one = f"height:.8em;width:{width:.1f}%;min-width:{1 if value else 0}px;background:"
+    left = tag("div", "", f"{one}{FALL};") if value < 0 else Html("")
+    right = tag("div", "", f"{one}{RISE};") if value > 0 else Html("")
+    half = "width:50%;display:flex;align-items:center;"
+    sides = [
+        tag("div", left, f"{half}justify-content:flex-end;"),
+        tag("div", right, f"{half}border-left:{_LINE};min-height:1.2em;"),
+    ]
+    return tag("div", joined(sides), "display:flex;width:12em;", aria_hidden="true")
+
+
+def share_bar(value: float, largest: float) -> Html:
+    """A number that is not negative, as a bar from the left."""
+    width = min(100.0, 100.0 * value / largest) if largest > 0 else 0.0
+    inner = tag("div", "", f"height:.8em;width:{width:.1f}%;min-width:{1 if value else 0}px;background:{RISE};")
+    return tag("div", inner, "width:9em;", aria_hidden="true")
+
+
+def note(content: Any) -> Html:
+    """A remark below."""
+    return tag("div", content, f"{_QUIET}margin:.2em .7em;font-size:90%;max-width:60em;")
+
+
+def card(title: Any, *parts: Any) -> Html:
+    """What a notebook shows of an object: a title and what there is to say."""
+    heading = tag("div", title, "font-weight:600;margin:.2em .7em;")
+    return tag("div", joined([heading, *parts]), "overflow-x:auto;line-height:1.35;font-size:90%;")
+
+
+def name(value: Any) -> str:
+    """A name as a cell has room for it."""
+    return shown.short(str(value), 60)

@@ -1,0 +1,54 @@
+"""Numbers, names and tables as people read them, in plain text. The same in HTML: html.py."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """A number as a table wants it."""
+    if value is None or not math.isfinite(value):
+        return "-"
+    if value != 0 and not 1e-4 <= abs(value) < 1e6:
+        return f"{value:.{digits - 1}e}"
+    return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:,.2f}"
+
+
+def given(value: Any) -> str:
+    """A value as it was given, as far as six digits say it: 31, 2,500.5, clerk."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return short(str(value), 40)
+    if value == 0 or 1e-4 <= abs(value) < 1e15:
+        text = f"{value:,.6g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        return text if "e" not in text else f"{value:,.0f}"
+    return f"{value:.6g}"
+
+
+def short(text: str, width: int = 80) -> str:
+    """Text as a line has room for it: the middle of what is longer is left out, and nothing in it moves the cursor."""
+    cut = len(text) > width
+    ends = [text[: width // 2], text[len(text) - (width - width // 2 - 3) :]] if cut else [text]
+    plain = ("".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in end) for end in ends)
+    return "...".join(plain)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns side by side, the first on the left and the others, as numbers are, on the right.
+
+    >>> from unitless import shown
+    >>> print(shown.table(["feature", "weight"], [["age", "0.5"], ["a long name", "12.0"]]))
+    feature      weight
+    age             0.5
+    a long name    12.0
+    """
+    widths = [max(len(row[k]) for row in (header, *rows)) for k in range(len(header))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if k else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        for row in (header, *rows)
+    ]
+    return "\n".join(line.rstrip() for line in lines)
