@@ -9,8 +9,9 @@ ROOT = Path(__file__).parents[1]
 CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm rows | preparation: simd rows
     learner: simd algorithm rows engine preparation | text: rows | python: algorithm rows engine learner text"""
 PYTHON = """_core aliases errors frames inputs locks losses options rates rules version whole_file
-    data: | models: data | evaluation: models | plots: evaluation | inference: data models | sklearn: data models
-    training: data models evaluation plots inference | convert: data models inference | river: data models inference
+    data: | models: data | evaluation: models | plots: evaluation | inference: data models evaluation plots
+    sklearn: data models | training: data models evaluation plots inference | convert: data models inference
+    river: data models inference
     research: data models evaluation plots | cli: data models evaluation plots inference training convert research
     baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research
     __init__: models evaluation inference training convert | __main__: cli"""

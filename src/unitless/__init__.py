@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
     from .evaluation import evaluation as evaluate
     from .inference.explanation import explain
+    from .inference.scoring import Score, score
     from .models.file import load
     from .models.kernels import kernels
     from .models.learner import Learner
@@ -44,6 +45,7 @@ __all__ = [
     "OneVsAll",
     "OptionError",
     "RateSweep",
+    "Score",
     "Sweep",
     "TrainResult",
     "__version__",
@@ -55,6 +57,7 @@ __all__ = [
     "load",
     "merge",
     "rate_grid",
+    "score",
     "sweep_rates",
     "to_json",
     "to_onnx",
@@ -69,6 +72,7 @@ _HOMES = {
     "Learner": "models.learner",
     "OneVsAll": "models.one_vs_all",
     "RateSweep": "training.sweep_rates",
+    "Score": "inference.scoring",
     "Sweep": "models.sweep",
     "TrainResult": "training.result",
     "__version__": "version",
@@ -79,6 +83,7 @@ _HOMES = {
     "load": "models.file",
     "merge": "models.merge",
     "rate_grid": "rates",
+    "score": "inference.scoring",
     "sweep_rates": "training.sweep_rates",
     "to_json": "convert.export.coefficients",
     "to_onnx": "convert.export.onnx_graph",
