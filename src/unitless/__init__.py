@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .evaluation import evaluation as evaluate
     from .inference.explanation import explain
     from .inference.predictor import Predictor
+    from .inference.scoring import Score, score
     from .models.file import load
     from .models.kernels import kernels
     from .models.learner import Learner
@@ -46,6 +47,7 @@ __all__ = [
     "OptionError",
     "Predictor",
     "RateSweep",
+    "Score",
     "Sweep",
     "TrainResult",
     "__version__",
@@ -57,6 +59,7 @@ __all__ = [
     "load",
     "merge",
     "rate_grid",
+    "score",
     "sweep_rates",
     "to_json",
     "to_onnx",
@@ -72,6 +75,7 @@ _HOMES = {
     "OneVsAll": "models.one_vs_all",
     "Predictor": "inference.predictor",
     "RateSweep": "training.sweep_rates",
+    "Score": "inference.scoring",
     "Sweep": "models.sweep",
     "TrainResult": "training.result",
     "__version__": "version",
@@ -82,6 +86,7 @@ _HOMES = {
     "load": "models.file",
     "merge": "models.merge",
     "rate_grid": "rates",
+    "score": "inference.scoring",
     "sweep_rates": "training.sweep_rates",
     "to_json": "convert.export.coefficients",
     "to_onnx": "convert.export.onnx_graph",

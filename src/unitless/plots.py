@@ -1,4 +1,4 @@
-"""Pictures of progress and of learning rates. They need matplotlib: `pip install 'unitless[plot]'`.
+"""Pictures of progress, of learning rates and of scores. They need matplotlib: `pip install 'unitless[plot]'`.
 
 Figures are made without pyplot, so that nothing is shown, no window system is needed and no global state is touched.
 
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import whole_file
 from .errors import OptionError
+from .evaluation.curves import Bars, Curve, Curves, Pairs, Reliability
 from .evaluation.history import Moment
 
 if TYPE_CHECKING:
@@ -100,6 +101,100 @@ def sweep(losses: Mapping[str, Mapping[float, float]], ylabel: str, title: str) 
     finish(axes[0], "best", "{x:g}")
     figure.suptitle(title)
     return figure
+
+
+def score(curves: Curves, title: str, per_class: Mapping[Any, Mapping[str, float]] | None = None) -> Figure:
+    """What there is to see of a score: ROC, precision against recall and reliability; or numbers and their residuals.
+
+    Args:
+        curves: what was collected of the predictions.
+        title: what stands above.
+        per_class: by class, its precision and recall, where there are more than two.
+    """
+    drawn: list[Any] = []
+    for data, draw in (
+        (curves.roc, roc),
+        (curves.precision_recall, precision_recall),
+        (per_class or None, by_class),
+        (curves.reliability, reliability),
+        (curves.pairs, against),
+        (curves.residuals, residuals),
+    ):
+        if data is not None:
+            drawn.append((data, draw))
+    figure, axes = panels(max(1, len(drawn)))
+    for (data, draw), panel in zip(drawn, axes, strict=False):
+        draw(panel, data)
+    figure.suptitle(title)
+    return figure
+
+
+def roc(panel: Axes, curve: Curve) -> None:
+    """The ROC curve; on the diagonal lies what knows nothing."""
+    panel.plot(curve.x, curve.y, **_line(0))
+    panel.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
+    panel.set(xlabel="false positives, of all negative", ylabel="found, of all positive", xlim=(0, 1), ylim=(0, 1.01))
+    finish(panel, None)
+    panel.set_title("ROC")
+
+
+def precision_recall(panel: Axes, curve: Curve) -> None:
+    """Precision against recall; the dotted line is the share of positive rows."""
+    panel.plot(curve.x, curve.y, **_line(0))
+    panel.axhline(float(curve.y[-1]), color="grey", linewidth=1, linestyle=":")
+    panel.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.01))
+    finish(panel, None)
+    panel.set_title("precision and recall")
+
+
+def reliability(panel: Axes, data: Reliability) -> None:
+    """How often what was given a probability was true; on the diagonal, as often as was said."""
+    panel.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
+    panel.plot(data.predicted, data.observed, **_line(0))
+    panel.scatter(data.predicted, data.observed, s=20 + 180 * data.weight / data.weight.max(), zorder=3)
+    panel.set(xlabel="predicted probability", ylabel="how often it was so", xlim=(0, 1), ylim=(0, 1.01))
+    finish(panel, None)
+    panel.set_title("reliability")
+
+
+def residuals(panel: Axes, data: Bars) -> None:
+    """How far the truth is from the prediction."""
+    panel.bar(data.edges[:-1], data.weight, data.edges[1:] - data.edges[:-1], align="edge", color="C0")
+    panel.axvline(0.0, color="grey", linewidth=1, linestyle=":")
+    panel.set(xlabel="truth - prediction", ylabel="rows")
+    finish(panel, None)
+    panel.set_title("residuals" + (f" ({data.beyond:.1%} further out)" if data.beyond >= 0.001 else ""))
+
+
+def against(panel: Axes, data: Pairs) -> None:
+    """What was predicted against what was true, in a sample of rows."""
+    from numpy import concatenate, quantile  # noqa: PLC0415
+
+    both = concatenate([data.predicted, data.truth])
+    low, high = quantile(both[abs(both) < math.inf], [0.001, 0.999]).tolist()
+    panel.scatter(data.predicted, data.truth, s=8, alpha=0.4, linewidths=0)
+    panel.plot([low, high], [low, high], color="grey", linewidth=1, linestyle=":")
+    room = 0.03 * (high - low) or 1.0
+    panel.set(xlabel="prediction", ylabel="truth", xlim=(low - room, high + room), ylim=(low - room, high + room))
+    finish(panel, None)
+    panel.set_title("prediction and truth")
+
+
+def by_class(panel: Axes, per_class: Mapping[Any, Mapping[str, float]]) -> None:
+    """Precision and recall of the most frequent classes."""
+    shown = sorted(per_class.items(), key=lambda item: -item[1]["share"])[:12][::-1]
+    for place, name in enumerate(("precision", "recall")):
+        values = [of[name] if math.isfinite(of[name]) else 0.0 for _, of in shown]
+        panel.barh([k + 0.2 - 0.4 * place for k in range(len(shown))], values, 0.38, label=name, color=f"C{place}")
+    panel.set_yticks(range(len(shown)), [_name(label) for label, _ in shown])
+    panel.set(xlim=(0, 1))
+    finish(panel, "")
+    panel.set_title("by class")
+
+
+def _name(label: Any) -> str:
+    text = str(label)
+    return text if len(text) <= 16 else f"{text[:13]}..."
 
 
 def check_path(path: str | os.PathLike[str]) -> None:

@@ -29,6 +29,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     os.link("m.unitless", "hard.unitless")
     os.symlink("d/a.csv", "link.svg")
     os.link("m.unitless", "model.csv")
+    os.link("m.unitless", "model.svg")
     return tmp_path
 
 
@@ -44,6 +45,8 @@ TARGET = ("--target", "y")
         ("predict", "m.unitless", "d", "--output", "link.csv"),
         ("predict", "m.unitless", "link.csv", "--output", "d/a.csv"),
         ("predict", "m.unitless", "d", "--output", "model.csv"),
+        ("score", "m.unitless", "d", "--plot", "link.svg"),
+        ("score", "m.unitless", "d/a.csv", "--plot", "model.svg"),
         ("convert", "d/*.csv", "d/a.csv"),
         ("convert", "d", "link.csv"),
         ("convert", "d", "d/b.csv", "--to", "jsonl"),

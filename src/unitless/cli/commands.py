@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from . import convert, demo, evaluate, inspect, merge, paper, predict, sweep, train
+from . import convert, demo, evaluate, inspect, merge, paper, predict, score, sweep, train
 from .options import Flag
 
-COMMANDS: tuple[ModuleType, ...] = (train, predict, evaluate, sweep, inspect, merge, convert, paper, demo)
+COMMANDS: tuple[ModuleType, ...] = (train, predict, score, evaluate, sweep, inspect, merge, convert, paper, demo)
 
 
 def by_library_name() -> dict[str, Flag]:

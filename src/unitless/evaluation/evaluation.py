@@ -132,7 +132,8 @@ class Evaluation:
             p, truth, h = p[counted], truth[counted], h[counted]
         if h is not None and (h == 1).all():
             h = None
-        self._latest = p, truth, h
+        if not self._small:  # hundreds of them would keep as many batches in memory
+            self._latest = p, truth, h
         step = max(64, _BLOCK // max(1, p.shape[1])) if several else _BLOCK
         with np.errstate(over="ignore", invalid="ignore"):  # predictions may be infinite; then so are their losses
             for start in range(0, len(p), step):
@@ -288,6 +289,11 @@ class Evaluation:
             return Found()
         variance = math.nan if self._label_sums is None else self._label_sums.variance
         return Found(squared_error=metrics.squared_error(self._loss, means), variance=variance)
+
+    @property
+    def ranking(self) -> Ranking | SmallRanking | None:
+        """Of two classes, how the scores rank them."""
+        return self._ranking
 
     @property
     def judged_by(self) -> str:

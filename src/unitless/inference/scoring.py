@@ -1,0 +1,555 @@
+"""How good a model is on labelled data: all metrics, beside the trivial answer, by class and by group.
+
+ul.score("prices.unitless", "new.csv", by="city")
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs
+from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
+from ..data import labels as task_labels
+from ..data.columns import text, whole
+from ..data.in_memory import Frames, Mappings
+from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
+from ..data.located_rows import Bad
+from ..data.progress import SHOWN_BAD, Progress
+from ..data.read_options import SKIP_ROWS, no_column
+from ..data.source import other_kind
+from ..errors import Error, InputError, Option, OptionError, Phrase
+from ..evaluation.baseline import Baseline, error_gone
+from ..evaluation.curves import Curves
+from ..evaluation.evaluation import Evaluation
+from ..inputs import Float64
+from ..losses import LOSSES
+from ..models import file as model_file
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll, by_row
+from .predictor import places
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SHOWN_GROUPS = 50
+MOST_GROUPS = 1000  # that are told apart; values that are first met after so many others are among "others"
+
+
+def score(
+    model: Any,
+    source: Any,
+    *,
+    target: Any = None,
+    by: Any = None,
+    weight: Any = None,
+    extrapolate: bool = False,
+    opened: Callable[[Scoring], None] | None = None,
+    progress: Callable[[Scoring], None] | None = None,
+    **reading: Any,
+) -> Score:
+    """All metrics of a model on labelled data, in one pass and in constant memory. The model is not changed.
+
+    Args:
+        model: a model made by `train`, the name of its file, or what `train` gave. A model that was not made by `train`
+            can be scored on arrays, mappings, VW text and libsvm.
+        source: any data of the kind that the model was trained on; see `train`.
+        target: the column of the labels, or the labels themselves. If not given, the column of the training.
+        by: a column, or a list of values: the metrics are also given for each of its values. It need not be a feature.
+        weight: a column of weights, or the weights themselves. If not given, the column of the training, if there was
+            one. False: every row counts once.
+        extrapolate: predict linearly beyond the range of values in the training data.
+        opened: called before the first row is read.
+        progress: called after every batch.
+        reading: how data is read, as for `train`. Rows without a label are an error, or with `on_error="skip"` counted.
+
+    A class that the model has never met counts as wrong.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(6000, 3)) * [1e-3, 1, 1e3]
+        >>> y = X @ [1000, 1, -0.001] + rng.normal(size=6000) > 0
+        >>> result = ul.train(X[:3000], y[:3000])
+        >>> found = ul.score(result, X[3000:], target=y[3000:])
+        >>> found                           # doctest: +ELLIPSIS
+        <Score: binary: ...; 3,000 rows; error 17.87%, baseline 49.83%; 64% of it gone>
+        >>> sorted(found.metrics)
+        ['auc', 'brier', 'f1', 'log_loss', 'loss', 'precision', 'recall', 'zero_one']
+    """
+    scoring = Scoring(model, source, target, by, weight, extrapolate, reading)
+    if opened is not None:
+        opened(scoring)
+    return scoring.go(progress)
+
+
+@dataclass(frozen=True)
+class GroupScore:
+    """The metrics of one group of rows."""
+
+    rows: int
+    weight: float
+    metrics: dict[str, float]
+    interval: tuple[float, float]
+
+
+class Scoring:
+    """Predicting labelled data and counting how good that was, batch by batch."""
+
+    def __init__(
+        self, model: Any, source: Any, target: Any, by: Any, weight: Any, extrapolate: bool, reading: dict[str, Any]
+    ) -> None:
+        self.model = _model(model)
+        self._extrapolate = extrapolate
+        training = self.model._training or {}
+        columns = {
+            name: str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+            for name, value in (("target", target), ("weight", weight), ("by", by))
+        }
+        beside = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
+        settled = training.get("reading") or {}
+        self.options = ReadOptions(**{**{k: settled[k] for k in ("dates", "missing") if k in settled}, **reading})
+        self.source: Source = open_source(source, self.options)
+        schema = Schema.read(training["schema"]) if training else Schema(_family(self.source))
+        if isinstance(self.source, Mappings) and schema.family == "table":  # rows of the table, by name
+            self.source = Frames(self.source.as_table())
+        if self.source.family != schema.family:
+            raise OptionError(other_kind(schema.family, self.source))
+        if beside and self.source.files:
+            raise OptionError(f"for files, {' and '.join(beside)} must be the name of a column")
+        self.target = Target.read(training["target"]) if training else None
+        self.schema = self._held(schema, columns["target"], columns["weight"], "target" in beside)
+        beside = {k: v if isinstance(v, list) else inputs.as_array(v, k) for k, v in beside.items()}
+        by = columns["by"] if isinstance(columns["by"], str) else beside.get("by")
+        self.by = by if isinstance(by, str) else None
+        self._values = None if isinstance(by, str) else by
+        if self.by is not None and not (self.source.family == "table" or isinstance(self.source, Mappings)):
+            raise OptionError(f"names a column; {self.source.name} has none", option="by")
+        self._reader = Reader(
+            self.source,
+            self.options,
+            self.schema,
+            beside.get("target"),
+            beside.get("weight"),
+            keep=self.by is not None,
+        )
+        self.progress = Progress()
+        self.evaluation = Evaluation(self.model)
+        self.curves = Curves(self.model, self.evaluation)
+        self.baseline = Baseline(self.model)
+        self.groups: dict[str | None, Evaluation] = {}
+        self.others: Evaluation | None = None
+        self.scored = self.strange = 0
+        self.strangers: list[str] = []
+        self._found_by = False
+
+    def _held(self, schema: Schema, target: Any, weight: Any, labels_given: bool) -> Schema:
+        """The schema of the labelled data: with the names of target and weight."""
+        if isinstance(self.source, Mappings) or schema.family == "table":
+            if isinstance(target, str):
+                schema = replace(schema, target=target, target_kind=schema.target_kind or self._kind())
+            elif labels_given:
+                schema = replace(schema, target=None, target_kind=None)
+        elif isinstance(target, str) or isinstance(weight, str):
+            given = "target" if isinstance(target, str) else "weight"
+            raise OptionError(f"names columns; {self.source.name} has none", option=given)
+        if schema.target is None and not labels_given and not self.source.files and schema.family != "table":
+            raise OptionError(Phrase("give the labels beside the data, one per row, as ", Option("target")))
+        if schema.target is None and not labels_given and schema.family == "table":
+            raise OptionError(
+                Phrase("the model was trained with labels beside its table; say which column has them, with "),
+                option="target",
+            )
+        if weight is True:
+            raise OptionError("is True; it must be a column, weights, or False for none", option="weight")
+        if weight is not None:
+            schema = replace(schema, weight=weight if isinstance(weight, str) else None)
+        return schema
+
+    def _kind(self) -> Any:
+        """What the column of the target holds, if that is not known from training."""
+        if self.target is None:
+            return None
+        if self.target.task == "regression" or (self.target.number and not self.target.rest):
+            return "number"
+        return "boolean" if self.target.classes == ["false", "true"] else "text"
+
+    def go(self, watch: Callable[[Scoring], None] | None) -> Score:
+        """To the end of the data."""
+        start = time.perf_counter()
+        for batch in self._reader.batches():
+            self.progress.read_in(batch)
+            self.progress.rows += batch.rows
+            if batch.rows:
+                self._take(batch)
+            self.progress.consumed = batch.consumed
+            self.progress.seconds = time.perf_counter() - start
+            if watch is not None:
+                watch(self)
+        self.progress.seconds = time.perf_counter() - start
+        if not self.scored:
+            why = f": {self.progress.bad[0]}" if self.progress.bad else ""
+            raise InputError(f"{self.source.name} has no row that could be scored{why}")
+        if self.by is not None and not self._found_by:
+            raise OptionError(no_column(self.by, [name for name, _ in self.schema.columns], "by"))
+        if self.strange == self.scored:
+            known = ", ".join(map(repr, self._class_names[:5]))
+            raise InputError(
+                f"no label is one that the model knows: the labels are {', '.join(map(repr, self.strangers[:5]))}, "
+                f"the model's are {known}"
+            )
+        return Score(self)
+
+    @property
+    def _class_names(self) -> list[str]:
+        if isinstance(self.model, OneVsAll):
+            return [label if isinstance(label, str) else number_text(label) for label in self.model.classes]
+        return [] if self.target is None else self.target.classes
+
+    def _take(self, batch: Batch) -> None:
+        if batch.labels is None:
+            raise InputError(f"there is no column {self.schema.target!r}, which has the labels", **batch.place.at(0))
+        groups = self._groups_of(batch)
+        usable = self._usable(batch)
+        batch, groups = batch.select(usable), None if groups is None else groups[usable]
+        assert batch.labels is not None
+        unlabelled = ~batch.labels.present()  # of VW text, where that is allowed
+        if unlabelled.any():
+            self.progress.unlabelled += int(unlabelled.sum())
+            batch, groups = batch.select(~unlabelled), None if groups is None else groups[~unlabelled]
+        if not batch.rows or batch.labels is None:
+            return
+        scores, classes = self._scores(batch)
+        truth = self._truth(batch, batch.labels, scores, classes)
+        h = batch.weight
+        self.evaluation.add_numbered(scores, truth, h)
+        self.baseline.score_numbered(truth, h)
+        self.curves.add_numbered(scores, truth, h)
+        self.scored += batch.rows
+        if groups is not None:
+            self._by_group(groups, scores, truth, h)
+
+    def _scores(self, batch: Batch) -> tuple[Float64, int]:
+        """Predictions, and how many classes they are of."""
+        several = isinstance(self.model, OneVsAll)
+        try:
+            with self.model._locked():  # a class that joins meanwhile has no score here
+                flat = self.model._ask(batch.data, self._extrapolate)
+                classes = len(self.model.classes) if isinstance(self.model, OneVsAll) else 0
+        except Error as error:
+            raise error.moved(batch.place.at) from None
+        return by_row(flat, batch.rows, classes) if several else flat, classes
+
+    def _usable(self, batch: Batch) -> NDArray[np.bool_]:
+        """Which rows can be scored; or an error that names the first that cannot."""
+        assert batch.labels is not None
+        bad = np.zeros(batch.rows, bool)
+        for rows, problem in self._problems(batch, batch.labels):
+            new = rows & ~bad
+            if not new.any():
+                continue
+            at = np.flatnonzero(new)
+            if self.options.on_error == "fail":
+                raise InputError(problem(int(at[0])), advice=SKIP_ROWS, **batch.place.at(int(at[0])))
+            room = max(0, SHOWN_BAD - len(self.progress.bad))
+            self.progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[:room]]
+            bad |= new
+        self.progress.skipped += int(bad.sum())
+        return ~bad
+
+    def _problems(self, batch: Batch, labels: RawLabels) -> Iterator[tuple[NDArray[np.bool_], Callable[[int], str]]]:
+        if not isinstance(batch.data, inputs.TextRows):  # in VW text rows without label are meant so
+            yield ~labels.present(), lambda row: "the target has no value"
+        if isinstance(labels, Numbers):
+            yield np.isinf(labels.values), lambda row: f"the target is {labels.values[row]}"
+        least = LOSSES[self.model.options.loss].smallest_label
+        if isinstance(self.model, Learner) and least is not None and isinstance(labels, Numbers):
+            yield labels.values < least, lambda row: f"the target is {labels.values[row]}, which is negative"
+        if batch.weight is not None:
+            h = batch.weight
+            yield ~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"
+        if self.options.on_error == "fail":
+            return  # the rest is found on the way
+        wrong = np.zeros(batch.rows, bool)
+        if isinstance(batch.data, inputs.Frame):
+            for column in batch.data.columns:
+                if (infinite := inputs.infinite(column)) is not None:
+                    wrong |= infinite
+        elif isinstance(batch.data, inputs.Dense):
+            wrong = ~np.isfinite(batch.data.array).all(axis=1)
+        elif isinstance(batch.data, inputs.NamedRows):
+            wrong = np.array([not np.isfinite([*one.values()]).all() for one in batch.data.mappings], bool)
+        yield wrong, lambda row: "a value is not a finite number"
+
+    def _truth(self, batch: Batch, labels: RawLabels, scores: Float64, classes: int) -> NDArray[Any]:
+        """Labels as they are counted: numbers, whether rows are positive, or the numbers of classes."""
+        if isinstance(self.model, OneVsAll):
+            distinct, _, places_of = labels.distinct()
+            numbers = np.array([self._class_number(label, isinstance(labels, Texts)) for label in distinct])
+            self._count_strangers(distinct, numbers < 0, places_of)
+            return np.asarray(np.where(numbers < 0, classes, numbers)[places_of], dtype=np.intp)
+        if self.target is None:  # of a model that was not made by train
+            self.target = self._decided(labels)
+        if self.target.task == "regression":
+            return self.target.numbers(labels, batch.place)
+        distinct, _, places_of = labels.distinct()
+        if self.target.rest:
+            return np.array([label == self.target.classes[1] for label in distinct])[places_of]
+        self.target.complete(distinct)
+        codes = np.array([self.target.classes.index(one) if one in self.target.classes else -1 for one in distinct])
+        self._count_strangers(distinct, codes < 0, places_of)
+        truth = codes[places_of]
+        return np.asarray(np.where(truth < 0, scores <= 0, truth == 1))  # what is neither counts as what was not said
+
+    def _decided(self, labels: RawLabels) -> Target:
+        if not LOSSES[self.model.options.loss].for_classes:
+            return Target("regression")
+        return task_labels.decide(labels, "binary", None, None)
+
+    def _class_number(self, label: str, as_text: bool) -> int:
+        assert isinstance(self.model, OneVsAll)
+        known = self.model._classes.known
+        forms: list[Any] = [label]
+        with contextlib.suppress(ValueError, OverflowError):
+            forms.insert(0 if not as_text else 1, plain_number(label))
+        if label in ("false", "true"):
+            forms.append(label == "true")
+        return next((number for form in forms if (number := known(form)) >= 0), -1)
+
+    def _count_strangers(self, distinct: list[str], strange: NDArray[np.bool_], places_of: NDArray[np.intp]) -> None:
+        if not strange.any():
+            return
+        self.strange += int(strange[places_of].sum())
+        new = [label for label, one in zip(distinct, strange.tolist(), strict=True) if one]
+        self.strangers += [label for label in new if label not in self.strangers][: max(0, 5 - len(self.strangers))]
+
+    # ----------------------------------------------------------------------------------------------- by group
+
+    def _groups_of(self, batch: Batch) -> NDArray[Any] | None:
+        """Each row's group as text, None where it has no value; as an array of objects."""
+        if self._values is not None:
+            first = batch.position.offset - batch.rows
+            part = self._values[first : first + batch.rows]
+            if len(part) != batch.rows:
+                raise InputError(f"by has {len(self._values)} values, but the data has more rows")
+            self._found_by = True
+            return _objects([_word(value) for value in (part if isinstance(part, list) else part.tolist())])
+        if self.by is None:
+            return None
+        if isinstance(batch.original, list):  # mappings
+            self._found_by |= any(self.by in row for row in batch.original)
+            return _objects([_word(row.get(self.by)) for row in batch.original])
+        if self.by not in batch.original.column_names:
+            if not self.source.columns_may_come_later:
+                raise OptionError(no_column(self.by, list(batch.original.column_names), "by"))
+            return _objects([None] * batch.rows)
+        self._found_by = True
+        codes, ends, letters = text(whole(batch.original.column(self.by)))[0]
+        raw, stops = letters.tobytes(), ends.tolist()
+        used = np.unique(codes[codes >= 0]).tolist()
+        words = np.full(len(stops), None, dtype=object)  # the last one is that of rows without a value
+        for code in used:
+            words[code] = raw[stops[code] : stops[code + 1]].decode()
+        return np.asarray(words[codes][places(batch)])
+
+    def _by_group(self, groups: NDArray[Any], scores: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
+        numbers: dict[str | None, int] = {}
+        codes = np.array([numbers.setdefault(group, len(numbers)) for group in groups.tolist()], dtype=np.intp)
+        order = np.argsort(codes, kind="stable")
+        ends = np.cumsum(np.bincount(codes, minlength=len(numbers)))
+        for group, number in numbers.items():
+            rows = order[ends[number - 1] if number else 0 : ends[number]]
+            self._group(group).add_numbered(scores[rows], truth[rows], None if h is None else h[rows])
+
+    def _group(self, group: str | None) -> Evaluation:
+        if group not in self.groups:
+            if len(self.groups) >= MOST_GROUPS:
+                self.others = self.others or Evaluation(self.model, small=True)
+                return self.others
+            self.groups[group] = Evaluation(self.model, small=True)
+        return self.groups[group]
+
+
+class Score:
+    """The outcome of `score`."""
+
+    def __init__(self, scoring: Scoring) -> None:
+        progress, model = scoring.progress, scoring.model
+        assert scoring.target is not None or isinstance(model, OneVsAll)
+        self.model = model
+        self.target = scoring.target or Target("classes")
+        self.source = scoring.source.name
+        self.evaluation = scoring.evaluation
+        self.curves = scoring.curves
+        self.rows = progress.rows
+        self.scored = scoring.scored
+        self.skipped = progress.skipped
+        self.bad = [str(bad) for bad in progress.bad]
+        self.unlabelled = progress.unlabelled
+        self.unknown = scoring.strange
+        """Rows of classes that the model has never met, all of which count as wrong."""
+        self.unknown_labels = scoring.strangers
+        self.missing = dict(progress.missing)
+        self.seconds = progress.seconds
+        self.metrics: dict[str, float] = scoring.evaluation.metrics
+        self.interval: tuple[float, float] = scoring.evaluation.interval
+        self.baseline: dict[str, float] = scoring.baseline.metrics
+        answer = scoring.baseline.answer
+        self.baseline_answer: Any = self.target.classes[int(answer)] if self.target.task == "binary" else answer
+        self.by = scoring.by or ("group" if scoring.groups else None)
+        ranked = sorted(scoring.groups.items(), key=lambda item: (-item[1].weight, item[0] is None, item[0] or ""))
+        self.groups: dict[str | None, GroupScore] = {name: _group_score(one) for name, one in ranked[:SHOWN_GROUPS]}
+        """By value of the column: the largest groups first; None is that of rows without a value."""
+        rest = [one for _, one in ranked[SHOWN_GROUPS:]] + ([scoring.others] if scoring.others is not None else [])
+        self.others: GroupScore | None = None
+        """All groups that are not among the largest, together."""
+        self.more_groups = len(ranked[SHOWN_GROUPS:])
+        if rest:
+            for one in rest[1:]:
+                rest[0].absorb(one)
+            self.others = _group_score(rest[0])
+
+    @property
+    def task(self) -> str:
+        """The task, in words."""
+        return str(self.target)
+
+    @property
+    def judged_by(self) -> str:
+        """Which metric says how good the model is: "zero_one" of classes; "rmse", or "loss" if that is not squared."""
+        if "zero_one" in self.metrics:
+            return "zero_one"
+        return "rmse" if LOSSES[self.model.options.loss].is_squared_error else "loss"
+
+    @property
+    def error_gone(self) -> float:
+        """What part of the trivial answer's error is gone: of numbers with squared loss this is R²."""
+        return error_gone(self.metrics, self.baseline, self.judged_by)
+
+    @property
+    def per_class(self) -> dict[Any, dict[str, float]]:
+        """By class: share, precision, recall."""
+        ranking = self.evaluation.ranking
+        if ranking is None:
+            return self.evaluation.per_class
+        weight, hits, predicted, positive = self.evaluation.weight, ranking.hits, ranking.predicted, ranking.positive
+        other_hits = weight - predicted - positive + hits
+        counts = ((weight - positive, weight - predicted, other_hits), (positive, predicted, hits))
+        return {
+            label: {"share": _ratio(seen, weight), "precision": _ratio(both, said), "recall": _ratio(both, seen)}
+            for label, (seen, said, both) in zip(self.target.classes, counts, strict=True)
+        }
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """ROC, precision and recall, reliability; or predictions against truth, and residuals. Saved if a path is
+        given.
+        """
+        from .. import plots  # noqa: PLC0415  (needs matplotlib)
+
+        several = self.per_class if self.evaluation.ranking is None else None
+        figure = plots.score(self.curves, os.path.basename(self.source), several)
+        if path is not None:
+            plots.save(figure, path)
+        return figure
+
+    def asdict(self) -> dict[str, Any]:
+        """Everything as plain values, for JSON."""
+        return {
+            "source": self.source,
+            "task": self.target.task,
+            "classes": [str(label) for label in self.per_class] or None,
+            "loss_function": self.model.options.loss,
+            "rows": self.rows,
+            "scored": self.scored,
+            "skipped": self.skipped,
+            "bad": self.bad,
+            "unlabelled": self.unlabelled,
+            "unknown": self.unknown,
+            "unknown_labels": self.unknown_labels,
+            "missing": self.missing,
+            "metrics": _plain(self.metrics),
+            "interval": [_finite(end) for end in self.interval],
+            "judged_by": self.judged_by,
+            "baseline": _plain(self.baseline),
+            "baseline_answer": self.baseline_answer,
+            "error_gone": _finite(self.error_gone),
+            "per_class": {str(label): _plain(of) for label, of in self.per_class.items()},
+            "by": self.by,
+            "groups": [{"group": name, **_plain_group(one)} for name, one in self.groups.items()],
+            "others": None if self.others is None else _plain_group(self.others),
+            "more_groups": self.more_groups,
+            "seconds": self.seconds,
+        }
+
+    def __repr__(self) -> str:
+        name = self.judged_by
+        said, form = ("error", ".2%") if name == "zero_one" else (name, ".4g")
+        gone = f"; {self.error_gone:.0%} of it gone" if math.isfinite(self.error_gone) else ""
+        values = f"{said} {self.metrics[name]:{form}}, baseline {self.baseline[name]:{form}}"
+        return f"<Score: {self.task}; {self.scored:,} rows; {values}{gone}>"
+
+
+def _model(model: Any) -> Learner | OneVsAll:
+    """The model itself, of whatever holds one."""
+    found = model_file.load(model) if isinstance(model, str | os.PathLike) else getattr(model, "model", model)
+    if not isinstance(found, Learner | OneVsAll):
+        raise OptionError(f"only a Learner or a OneVsAll can be scored, not {found!r}")
+    return found
+
+
+def _family(source: Source) -> Any:
+    """What a model that was not made by train can be scored on."""
+    if source.family == "table":
+        raise OptionError(
+            "this model was not made by train, so it does not know what a table's columns are; "
+            "give an array or mappings of numbers, and the labels as target"
+        )
+    return source.family
+
+
+def _word(value: Any) -> str | None:
+    """A value of a group in the words that a file would have."""
+    if value is None or (isinstance(value, float) and math.isnan(value)) or value == "":
+        return None
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value)).lower()
+    return number_text(value) if isinstance(value, int | float) else str(value)
+
+
+def _objects(values: list[Any]) -> NDArray[Any]:
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
+
+
+def _group_score(evaluation: Evaluation) -> GroupScore:
+    return GroupScore(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.interval)
+
+
+def _plain_group(one: GroupScore) -> dict[str, Any]:
+    return {
+        "rows": one.rows,
+        "weight": one.weight,
+        "metrics": _plain(one.metrics),
+        "interval": [_finite(end) for end in one.interval],
+    }
+
+
+def _plain(values: dict[str, float]) -> dict[str, float | None]:
+    return {name: _finite(value) for name, value in values.items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _ratio(part: float, whole_of: float) -> float:
+    return part / whole_of if whole_of else math.nan

@@ -1,0 +1,102 @@
+"""unitless score: what people type, and what they see."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+from sources import cli, refused
+
+import unitless as ul
+from unitless.cli import main
+
+
+@pytest.fixture
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """Files of houses, some with another kind of column, and models of them."""
+    monkeypatch.chdir(tmp_path)
+    rows = [(20 + k % 40, "villa" if k % 3 else "hut", 1000 * (k % 40) + 700 * (k % 3) + k % 7) for k in range(3000)]
+    lines = [f"{area},{kind},{price},{'yes' if price > 20_000 else 'no'}" for area, kind, price in rows]
+    pathlib.Path("houses.csv").write_text("\n".join(["area,kind,price,dear", *lines]) + "\n")
+    ul.train("houses.csv", "price", ignore="dear", model="price.unitless")
+    ul.train("houses.csv", "dear", ignore="price", model="dear.unitless")
+    return tmp_path
+
+
+def test_two_classes(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "dear.unitless", "houses.csv", "--by", "kind"]) == 0
+    printed = capsys.readouterr()
+    found = ul.score("dear.unitless", "houses.csv", by="kind")
+    assert printed.err == ""
+    assert f"{1 - found.metrics['zero_one']:.2%} (90% confidence interval" in printed.out
+    assert f"(always {found.baseline_answer!r}); {found.error_gone:.1%} of its error is gone" in printed.out
+    assert "3,000 rows scored" in printed.out
+    for name in ("precision", "recall", "f1", "auc", "brier"):
+        assert f"{name} " in printed.out
+    lines = [line.split() for line in printed.out.splitlines()]
+    assert ["class", "share", "precision", "recall"] in lines
+    assert ["kind", "rows", "error", "90%", "interval", "auc", "log", "loss"] in lines
+    assert any(line[:2] == ["villa", "2,000"] for line in lines)
+
+
+def test_numbers(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "price.unitless", "houses.csv", "--by", "dear", "--plot", "score.png"]) == 0
+    printed = capsys.readouterr().out
+    assert "baseline  rmse" in printed
+    assert "r2" in printed
+    assert "dear" in printed
+    assert (folder / "score.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["score", "price.unitless", "houses.csv", "--json", "--by", "kind"]) == 0
+    printed = capsys.readouterr()
+    found = json.loads(printed.out)
+    expected = ul.score("price.unitless", "houses.csv").metrics
+    assert found["metrics"] == pytest.approx(expected)
+    assert [one["group"] for one in found["groups"]] == ["villa", "hut"]
+    assert printed.err == ""
+
+
+def test_skipped_rows_and_unknown_classes_are_told(folder: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with open("houses.csv", "a") as file:
+        file.write("30,hut,5,\n30,hut,5,maybe\n")
+    assert main(["score", "dear.unitless", "houses.csv"]) == 1
+    assert "houses.csv, row 3001: the target has no value; correct it, or skip such rows (--on-error skip)" in (
+        capsys.readouterr().err
+    )
+    assert main(["score", "dear.unitless", "houses.csv", "--on-error", "skip"]) == 0
+    printed = capsys.readouterr()
+    assert "3,001 rows scored, 1 skipped" in printed.out
+    assert "skipped: houses.csv, row 3001" in printed.err
+    assert "note: 1 row of classes that the model has never met ('maybe') count as wrong" in printed.err
+
+
+def test_a_pipe_is_scored(folder: pathlib.Path) -> None:
+    data = (folder / "houses.csv").read_bytes()
+    run = cli("score", "price.unitless", "-", "--format", "csv", "--json", stdin=data)
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout)["metrics"] == pytest.approx(ul.score("price.unitless", "houses.csv").metrics)
+    assert "no column 'colour'" in refused(cli("score", "price.unitless", "houses.csv", "--by", "colour"), 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["houses.csv", "--plot", "x.gif"], 2, "its name must end in .png"),
+        (["houses.csv", "--target", "cost"], 1, "no column 'cost'"),
+        (["nothing.csv"], 1, "there is no file"),
+        (["houses.csv", "--on-error", "ignore"], 2, "--on-error is 'ignore'"),
+        (["houses.csv", "--weight", "area", "--no-weight"], 2, "two answers"),
+        (["houses.csv", "--weight", "kind"], 1, "are not numbers"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    folder: pathlib.Path, arguments: list[str], code: int, message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["score", "price.unitless", *arguments]) == code
+    printed = capsys.readouterr()
+    assert message in printed.err
+    assert printed.err.count("\n") == 1
+    assert printed.out == ""
