@@ -99,11 +99,14 @@ void gather_entries(const std::vector<Integers>& starts, const std::vector<AnyEn
     gather(from, rows, size, static_cast<char*>(out.data()));
 }
 
-TextRows gather_text(const std::vector<TextRows*>& pieces, const Integers& piece, const Integers& row) {
+TextRows gather_text(const std::vector<TextRows*>& pieces, const Integers& piece, const Integers& row,
+                     std::uint64_t first, std::uint64_t next) {
+    if (next < first || next > 0xffffffff) malformed();
     for (const TextRows* one : pieces)
         if (one == nullptr) malformed();
     const nb::gil_scoped_release release;
-    return gathered(pieces, picked(piece, row, pieces.size(), [&](std::size_t p) { return pieces[p]->rows(); }));
+    return gathered(pieces, picked(piece, row, pieces.size(), [&](std::size_t p) { return pieces[p]->rows(); }), first,
+                    next);
 }
 
 }  // namespace
@@ -117,8 +120,9 @@ void define_gather(nb::module_& m) {
           "Where the entries of rows of several compressed matrices begin when they follow one another.");
     m.def("gather_entries", &gather_entries, "starts"_a, "entries"_a, "piece"_a, "row"_a, "out"_a.noconvert(),
           "The entries of rows of several compressed matrices.");
-    m.def("gather_text", &gather_text, "pieces"_a, "piece"_a, "row"_a,
-          "Rows of several texts as if they had been read in this order.");
+    m.def("gather_text", &gather_text, "pieces"_a, "piece"_a, "row"_a, "first"_a = 0, "next"_a = 0,
+          "Rows of several texts as if they had been read in this order. The first one also mentions the indices from "
+          "`first` to before `next`.");
 }
 
 }  // namespace unitless

@@ -70,8 +70,13 @@ def gather_entries(
 ) -> None:
     """The entries of rows of several compressed matrices."""
 
-def gather_text(pieces: list[TextRows], piece: NDArray[np.int64], row: NDArray[np.int64]) -> TextRows:
-    """Rows of several texts as if they had been read in this order."""
+def gather_text(
+    pieces: list[TextRows], piece: NDArray[np.int64], row: NDArray[np.int64], first: int = 0, next: int = 0
+) -> TextRows:
+    """Rows of several texts as if they had been read in this order.
+
+    The first one also mentions the indices from `first` to before `next`.
+    """
 
 class Learner:
     """A learner in the core."""
@@ -220,6 +225,10 @@ class TextRows:
     def row_ends(self) -> NDArray[np.int64]: ...
     @property
     def nbytes(self) -> int: ...
+    @property
+    def first_index(self) -> int: ...
+    @property
+    def next_index(self) -> int: ...
     @property
     def text(self) -> NDArray[np.uint8]: ...
     @property

@@ -87,11 +87,11 @@ def plain(batch: Batch) -> list[Any]:
             if isinstance(column, inputs.TextColumn):
                 text, ends = column.text.tobytes(), column.ends
                 for row, code in zip(rows, column.codes.tolist(), strict=True):
-                    row |= {} if code < 0 else {name: text[ends[code] : ends[code + 1]].decode()}
+                    row.update({} if code < 0 else {name: text[ends[code] : ends[code + 1]].decode()})
             else:
                 numbers = column.numbers if isinstance(column, inputs.FlagColumn) else column
                 for row, x in zip(rows, numbers.astype(np.float64).tolist(), strict=True):
-                    row |= {} if data.missing and x != x else {name: float.hex(x)}
+                    row.update({} if data.missing and np.isnan(x) else {name: float.hex(x)})
     labels: list[Any] = [None] * batch.rows
     if isinstance(batch.labels, Numbers):
         labels = [float.hex(x) for x in batch.labels.values.tolist()]
@@ -105,6 +105,11 @@ def plain(batch: Batch) -> list[Any]:
 
 def all_rows(batches: Iterable[Batch]) -> list[Any]:
     return [row for batch in batches for row in plain(batch)]
+
+
+def without_zeros(row: Any) -> Any:
+    """A row of text but for its place and the indices that are mentioned only to be numbered in their order."""
+    return ({name: x for name, x in row[0].items() if float.fromhex(x)}, *row[1:4])
 
 
 def in_order(rows: list[Any], seed: int = 5) -> list[Any]:
@@ -154,8 +159,7 @@ def test_every_format_gives_the_rows_of_a_file_written_in_that_order(
     sources.set_chunk(monkeypatch, 3000)
     given = {**sources.write_all(frame, tmp_path), "frame": frame, "table": pa.Table.from_pandas(frame)}
     for name, source in given.items():
-        options = {"ignore": ("__index_level_0__",)} if name == "none" else {}
-        batches = read(source, target="y", **options)
+        batches = read(source, target="y")
         assert trained(shuffled(batches)) == expected, name
         assert trained(shuffled(batches, memory=30_000)) == expected, name
 
@@ -179,7 +183,7 @@ def test_named_text_is_as_if_its_lines_were_in_that_order(tmp_path: Path, monkey
             batches = shuffled(read(path), memory)
             assert trained(batches) == trained(read(moved))
             rows = all_rows(batches)
-            assert [row[:4] for row in rows] == [row[:4] for row in expected]
+            assert [without_zeros(row) for row in rows] == [without_zeros(row) for row in expected]
             assert [row[4] for row in rows] == [f"{path}, line {1 + k}" for k in shuffle.order(5, 0, 900).tolist()]
 
 
@@ -188,10 +192,10 @@ def test_arrays_and_matrices() -> None:
     y = rng.normal(size=3000)
     X = rng.normal(size=(3000, 5)) * (rng.random((3000, 5)) < 0.5)
     order = shuffle.order(5, 0, 3000)
-    for given in (X, np.asfortranarray(X), X.astype(np.float32), scipy.sparse.csr_matrix(X), (X * 10).astype(np.int8)):
-        expected = trained(read(given[order], target=y[order]))
+    for form in (X, np.asfortranarray(X), X.astype(np.float32), scipy.sparse.csr_matrix(X), (X * 10).astype(np.int8)):
+        expected = trained(read(form[order], target=y[order]))
         for memory in (LARGE, 40_000):
-            assert trained(shuffled(read(given, target=y), memory)) == expected
+            assert trained(shuffled(read(form, target=y), memory)) == expected
 
 
 def test_an_array_that_is_in_memory_anyway_is_not_copied(tmp_path: Path) -> None:
@@ -266,7 +270,7 @@ def test_any_part_of_the_order_can_be_had(small_batches: None, memory: int) -> N
 
 def test_memory_stays_under_its_bound_with_ten_times_as_much_data() -> None:
     peak = int(subprocess.run([sys.executable, "-c", PEAK], capture_output=True, check=True, timeout=100).stdout)
-    assert peak < 48 << 20
+    assert peak < 32 << 20
 
 
 PEAK = """
@@ -279,17 +283,18 @@ from unitless.data.located_rows import Place
 from unitless.data.shuffle import Shuffle
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 before, rng = peak(), np.random.default_rng(0)
-rows, names = 5000, [f"c{k}" for k in range(20)]
-with Shuffle(0, 48 << 20) as shuffle:
-    for first in range(0, 3_000_000, rows):
+rows, names, TOTAL = 5000, [f"c{k}" for k in range(20)], 2_000_000
+with Shuffle(0, 32 << 20) as shuffle:
+    for first in range(0, TOTAL, rows):
         numbers = rng.normal(size=(rows, 19))
         codes = np.arange(rows, dtype=np.int32)
-        words = b"".join(b"%08d" % (first + k) for k in range(rows))
+        words = np.char.zfill(np.arange(first, first + rows).astype("S8"), 8).tobytes()
         text = inputs.TextColumn(codes, np.arange(0, 8 * rows + 1, 8), np.frombuffer(words, np.uint8))
         data = inputs.Frame(names, [*(numbers[:, k] for k in range(19)), text], rows, missing=True)
-        shuffle.add(Batch(data, rows, Numbers(numbers[:, 0].copy()), None, Place("", "row", first + 1), Position(), 0, [], 0))
+        labels, place = Numbers(numbers[:, 0].copy()), Place("", "row", first + 1)
+        shuffle.add(Batch(data, rows, labels, None, place, Position(), 0, [], 0))
     shuffle.seal()
-    assert sum(batch.rows for batch in shuffle.batches()) == 3_000_000
+    assert sum(batch.rows for batch in shuffle.batches()) == TOTAL
 print(peak() - before)
 """
 
@@ -300,17 +305,22 @@ print(peak() - before)
 @pytest.mark.skipif(os.name == "nt", reason="a file that is open has a name there")
 def test_nothing_is_left_in_the_folder(tmp_path: Path) -> None:
     batches = read(sources.table(500), target="y")
-    with pytest.raises(RuntimeError, match="stop"), Shuffle(0, 1000, str(tmp_path)) as rows:
-        for batch in batches:
-            rows.add(batch)
-        assert rows.spilled
-        assert list(tmp_path.iterdir()) == []  # it has no name: even if the process is killed it is gone
-        raise RuntimeError("stop")
-    assert rows._file is not None
-    assert rows._file._file.closed
-    rows.close()
-    iterator = shuffled(batches, 1000, folder=tmp_path)
-    assert len(iterator) > 0
+    files = []
+
+    def fail() -> None:
+        with Shuffle(0, 1000, str(tmp_path)) as rows:
+            for batch in batches:
+                rows.add(batch)
+            assert rows._file is not None
+            files.append(rows._file._file)
+            assert list(tmp_path.iterdir()) == []  # it has no name: even if the process is killed it is gone
+            raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        fail()
+    assert files[0].closed
+    assert len(shuffled(batches, 1000, folder=tmp_path)) > 0
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_full_disk_is_one_clear_message(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
