@@ -18,7 +18,7 @@ from .. import _core, inputs
 from ..errors import InputError
 from ..inputs import Compressed, Dense, FlagColumn, Frame, FrameColumn, Input, NamedRows, TextColumn, TextRows
 from .labels import Numbers, RawLabels, Texts
-from .located_rows import Place, Places, Position
+from .located_rows import Place, Position, joined
 from .reader import Batch
 
 BLOCK = 32 << 20  # bytes; large ones get large pages, which come much faster
@@ -86,14 +86,13 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     """The rows of several batches as one."""
     if len(batches) == 1:
         return batches[0]
-    kept, places = Kept(1 << 16), Places()
+    kept = Kept(1 << 16)
     for batch in batches:
         kept.add(batch)
-        places.add(batch.place, batch.rows)
-    everything = np.arange(kept.rows)
+    place = joined([(batch.place, batch.rows) for batch in batches])
     if not kept.rows:
-        return Batch(NamedRows([]), 0, None, None, places.of(everything), Position(), 0, [], 0)
-    return kept.gather(everything, places.of(everything))
+        return Batch(NamedRows([]), 0, None, None, place, Position(), 0, [], 0)
+    return kept.gather(np.arange(kept.rows), place)
 
 
 def picked(batch: Batch, rows: NDArray[np.intp]) -> Batch:
@@ -361,14 +360,13 @@ class _Words:
         codes, ends, letters = column.codes, np.ascontiguousarray(column.ends), np.ascontiguousarray(column.text)
         if not len(codes) or codes.max() < 0:
             return codes
-        if self._known is not None and len(ends) - 1 <= _FEW // 16:
+        if self._known is not None and len(ends) - 1 <= max(16, min(_FEW // 16, len(codes) // 4)):
             last = self._last
             if last is None or not (np.array_equal(ends, last[0]) and np.array_equal(letters, last[1])):
                 places = self._found(ends, letters)
                 self._last = (ends, letters, places)
             if self._last is not None:
                 return self._last[2][codes]
-        self._known, self._last = None, None
         used: Index = np.unique(codes[codes >= 0]).astype(np.int64)
         place = np.full(len(ends), -1, np.int32)
         place[used] = self._append(*_chosen([ends], [letters], np.zeros(len(used), np.int64), used))
