@@ -48,8 +48,11 @@ def _after_fork() -> None:
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
-def pack_records(columns: list[NDArray[Any]], offsets: list[int], out: NDArray[np.uint8]) -> None:
-    """Columns of 1, 2, 4 or 8 bytes become parts of records, each at its offset."""
+def pack_records(columns: list[NDArray[Any]], offsets: list[int], sizes: list[int], out: NDArray[np.uint8]) -> bool:
+    """Columns become parts of records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size there.
+
+    Whether all values fit.
+    """
 
 def gather_rows(
     pieces: list[NDArray[Any]], piece: NDArray[np.int64], row: NDArray[np.int64], out: NDArray[Any]
