@@ -66,6 +66,36 @@ def order(seed: int, first: int, last: int) -> Index:
     return _unhashed(seed, found)
 
 
+class _Order:
+    """The numbers of all rows in random order, found a part at a time, when it is first asked for."""
+
+    def __init__(self, seed: int, rows: int) -> None:
+        self._seed = seed
+        self._hashes = hashes(seed, 0, rows)
+        self._numbers = np.empty(rows, np.int64)
+        self._parts = 16 if rows > _SPAN else 1
+        self._known = self._part = 0
+        self._lock = forkable_lock()
+
+    def __getitem__(self, rows: slice) -> Index:
+        with self._lock:
+            while self._known < min(rows.stop, len(self._numbers)):
+                self._more()
+        return self._numbers[rows]
+
+    def _more(self) -> None:
+        """The rows whose hash is in the next part of the range of hashes."""
+        found = self._hashes
+        if self._parts > 1:
+            found = found[found >> np.uint64(60) == np.uint64(self._part)]
+        found.sort()
+        self._numbers[self._known : self._known + len(found)] = _unhashed(self._seed, found)
+        self._part += 1
+        self._known += len(found)
+        if self._part == self._parts:
+            self._hashes = self._hashes[:0]
+
+
 def _key(seed: int) -> int:
     key = (seed + 0xD1B54A32D192ED03) & _MASK
     for shift, factor in _FACTORS:
@@ -139,7 +169,7 @@ class Shuffle:
         self._batch_rows = 0
         self._indices = 0, 0  # of libsvm, from the first to before the second, if all of them were mentioned in order
         self._sealed = self._closed = False
-        self._order: Index | None = None
+        self._order: _Order | None = None
         self._intervals: list[_Interval] = []
         self._loaded: tuple[_Interval, Kept, Index, Index] | None = None
         self._lock = forkable_lock()
@@ -190,7 +220,7 @@ class Shuffle:
         """All rows are there."""
         self._sealed = True
         if self._file is None:
-            self._order = order(self._seed, 0, self.rows)
+            self._order = _Order(self._seed, self.rows)
             return
         if self._kept.rows:
             self._spill()
