@@ -28,19 +28,31 @@ Picked picked(const Integers& piece, const Integers& row, std::size_t pieces, Ro
     return {piece.data(), row.data(), piece.size()};
 }
 
-void pack_records(const std::vector<Vector>& columns, const std::vector<std::size_t>& offsets, NewRecords& out) {
+Narrowing narrowing_of(Type from, std::size_t size, std::size_t room) {
+    const bool floating = from == Type::f64;
+    if (room == size) return Narrowing::none;
+    if (!floating && from != Type::i64) malformed();
+    if (room == 1) return floating ? Narrowing::double_to_i8 : Narrowing::i64_to_i8;
+    if (room == 4) return floating ? Narrowing::double_to_i32 : Narrowing::i64_to_i32;
+    malformed();
+}
+
+// `sizes`: the room that each column's values have. Whether all fit there.
+bool pack_records(const std::vector<Vector>& columns, const std::vector<std::size_t>& offsets,
+                  const std::vector<std::size_t>& sizes, NewRecords& out) {
     std::vector<PackedColumn> from;
     const std::size_t rows = out.shape(0), width = out.shape(1);
-    if (columns.size() != offsets.size()) malformed();
+    if (columns.size() != offsets.size() || columns.size() != sizes.size()) malformed();
     for (std::size_t j = 0; j < columns.size(); ++j) {
         const std::size_t size = columns[j].itemsize();
         const bool known = size == 1 || size == 2 || size == 4 || size == 8;
-        if (!known || columns[j].shape(0) != rows || offsets[j] + size > width) malformed();
+        if (!known || columns[j].shape(0) != rows || offsets[j] + sizes[j] > width) malformed();
         const auto stride = columns[j].stride(0) * static_cast<std::ptrdiff_t>(size);
-        from.push_back({{static_cast<const char*>(columns[j].data()), rows, stride, 0}, size, offsets[j]});
+        const Narrowing narrowing = narrowing_of(type_of(columns[j].dtype()), size, sizes[j]);
+        from.push_back({{static_cast<const char*>(columns[j].data()), rows, stride, 0}, size, offsets[j], narrowing});
     }
     const nb::gil_scoped_release release;
-    pack(std::move(from), rows, reinterpret_cast<char*>(out.data()), width);
+    return pack(std::move(from), rows, reinterpret_cast<char*>(out.data()), width);
 }
 
 void gather_rows(const std::vector<Matrix>& pieces, const Integers& piece, const Integers& row, NewMatrix& out) {
@@ -99,26 +111,31 @@ void gather_entries(const std::vector<Integers>& starts, const std::vector<AnyEn
     gather(from, rows, size, static_cast<char*>(out.data()));
 }
 
-TextRows gather_text(const std::vector<TextRows*>& pieces, const Integers& piece, const Integers& row) {
+TextRows gather_text(const std::vector<TextRows*>& pieces, const Integers& piece, const Integers& row,
+                     std::uint64_t first, std::uint64_t next) {
+    if (next < first || next > 0xffffffff) malformed();
     for (const TextRows* one : pieces)
         if (one == nullptr) malformed();
     const nb::gil_scoped_release release;
-    return gathered(pieces, picked(piece, row, pieces.size(), [&](std::size_t p) { return pieces[p]->rows(); }));
+    return gathered(pieces, picked(piece, row, pieces.size(), [&](std::size_t p) { return pieces[p]->rows(); }), first,
+                    next);
 }
 
 }  // namespace
 
 void define_gather(nb::module_& m) {
-    m.def("pack_records", &pack_records, "columns"_a, "offsets"_a, "out"_a.noconvert(),
-          "Columns of 1, 2, 4 or 8 bytes become parts of records, each at its offset.");
+    m.def("pack_records", &pack_records, "columns"_a, "offsets"_a, "sizes"_a, "out"_a.noconvert(),
+          "Columns become parts of records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size "
+          "there. Whether all values fit.");
     m.def("gather_rows", &gather_rows, "pieces"_a, "piece"_a, "row"_a, "out"_a.noconvert(),
           "Rows of several matrices of one type.");
     m.def("entry_starts", &entry_starts, "starts"_a, "piece"_a, "row"_a,
           "Where the entries of rows of several compressed matrices begin when they follow one another.");
     m.def("gather_entries", &gather_entries, "starts"_a, "entries"_a, "piece"_a, "row"_a, "out"_a.noconvert(),
           "The entries of rows of several compressed matrices.");
-    m.def("gather_text", &gather_text, "pieces"_a, "piece"_a, "row"_a,
-          "Rows of several texts as if they had been read in this order.");
+    m.def("gather_text", &gather_text, "pieces"_a, "piece"_a, "row"_a, "first"_a = 0, "next"_a = 0,
+          "Rows of several texts as if they had been read in this order. The first one also mentions the indices from "
+          "`first` to before `next`.");
 }
 
 }  // namespace unitless

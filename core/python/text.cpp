@@ -181,6 +181,8 @@ void define_text(nb::module_& m) {
         .def_prop_ro(
             "row_ends", [](const TextRows& rows) { return copied_sizes(rows.features.row_ends); }, arrays)
         .def_prop_ro("nbytes", &TextRows::bytes)
+        .def_ro("first_index", &TextRows::first_index)
+        .def_ro("next_index", &TextRows::next_index)
         .def_prop_ro(
             "text", [](const TextRows& rows) { return copied_bytes(rows.features.text); }, arrays)
         .def_prop_ro(

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 namespace unitless {
@@ -37,49 +38,76 @@ void put_column(const Records& column, std::size_t first, std::size_t last, char
         std::memcpy(to + r * width, column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride, size);
 }
 
+// Whole numbers that fit go into less room: whether all did, to the sign of zero.
+template <class From, class To>
+bool put_narrow(const Records& column, std::size_t first, std::size_t last, char* to, std::size_t width) {
+    constexpr auto least = std::numeric_limits<To>::min(), most = std::numeric_limits<To>::max();
+    bool all = true;
+    for (std::size_t r = first; r < last; ++r) {
+        From x;
+        std::memcpy(&x, column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride, sizeof x);
+        const bool inside = x >= static_cast<From>(least) && x <= static_cast<From>(most);
+        const To narrow = inside ? static_cast<To>(x) : To{0};
+        const From back = static_cast<From>(narrow);
+        all = all && inside && std::memcmp(&back, &x, sizeof x) == 0;
+        std::memcpy(to + r * width, &narrow, sizeof narrow);
+    }
+    return all;
+}
+
+enum class Narrowing { none, double_to_i8, double_to_i32, i64_to_i8, i64_to_i32 };
+
 struct PackedColumn {
     Records from;
     std::size_t size, offset;  // bytes of a value, and where it goes in the record
+    Narrowing narrowing = Narrowing::none;
 };
 
-// Columns become records of `width` bytes, some rows at a time, so that the records stay in the cache meanwhile.
-inline void pack(std::vector<PackedColumn> columns, std::size_t rows, char* to, std::size_t width) {
+// Columns become records of `width` bytes, some rows at a time, so that the records stay in the cache meanwhile. False
+// if a column could not be made narrow.
+inline bool pack(std::vector<PackedColumn> columns, std::size_t rows, char* to, std::size_t width) {
     // Columns that lie side by side, and are to do so, go together.
     std::size_t apart = 0;
     for (std::size_t j = 1; j < columns.size(); ++j) {
         PackedColumn& last = columns[apart];
         const PackedColumn& next = columns[j];
-        if (next.from.row_stride == last.from.row_stride && next.from.data == last.from.data + last.size &&
+        const bool plain = last.narrowing == Narrowing::none && next.narrowing == Narrowing::none;
+        if (plain && next.from.row_stride == last.from.row_stride && next.from.data == last.from.data + last.size &&
             next.offset == last.offset + last.size)
             last.size += next.size;
         else
             columns[++apart] = next;
     }
     if (!columns.empty()) columns.resize(apart + 1);
+    bool all = true;
     const std::size_t block = 8 + 16384 / (width + 1);
     for (std::size_t first = 0; first < rows; first += block) {
         const std::size_t last = first + block < rows ? first + block : rows;
-        for (const auto& [from, size, offset] : columns) {
-            switch (size) {
-                case 1:
-                    put_column<1>(from, first, last, to + offset, width);
-                    break;
-                case 2:
-                    put_column<2>(from, first, last, to + offset, width);
-                    break;
-                case 4:
-                    put_column<4>(from, first, last, to + offset, width);
-                    break;
-                case 8:
-                    put_column<8>(from, first, last, to + offset, width);
-                    break;
-                default:
-                    for (std::size_t r = first; r < last; ++r)
-                        std::memcpy(to + offset + r * width,
-                                    from.data + static_cast<std::ptrdiff_t>(r) * from.row_stride, size);
+        for (const auto& [from, size, offset, narrowing] : columns) {
+            char* const at = to + offset;
+            if (narrowing == Narrowing::double_to_i8) {
+                all &= put_narrow<double, std::int8_t>(from, first, last, at, width);
+            } else if (narrowing == Narrowing::double_to_i32) {
+                all &= put_narrow<double, std::int32_t>(from, first, last, at, width);
+            } else if (narrowing == Narrowing::i64_to_i8) {
+                all &= put_narrow<std::int64_t, std::int8_t>(from, first, last, at, width);
+            } else if (narrowing == Narrowing::i64_to_i32) {
+                all &= put_narrow<std::int64_t, std::int32_t>(from, first, last, at, width);
+            } else if (size == 1) {
+                put_column<1>(from, first, last, at, width);
+            } else if (size == 2) {
+                put_column<2>(from, first, last, at, width);
+            } else if (size == 4) {
+                put_column<4>(from, first, last, at, width);
+            } else if (size == 8) {
+                put_column<8>(from, first, last, at, width);
+            } else {
+                for (std::size_t r = first; r < last; ++r)
+                    std::memcpy(at + r * width, from.data + static_cast<std::ptrdiff_t>(r) * from.row_stride, size);
             }
         }
     }
+    return all;
 }
 
 // Rows of `elements` values of `size` bytes each.

@@ -6,7 +6,10 @@ TextRows LibsvmReader::read(const char* data, std::size_t size, bool last) {
     rows_.clear();
     const std::size_t used =
         chunk_.read(data, size, last, [this](const char* begin, const char* end) { read_lines(begin, end); });
-    return rows_.finish(used);
+    TextRows rows = rows_.finish(used);
+    rows.first_index = first_;
+    rows.next_index = highest_.dense ? highest_.next : first_;
+    return rows;
 }
 
 void LibsvmReader::read_lines(const char* begin, const char* end) {

@@ -1,6 +1,8 @@
 // Rows of several chunks of text in any order.
 #pragma once
 
+#include <deque>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
@@ -12,8 +14,11 @@
 namespace unitless {
 
 // What a reader would give if the rows' lines followed one another in this order: each name once, numbered by first
-// mention. Lines are not numbered anew, and what is told of bad lines stays with the chunks.
-inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows) {
+// mention. Before all others the first row mentions the indices from `first` to before `next`, with the value 0, as the
+// reader of libsvm does when they are left out. Lines are not numbered anew, and what is told of bad lines stays with
+// the chunks.
+inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows, std::uint64_t first = 0,
+                         std::uint64_t next = 0) {
     constexpr std::uint32_t unknown = 0xffffffff;
     struct Hash {
         std::size_t operator()(std::string_view s) const {
@@ -40,9 +45,24 @@ inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows) {
         used[piece] += count;
         tagged = tagged || !from.tag(row).empty();
     }
+    if (rows.count == 0) next = first;
+    std::deque<std::string> indices;  // which do not move, because the names' table refers to them
+    entries += next - first;
     features.ids.reserve(entries);
     features.values.reserve(entries);
     features.row_ends.reserve(rows.count);
+    const auto number_of = [&](std::string_view name) {
+        const auto [found, added] = numbers.emplace(name, static_cast<std::uint32_t>(features.names()));
+        if (added) {
+            features.text.insert(features.text.end(), name.begin(), name.end());
+            features.name_ends.push_back(features.text.size());
+        }
+        return found->second;
+    };
+    for (std::uint64_t index = first; index < next; ++index) {
+        features.ids.push_back(number_of(indices.emplace_back(std::to_string(index))));
+        features.values.push_back(0);
+    }
     for (std::size_t i = 0; i < rows.count; ++i) {
         const auto piece = static_cast<std::size_t>(rows.piece[i]);
         const auto row = static_cast<std::size_t>(rows.row[i]);
@@ -52,16 +72,7 @@ inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows) {
         std::uint32_t apart = unknown;
         for (std::size_t k = begin_of(from, row); k < from.features.row_ends[row]; ++k) {
             std::uint32_t& number = here.empty() ? apart : here[from.features.ids[k]];
-            if (here.empty() || number == unknown) {
-                const std::string_view name = from.features.name(from.features.ids[k]);
-                const auto next = static_cast<std::uint32_t>(features.names());
-                const auto [found, added] = numbers.emplace(name, next);
-                number = found->second;
-                if (added) {
-                    features.text.insert(features.text.end(), name.begin(), name.end());
-                    features.name_ends.push_back(features.text.size());
-                }
-            }
+            if (here.empty() || number == unknown) number = number_of(from.features.name(from.features.ids[k]));
             features.ids.push_back(number);
             features.values.push_back(from.features.values[k]);
         }

@@ -26,6 +26,8 @@ struct TextRows {
     std::vector<Bad> bad;               // the first ones
     std::size_t bad_count = 0;          // all of them
     std::size_t lines = 0, bytes_used = 0;
+    // Names that are indices, all of which have been mentioned so far, in their order: from the first to before `next`.
+    std::uint64_t first_index = 0, next_index = 0;
 
     std::size_t rows() const { return features.rows(); }
     std::string_view tag(std::size_t row) const {
@@ -52,6 +54,8 @@ struct TextRows {
         to.bad_count = bad_count;
         to.lines = lines;
         to.bytes_used = bytes_used;
+        to.first_index = first_index;
+        to.next_index = next_index;
         for (std::size_t row = 0, begin = 0; row < rows(); begin = features.row_ends[row++]) {
             if (!keep(row)) continue;
             const auto first = static_cast<std::ptrdiff_t>(begin);

@@ -53,8 +53,11 @@ def _after_fork() -> None:
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
-def pack_records(columns: list[NDArray[Any]], offsets: list[int], out: NDArray[np.uint8]) -> None:
-    """Columns of 1, 2, 4 or 8 bytes become parts of records, each at its offset."""
+def pack_records(columns: list[NDArray[Any]], offsets: list[int], sizes: list[int], out: NDArray[np.uint8]) -> bool:
+    """Columns become parts of records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size there.
+
+    Whether all values fit.
+    """
 
 def gather_rows(
     pieces: list[NDArray[Any]], piece: NDArray[np.int64], row: NDArray[np.int64], out: NDArray[Any]
@@ -75,8 +78,13 @@ def gather_entries(
 ) -> None:
     """The entries of rows of several compressed matrices."""
 
-def gather_text(pieces: list[TextRows], piece: NDArray[np.int64], row: NDArray[np.int64]) -> TextRows:
-    """Rows of several texts as if they had been read in this order."""
+def gather_text(
+    pieces: list[TextRows], piece: NDArray[np.int64], row: NDArray[np.int64], first: int = 0, next: int = 0
+) -> TextRows:
+    """Rows of several texts as if they had been read in this order.
+
+    The first one also mentions the indices from `first` to before `next`.
+    """
 
 class TableColumns:
     """The columns of a table whose rows are predicted one at a time: "number", "text" or "boolean" each."""
@@ -251,6 +259,10 @@ class TextRows:
     def row_ends(self) -> NDArray[np.int64]: ...
     @property
     def nbytes(self) -> int: ...
+    @property
+    def first_index(self) -> int: ...
+    @property
+    def next_index(self) -> int: ...
     @property
     def text(self) -> NDArray[np.uint8]: ...
     @property

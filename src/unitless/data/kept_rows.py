@@ -18,7 +18,7 @@ from .. import _core, inputs
 from ..errors import InputError
 from ..inputs import Compressed, Dense, FlagColumn, Frame, FrameColumn, Input, NamedRows, TextColumn, TextRows
 from .labels import Numbers, RawLabels, Texts
-from .located_rows import Place, Places, Position
+from .located_rows import Place, Position, joined
 from .reader import Batch
 
 BLOCK = 32 << 20  # bytes; large ones get large pages, which come much faster
@@ -86,14 +86,13 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     """The rows of several batches as one."""
     if len(batches) == 1:
         return batches[0]
-    kept, places = Kept(1 << 16), Places()
+    kept = Kept(1 << 16)
     for batch in batches:
         kept.add(batch)
-        places.add(batch.place, batch.rows)
-    everything = np.arange(kept.rows)
+    place = joined([(batch.place, batch.rows) for batch in batches])
     if not kept.rows:
-        return Batch(NamedRows([]), 0, None, None, places.of(everything), Position(), 0, [], 0)
-    return kept.gather(everything, places.of(everything))
+        return Batch(NamedRows([]), 0, None, None, place, Position(), 0, [], 0)
+    return kept.gather(np.arange(kept.rows), place)
 
 
 def picked(batch: Batch, rows: NDArray[np.intp]) -> Batch:
@@ -120,24 +119,24 @@ class _Records:
         self._shift = 0  # a block has 2 ** shift rows
         self._blocks: list[NDArray[np.uint8]] = []
         self._changes = 0
+        self._narrow: set[Key] = set()  # fields that take less room than what comes
 
     @property
     def nbytes(self) -> int:
         return sum(block.nbytes for block in self._blocks)
 
     def add(self, fields: Mapping[Key, NDArray[Any]], rows: int) -> None:
-        types = {key: _common(self._types.get(key), values.dtype) for key, values in fields.items()}
+        types = {key: self._type(key, values) for key, values in fields.items()}
         for key in self._types.keys() - fields.keys():
             types[key] = _common(self._types[key], _filling(key).dtype)
-        if self.rows:
-            types |= {key: _common(type, _filling(key).dtype) for key, type in types.items() if key not in self._types}
         if types != self._types:
             self._change({key: types[key] for key in (*self._types, *fields)})
         given = dict(fields)
         for key in self._types.keys() - fields.keys():
             given[key] = np.full(rows, _filling(key), self._types[key])
-        columns = [values.astype(self._types[key], copy=False) for key, values in given.items()]
+        columns = [self._column(key, values) for key, values in given.items()]
         offsets = [self._offsets[key] for key in given]
+        sizes = [self._types[key].itemsize for key in given]
         done = 0
         while done < rows and self._width:
             block, at = self.rows >> self._shift, self.rows & ((1 << self._shift) - 1)
@@ -145,10 +144,31 @@ class _Records:
                 self._blocks.append(np.empty((1 << self._shift, self._width), np.uint8))
             count = min(rows - done, (1 << self._shift) - at)
             part = columns if count == rows else [values[done : done + count] for values in columns]
-            _core.pack_records(part, offsets, self._blocks[block][at : at + count])
+            if not _core.pack_records(part, offsets, sizes, self._blocks[block][at : at + count]):
+                left = {key: values[done:] for key, values in given.items()}
+                wide = {key for key in self._narrow if _narrowest(left[key], self._types[key]) is None}
+                self._change({key: _WIDE if key in wide else type for key, type in self._types.items()})
+                self.add(left, rows - done)
+                return
             done += count
             self.rows += count
         self.rows += rows - done
+
+    def _type(self, key: Key, values: NDArray[Any]) -> np.dtype[Any]:
+        """The type of a field when these values have come too. Whole numbers take less room where that is possible."""
+        known, dtype = self._types.get(key), values.dtype
+        if known is not None:
+            return known if key in self._narrow and dtype in _NARROWED else _common(known, dtype)
+        if self.rows:
+            return _common(dtype, _filling(key).dtype)
+        narrow = _narrowest(values) if key[0] == "number" and dtype in _NARROWED else None
+        if narrow is None:
+            return dtype
+        self._narrow.add(key)
+        return narrow
+
+    def _column(self, key: Key, values: NDArray[Any]) -> NDArray[Any]:
+        return values if key in self._narrow else values.astype(self._types[key], copy=False)
 
     def _change(self, types: dict[Key, np.dtype[Any]]) -> None:
         """Other fields, or types; records that are there are made anew."""
@@ -157,6 +177,7 @@ class _Records:
             types = {key: type if type.kind == "b" or _is_code(key) else _WIDE for key, type in types.items()}
         old = (self._blocks, self._types, self._offsets, self.rows)
         self._types, self._offsets, self._width = types, {}, 0
+        self._narrow = {key for key in self._narrow if types[key] != _WIDE}
         for size in (8, 4, 2, 1):
             for key, type in types.items():
                 if type.itemsize == size:
@@ -200,6 +221,19 @@ class _Records:
 
 
 _WIDE = np.dtype(np.float64)
+_NARROWED = (_WIDE, np.dtype(np.int64))
+
+
+def _narrowest(values: NDArray[Any], type: np.dtype[Any] | None = None) -> np.dtype[Any] | None:
+    """A type of fewer bytes that holds the same numbers, to the sign of zero, and others like them; or None."""
+    if values.dtype not in _NARROWED:
+        return type
+    with np.errstate(invalid="ignore"):
+        narrow = values.astype(np.int32 if type is None else type)
+    if not np.array_equal(narrow.astype(values.dtype).view(np.int64), np.ascontiguousarray(values).view(np.int64)):
+        return None
+    flags = bool(((narrow == 0) | (narrow == 1)).all())
+    return type or np.dtype(np.int8 if flags else np.int32)
 
 
 def _fields(
@@ -361,14 +395,13 @@ class _Words:
         codes, ends, letters = column.codes, np.ascontiguousarray(column.ends), np.ascontiguousarray(column.text)
         if not len(codes) or codes.max() < 0:
             return codes
-        if self._known is not None and len(ends) - 1 <= _FEW // 16:
+        if self._known is not None and len(ends) - 1 <= max(16, min(_FEW // 16, len(codes) // 4)):
             last = self._last
             if last is None or not (np.array_equal(ends, last[0]) and np.array_equal(letters, last[1])):
                 places = self._found(ends, letters)
                 self._last = (ends, letters, places)
             if self._last is not None:
                 return self._last[2][codes]
-        self._known, self._last = None, None
         used: Index = np.unique(codes[codes >= 0]).astype(np.int64)
         place = np.full(len(ends), -1, np.int32)
         place[used] = self._append(*_chosen([ends], [letters], np.zeros(len(used), np.int64), used))

@@ -122,6 +122,17 @@ class Scattered(Place):
         return self.of.at(int(self.numbers[row]))
 
 
+def joined(places: Sequence[tuple[Place, int]]) -> Scattered:
+    """Where the rows of several places stand, one after the other; each place with its number of rows."""
+    scattered = [place for place, _ in places if isinstance(place, Scattered)]
+    if scattered and len(scattered) == len(places) and all(one.of is scattered[0].of for one in scattered):
+        return scattered[0].of.of(np.concatenate([np.asarray(one.numbers) for one in scattered]))
+    found = Places()
+    for place, rows in places:
+        found.add(place, rows)
+    return found.of(np.arange(found.rows))
+
+
 @dataclass(frozen=True)
 class Bad:
     """A row that cannot be read: where, and why."""

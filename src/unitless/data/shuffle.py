@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
+from .. import _core, inputs
 from ..locks import forkable_lock
 from .kept_rows import BLOCK, Index, Kept, concatenated, picked
 from .labels import Texts
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Shuffle", "concatenated", "hashes", "hashes_of", "order", "picked"]
 
 _CELLS = 64  # intervals of hashes in which rows are written, at most
+_LEAST = 16  # rows that are together in memory, whatever they take
 _PER_ROW = 24  # bytes for a row's number, hash and place in the order
 _FACTORS = ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _MASK = 2**64 - 1
@@ -68,6 +69,36 @@ def order(seed: int, first: int, last: int) -> Index:
     found = hashes(seed, first, last)
     found.sort()
     return _unhashed(seed, found)
+
+
+class _Order:
+    """The numbers of all rows in random order, found a part at a time, when it is first asked for."""
+
+    def __init__(self, seed: int, rows: int) -> None:
+        self._seed = seed
+        self._hashes = hashes(seed, 0, rows)
+        self._numbers = np.empty(rows, np.int64)
+        self._parts = 16 if rows > _SPAN else 1
+        self._known = self._part = 0
+        self._lock = forkable_lock()
+
+    def __getitem__(self, rows: slice) -> Index:
+        with self._lock:
+            while self._known < min(rows.stop, len(self._numbers)):
+                self._more()
+        return self._numbers[rows]
+
+    def _more(self) -> None:
+        """The rows whose hash is in the next part of the range of hashes."""
+        found = self._hashes
+        if self._parts > 1:
+            found = found[found >> np.uint64(60) == np.uint64(self._part)]
+        found.sort()
+        self._numbers[self._known : self._known + len(found)] = _unhashed(self._seed, found)
+        self._part += 1
+        self._known += len(found)
+        if self._part == self._parts:
+            self._hashes = self._hashes[:0]
 
 
 def _key(seed: int) -> int:
@@ -141,8 +172,9 @@ class Shuffle:
         self._sizes: list[int] = []  # what the rows of a cell take in memory
         self._labels: list[str] = []
         self._batch_rows = 0
+        self._indices = 0, 0  # of libsvm, from the first to before the second, if all of them were mentioned in order
         self._sealed = self._closed = False
-        self._order: Index | None = None
+        self._order: _Order | None = None
         self._intervals: list[_Interval] = []
         self._loaded: tuple[_Interval, Kept, Index, Index] | None = None
         self._lock = forkable_lock()
@@ -181,6 +213,8 @@ class Shuffle:
             return
         if not self._batch_rows:
             self._batch_rows = batch_rows(batch.data)
+        if isinstance(batch.data, inputs.TextRows):
+            self._indices = batch.data.read.first_index, batch.data.read.next_index
         self._kept.add(batch)
         self._places.add(batch.place, batch.rows)
         self.rows += batch.rows
@@ -191,7 +225,7 @@ class Shuffle:
         """All rows are there."""
         self._sealed = True
         if self._file is None:
-            self._order = order(self._seed, 0, self.rows)
+            self._order = _Order(self._seed, self.rows)
             return
         if self._kept.rows:
             self._spill()
@@ -245,7 +279,8 @@ class Shuffle:
                     plan.append(_Interval(range(begin, cell), begin * width, cell * width - 1))
                 begin, taken = cell, 0
             if size > self._limit:
-                parts = math.ceil(1.1 * size / self._limit)
+                rows = sum(segment.rows for segment in self._cells[cell])
+                parts = max(1, min(math.ceil(1.1 * size / self._limit), rows // _LEAST))
                 cuts = [cell * width + k * width // parts for k in range(parts + 1)]
                 plan += [_Interval(range(cell, cell + 1), cuts[k], cuts[k + 1] - 1) for k in range(parts)]
                 begin, whole = cell + 1, False
@@ -281,7 +316,19 @@ class Shuffle:
         last = self.rows if last is None else min(last, self.rows)
         if first >= last:
             return iter(())
-        return prefetched(lambda: self._batches(first, last), stopped)
+        return prefetched(lambda: self._led(self._batches(first, last)), stopped)
+
+    def _led(self, batches: Iterator[Batch]) -> Iterator[Batch]:
+        """The same batches; features that are called by their indices are numbered in that order from the first row on.
+
+        The reader of libsvm sees to that in the file's order.
+        """
+        for number, batch in enumerate(batches):
+            if isinstance(batch.data, inputs.TextRows) and number == 0 and self._indices[0] < self._indices[1]:
+                rows = np.arange(batch.rows, dtype=np.int64)
+                read = _core.gather_text([batch.data.read], np.zeros_like(rows), rows, *self._indices)
+                batch.data = inputs.TextRows(read)
+            yield batch
 
     def _batches(self, first: int, last: int) -> Iterator[Batch]:
         if self._order is not None:
