@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import datetime as dt
+import functools
 import json
 import math
 import pathlib
@@ -19,6 +20,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import unitless as ul
 from unitless.predicting import Predictor
@@ -173,6 +176,58 @@ def test_one_row_is_predicted_as_a_row_of_a_file(target: str, tmp_path: pathlib.
         assert predictor.predict(tmp_path / name) == said
     assert predictor.predict(rows) == said
     assert predictor.predict(iter(rows)) == said
+
+
+NUMBERS = st.one_of(
+    st.none(),
+    st.floats(),
+    st.integers(-(2**65), 2**65),
+    st.integers(0, 100),
+    st.booleans(),
+    st.floats(width=32).map(np.float32),
+    st.integers(-100, 100).map(np.int16),
+    st.decimals(allow_infinity=False, min_value=-(10**9), max_value=10**9, places=3),
+    st.text(max_size=3),
+)
+WORDS = st.one_of(
+    st.none(),
+    st.sampled_from(["pilot", "clerk", "5", "0150", ""]),
+    st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=4),
+    st.text(alphabet="ab5", max_size=2).map(np.str_),
+    st.integers(-10, 10),
+    st.floats(),
+    st.booleans(),
+    st.decimals(allow_nan=False, allow_infinity=False, min_value=-100, max_value=100, places=2),
+)
+MOMENTS = st.datetimes(min_value=dt.datetime(1700, 1, 1), max_value=dt.datetime(2200, 1, 1))
+DAYS = st.one_of(st.none(), MOMENTS, *(MOMENTS.map(kind) for kind in (dt.datetime.date, pd.Timestamp, np.datetime64)))
+ANY_ROW = st.fixed_dictionaries(
+    {},
+    optional={
+        **dict.fromkeys(["age", "pay", "member"], NUMBERS),
+        **dict.fromkeys(["job", "zip"], WORDS),
+        **dict.fromkeys(["day", "moment"], DAYS),
+        "on": st.one_of(st.none(), st.booleans(), st.booleans().map(np.bool_), st.integers(0, 1)),
+        "clock": st.one_of(st.none(), st.times()),
+    },
+)
+ANY_PREDICTOR = st.sampled_from(["number", "three"]).map(
+    functools.cache(lambda target: trained(target, dates=True).predictor)
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(ANY_PREDICTOR, ANY_ROW)
+def test_any_row_is_predicted_or_refused_as_a_frame_is(predictor: Predictor, row: dict[str, Any]) -> None:
+    def outcome(ask: Any, data: Any) -> list[float] | None:
+        try:
+            return list(np.ravel(ask(data)))
+        except ul.InputError:
+            return None
+
+    as_frame = outcome(predictor.model.predict, framed(row, predictor))
+    assert outcome(predictor.score_one, row) == as_frame
+    assert outcome(predictor.model.predict_one, row) == as_frame
 
 
 def test_missing_values_of_pandas_are_missing() -> None:

@@ -16,13 +16,14 @@ from .. import _core, inputs
 from ..errors import InputError
 from . import tables
 from .arrow import pyarrow
-from .columns import WEEKDAYS, as_text, number
+from .columns import WEEKDAYS, arrow_features, as_text, number
 from .located_rows import Place
 from .policy import Policy
 from .schema import DATES, HELD, Schema, fits
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _SECOND = datetime.timedelta(microseconds=1)
+_PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "boolean": (bool,)}
 _INT64 = range(-(2**63), 2**63)
 _NONE = ("NAType", "NaTType")  # pandas' own missing values
 _AS_PYTHON = (np.integer, np.float64, np.float32, np.float16, np.bool_, np.str_)  # whose values stay what they are
@@ -45,26 +46,23 @@ class RowReader:
             else:
                 names.append(name)
                 kinds.append("number" if kind == "flag" else kind)
-        self._kinds = dict(zip(names, kinds, strict=True))
         self.columns = _core.TableColumns(names, kinds, missing == "absent")
         self.quick = not any(kind in DATES for _, kind in self.schema.columns)  # the core reads plain rows as they are
 
-    def plain(self, row: Any) -> dict[str, Any] | None:
-        """The row in plain numbers, text and booleans, which the core reads; None if it needs more care than that."""
+    def plain(self, row: Any) -> dict[str, Any]:
+        """The row in plain numbers, text and booleans, as the core reads it."""
         found: dict[str, Any] = {}
         for name, kind in self.schema.columns:
             value = _as_python(row.get(name))
+            known = type(value)
             if kind in DATES:
-                parts = _parts(name, kind, value)
-                if parts is None:
-                    return None
-                found.update(parts)
-            elif kind == "text" and type(value) in (bool, int):
-                if type(value) is int and value not in _INT64:
-                    return None
+                found.update(_parts(name, kind, value) or _read(name, kind, value))
+            elif known in _PLAIN[kind] or value is None or (known is float and value != value):  # noqa: PLR0124  (NaN)
+                found[name] = value
+            elif kind == "text" and (known is bool or (known is int and value in _INT64)):
                 found[name] = str(value).lower()
             else:
-                found[name] = value
+                found.update(_read(name, kind, value))
         return found
 
     def table(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
@@ -106,24 +104,22 @@ class RowReader:
         return {**found, **(self.frame(row).first_row() if named is None else named)}
 
     def _named(self, row: Mapping[Any, Any]) -> dict[str, float] | None:
-        """The columns of a plain row as features by name."""
-        plain = self.plain(row)
-        if plain is None or self._policy.missing == "error":
-            return None
+        """The columns of a row as features by name; None if something in it needs more care."""
         found: dict[str, float] = {}
-        for name, value in plain.items():
-            kind = self._kinds[name]
-            if value is None or value != value or value == "":  # noqa: PLR0124  (not a number)
-                if isinstance(value, str) and kind != "text":
+        for name, value in self.plain(row).items():
+            if value is None or value == "" or value != value:  # noqa: PLR0124  (not a number)
+                if self._policy.missing == "error":
                     return None
-            elif kind == "number" and (type(value) is float or (type(value) is int and value in _INT64)):
-                found[name] = value
-            elif kind == "text" and type(value) is str and (value.isascii() or _is_unicode(value)):
-                found[f"{name}={value}"] = 1.0
-            elif kind == "boolean" and type(value) is bool:
+            elif isinstance(value, bool):
                 found[f"{name}={'true' if value else 'false'}"] = 1.0
-            else:
+            elif isinstance(value, str):
+                if not (value.isascii() or _is_unicode(value)):
+                    return None
+                found[f"{name}={value}"] = 1.0
+            elif isinstance(value, int) and value not in _INT64:
                 return None
+            else:
+                found[name] = value
         return found
 
 
@@ -132,7 +128,10 @@ def _as_python(value: Any) -> Any:
     if isinstance(value, _AS_PYTHON):
         return value.item()
     if isinstance(value, np.datetime64):
-        return value.astype("datetime64[us]").item()
+        exact = value.astype("datetime64[us]")
+        return None if np.isnat(value) else exact.item() if exact == value else value
+    if type(value).__name__ == "Timestamp" and not value.nanosecond:
+        return value.to_pydatetime()
     return None if type(value).__name__ in _NONE else value
 
 
@@ -167,6 +166,23 @@ def _parts(name: str, kind: str, value: Any) -> dict[str, Any] | None:
         f"{name}.weekday": WEEKDAYS[value.weekday()],
     }
     return {**parts, f"{name}.hour": str(value.hour)} if kind == "moment" else parts
+
+
+def _read(name: str, kind: str, value: Any) -> dict[str, Any]:
+    """A value of any other kind as plain ones, by feature, as a table of this column has them."""
+    column = _column(name, kind, [value], False)
+    policy = Policy(booleans="categories", text="indicators", missing="absent", dates="parts")
+    found: dict[str, Any] = {}
+    for part, values, absent in arrow_features(name, column, kind, policy):
+        if absent:
+            found[part] = None
+        elif isinstance(values, inputs.TextColumn):
+            start, end = values.ends[values.codes[0] :][:2]
+            text = values.text[start:end].tobytes().decode()
+            found[part] = text == "true" if kind == "boolean" else text
+        else:
+            found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
+    return found
 
 
 def _column(name: str, kind: str, values: list[Any], several: bool) -> Any:

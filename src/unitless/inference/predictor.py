@@ -185,11 +185,11 @@ class Predictor:
             if not isinstance(row, Mapping):
                 raise InputError(_no_row(row))
             return self._rows.frame(row), self._rows.unknown(row)
-        if self.schema.family == "columns" or self.model._snapshot()["columns"] is not None:
+        if self.schema.family == "columns":
             return numbered(row), []
         if not isinstance(row, Mapping):
             raise InputError(_no_row(row))
-        options, apart = self._options(), (self.schema.target, self.schema.weight)
+        options, apart = self._settled, (self.schema.target, self.schema.weight)
         used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
         numbers, _ = read_mapping(used, options.policy, options.text)
         return inputs.NamedRows([numbers]), []
@@ -218,20 +218,18 @@ class Predictor:
 
     def _class_scores(self, row: Any, extrapolate: bool) -> tuple[Float64, list[Any]]:
         """The classes' scores for a row, and the classes."""
-        plain = row if self._columns is not None else self._plain(row)
-        for _ in range(2):
-            with self.model._locked():
-                labels = self.model.classes  # type: ignore[union-attr]
-                if plain is not None and self._rows is not None:
-                    scores = self.model._predict_row_wide(self._rows.columns, plain, extrapolate)
-                    if scores is not None:
-                        return scores, labels
-            if plain is not row:
-                break
-            plain = self._plain(row)
+        assert isinstance(self.model, OneVsAll)
+        if self._rows is not None:
+            # As it is, if the core may read it so; then with what is in it made plain.
+            for made in (lambda: row if self._columns is not None else None, lambda: self._plain(row)):
+                if (plain := made()) is not None:
+                    with self.model._locked():
+                        scores = self.model._predict_row_wide(self._rows.columns, plain, extrapolate)
+                        if scores is not None:
+                            return scores, self.model.classes
         data = self.read_one(row)[0]
         with self.model._locked():
-            return self._from(data, extrapolate), self.model.classes  # type: ignore[union-attr]
+            return self._from(data, extrapolate), self.model.classes
 
     def _plain(self, row: Any) -> dict[str, Any] | None:
         row = as_mapping(row)
@@ -339,6 +337,10 @@ class Predictor:
         for batch in self.read(source, keep, **reading):
             yield self.predictions(batch, extrapolate, skip)
 
+    @cached_property
+    def _settled(self) -> ReadOptions:
+        return self._options()
+
     def _options(self, **reading: Any) -> ReadOptions:
         """How data is read, as far as training has settled it."""
         names = ("dates", "missing", "ignore", "only", "text")
@@ -407,7 +409,7 @@ class Predictor:
 
 def as_mapping(row: Any) -> Any:
     """A pandas Series as a mapping; anything else as it is."""
-    if isinstance(row, Mapping) or not (hasattr(row, "index") and hasattr(row, "items")):
+    if isinstance(row, Mapping) or not (hasattr(row, "items") and getattr(row, "ndim", 0) == 1):
         return row
     return dict(row.items())
 
