@@ -19,6 +19,8 @@ namespace unitless {
 
 class Placement;
 
+Unit unit_of_v(const Options& options);
+
 class Engine {
   public:
     virtual ~Engine() = default;
@@ -87,7 +89,7 @@ class Engine {
 
   protected:
     Engine(const EngineSetup& setup, const Clock& clock)
-        : clock_(clock), averaging_(setup.average, setup.least_between_looks) {}
+        : clock_(clock), averaging_(setup.average, unit_of_v(setup.options), setup.least_between_looks) {}
 
     Clock clock_;
     Averaging averaging_;
@@ -112,7 +114,8 @@ class Engine {
     }
     void check_average(const EngineState& from) const {
         const double t = from.averaged_t, most = from.clock.t;
-        if (from.average.size() != (averages() ? from.v.size() : 0))
+        if (from.average.size() != (averages() ? from.v.size() : 0) ||
+            from.average_scale.size() != (averages() ? from.slots.size() : 0))
             throw InputError("the average is not that of the model's weights");
         if (!(t >= 0 && t <= most) || (!averages() && (t > 0 || from.keeps_average)))
             throw InputError("the average does not agree with the total weight of the examples");

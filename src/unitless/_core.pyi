@@ -23,6 +23,7 @@ class Snapshot(TypedDict):
     v: NDArray[np.float64]
     H: NDArray[np.float64]
     average: NDArray[np.float64]
+    average_scale: NDArray[np.float64]
     averaged_t: float
     kept: str
     suspended_at: float | None
