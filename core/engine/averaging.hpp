@@ -1,9 +1,10 @@
 // The average of the weights over the stream, those at time t counting by t; kept, like v, in units of the scales.
 //
-// It is not brought up to date with every example but at certain numbers of them, its looks, a sixty-fourth apart: v
-// then stands for all examples since the look before. Between T and t the weights add up to t^2 - T^2, so that its part
-// of the average is 1 - (T/t)^2. Looks depend on the number of examples alone: however rows come and are cut into
-// calls, they are the same.
+// It is not brought up to date with every example but at certain numbers of them, its looks: v then stands for all
+// examples since the look before. Between T and t the weights add up to t^2 - T^2, so that its part of the average is
+// 1 - (T/t)^2. A look costs as much as there are features, so that they are a sixty-fourth of the examples apart, or
+// more if there are many features. They depend on what was learned and on nothing else: however rows come and are cut
+// into calls, they are the same.
 //
 // When a scale grows, the average follows it, so that w stays what it was: v lags behind its scale, and an average of v
 // would do so for ever. But a scale that has grown far more than that between two looks is one of another unit, in
@@ -22,8 +23,10 @@ enum class Unit { none, scale, root_mean_square };
 
 class Averaging {
   public:
-    // `least`: looks are so many examples apart or more, for many slots.
-    Averaging(bool on, Unit unit, std::uint64_t least) : on_(on), unit_(unit), least_(least) { begin(0); }
+    // `slots`: as many as there may be, if that is known; every look goes through them.
+    Averaging(bool on, Unit unit, std::uint64_t slots) : on_(on), unit_(unit), slots_(slots) {
+        if (on) next_ = after(0, 0);
+    }
 
     bool on() const { return on_; }
     // The total weight at the last look. Before the first one there is no average: v stands for it.
@@ -62,31 +65,30 @@ class Averaging {
         const double before = t_ / t;
         return {unit_, unit_ == Unit::root_mean_square ? std::sqrt(before) : 1.0, 1.0 - before * before};
     }
-    // The look at total weight t.
-    Step look(double t) {
+    // The look at total weight t, `features` having a scale.
+    Step look(double t, std::size_t features) {
         const Step result = step(t);
         t_ = t;
-        next_ = after(next_);
+        next_ = after(next_, features);
         return result;
     }
 
-    // After so many examples, the last look having been at total weight t.
-    void restore(double t, std::uint64_t examples) {
+    // The number of examples at the next look; 0 if nothing is averaged.
+    std::uint64_t next() const { return on_ ? next_ : 0; }
+    void restore(double t, std::uint64_t next) {
         t_ = t;
-        begin(examples);
+        if (on_) next_ = next;
     }
 
   private:
     static constexpr std::uint64_t never = ~std::uint64_t{0};
     bool on_;
     Unit unit_;
-    std::uint64_t least_, next_ = never;
+    std::uint64_t slots_, next_ = never;
     double t_ = 0;
 
-    std::uint64_t after(std::uint64_t look) const { return look + std::max({std::uint64_t{1}, look / 64, least_}); }
-    void begin(std::uint64_t examples) {
-        if (!on_) return;
-        for (next_ = after(0); next_ <= examples;) next_ = after(next_);
+    std::uint64_t after(std::uint64_t look, std::uint64_t features) const {
+        return look + std::max({std::uint64_t{1}, look / 64, std::max(features, slots_) / 16});
     }
 };
 

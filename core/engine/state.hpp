@@ -47,6 +47,7 @@ struct EngineState {
     std::vector<double> average;        // of v, as it is; where v is averaged
     std::vector<double> average_scale;  // by slot: the scale in whose unit that is
     double averaged_t = 0;              // the total weight at the last look: see averaging.hpp
+    std::uint64_t next_look = 0;        // the number of examples then
     bool keeps_average = false;         // predictions are made with it
     std::vector<Lane> lanes;
     std::vector<LaneScores> scores;  // by lane

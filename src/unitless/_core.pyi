@@ -25,6 +25,7 @@ class Snapshot(TypedDict):
     average: NDArray[np.float64]
     average_scale: NDArray[np.float64]
     averaged_t: float
+    next_look: int
     kept: str
     suspended_at: float | None
     missed: float

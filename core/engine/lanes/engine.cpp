@@ -207,7 +207,8 @@ void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, doubl
     batch.predictions = predictions;
     if (averaging_.due(clock_.examples)) {  // those who run the lanes do it; scales may have grown by then
         batch.look_scales.assign(lanes_.scale(), lanes_.scale() + in_use_);
-        batch.look = averaging_.look(clock_.t);
+        const auto unscaled = std::count(batch.look_scales.begin(), batch.look_scales.end(), 0.0);
+        batch.look = averaging_.look(clock_.t, batch.look_scales.size() - static_cast<std::size_t>(unscaled));
     }
     std::size_t dead = Octet::never;
     if (look_at_) {

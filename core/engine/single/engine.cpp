@@ -163,18 +163,28 @@ void SingleEngine::put_back(const Pack& pack, std::size_t features) {
 // ---------------------------------------------------------------------------------------------------- the average
 
 void SingleEngine::look() {
-    const Averaging::Step step = averaging_.look(clock_.t);
+    const Averaging::Step step = averaging_.step(clock_.t);
+    std::size_t features = 0;
     with_slots(options_, slots_.get(), [&](const auto* slots) {
-        for (std::size_t j = 0; j < in_use_; ++j)
-            if (slots[j].scale > 0) look(j, slots[j].v, slots[j].scale, step);
+        for (std::size_t j = 0; j < in_use_; ++j) {
+            if (!(slots[j].scale > 0)) continue;
+            look(j, slots[j].v, slots[j].scale, step);
+            ++features;
+        }
     });
+    averaging_.look(clock_.t, features);
 }
 
 // The same while the pack has the slots.
 void SingleEngine::look(const Pack& pack, std::size_t features, double t) {
-    const Averaging::Step step = averaging_.look(t);
+    const Averaging::Step step = averaging_.step(t);
+    std::size_t scaled = pack.bias->scale > 0;
     look(0, pack.bias->v, pack.bias->scale, step);
-    for (std::size_t j = 0; j < features; ++j) look(j + 1, pack.v[j], pack.scale[j], step);
+    for (std::size_t j = 0; j < features; ++j) {
+        look(j + 1, pack.v[j], pack.scale[j], step);
+        scaled += pack.scale[j] > 0;
+    }
+    averaging_.look(t, scaled);
 }
 
 void SingleEngine::show_average(const Pack& pack, std::size_t features) const {

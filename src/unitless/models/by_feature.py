@@ -40,6 +40,12 @@ def average(options: Options, state: _core.Snapshot) -> Float64:
     return (state["average"].reshape(len(before), -1) * growth[:, None]).ravel()
 
 
+def latest_look(options: Options, examples: int, features: int) -> int:
+    """The number of examples by which the next look has come, after so many."""
+    slots = 0 if options.bits is None else 2**options.bits
+    return examples + max(1, examples // 64, max(features, slots) // 16)
+
+
 def scored_weight(state: _core.Snapshot) -> float:
     """The total weight of the examples whose losses were counted."""
     last = state["t"] if state["suspended_at"] is None else state["suspended_at"]

@@ -152,7 +152,11 @@ def to_bytes(model: Model) -> bytes:
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
     }
     if model.options.average:
-        header |= {"kept": state["kept"], "averaged_t": float.hex(state["averaged_t"])}
+        header |= {
+            "kept": state["kept"],
+            "averaged_t": float.hex(state["averaged_t"]),
+            "next_look": state["next_look"],
+        }
     if state["suspended_at"] is not None or state["missed"]:
         at = state["suspended_at"]
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
@@ -347,12 +351,14 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
 def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> dict[str, Any]:
     """What files have that came later: an average of the weights, and that rates are no longer chosen."""
     wanted = model.options.average
-    for found in (*(name in arrays for name in _OPTIONAL), "kept" in header, "averaged_t" in header):
-        _require(found == wanted, "an average that does not agree with the options")
+    there = [name in arrays for name in _OPTIONAL] + [key in header for key in ("kept", "averaged_t", "next_look")]
+    _require(all(found == wanted for found in there), "an average that does not agree with the options")
     average, scale = (arrays.get(name, np.zeros(0)) for name in _OPTIONAL)
-    kept, averaged_t = "last", 0.0
+    kept, averaged_t, next_look = "last", 0.0, 0
     if wanted:
-        kept, averaged_t = header["kept"], float.fromhex(header["averaged_t"])
+        kept, averaged_t, next_look = header["kept"], float.fromhex(header["averaged_t"]), header["next_look"]
+        latest = _module("by_feature").latest_look(model.options, header["examples"], len(scale))
+        _require(type(next_look) is int and header["examples"] < next_look <= latest, "an impossible next look")
         _require(average.dtype == scale.dtype == np.float64, "arrays of the wrong type")
         _require(average.shape == arrays["v"].shape and scale.shape == arrays["scale"].shape, "arrays of other lengths")
         _require(np.isfinite(average).all(), "an average that is not finite")
@@ -361,8 +367,15 @@ def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> d
     at, missed = header.get("suspended_at"), float.fromhex(header.get("missed", "0x0p+0"))
     at = None if at is None else float.fromhex(at)
     _require(0 <= missed <= (t if at is None else at) <= t, "an impossible weight of examples whose losses counted")
-    averages = {"average": average, "average_scale": scale, "kept": kept, "averaged_t": averaged_t}
-    return {**averages, "suspended_at": at, "missed": missed}
+    return {
+        "average": average,
+        "average_scale": scale,
+        "averaged_t": averaged_t,
+        "next_look": next_look,
+        "kept": kept,
+        "suspended_at": at,
+        "missed": missed,
+    }
 
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:

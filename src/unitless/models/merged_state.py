@@ -16,7 +16,7 @@ from ..errors import MergeError
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES, Rule
-from .by_feature import average, name_slots, scored_weight
+from .by_feature import average, latest_look, name_slots, scored_weight
 from .classes import Label
 from .model import Model
 
@@ -291,6 +291,7 @@ class Layout:
             "average": part.average.ravel(),
             "average_scale": part.average_scale,
             "averaged_t": part.totals["averaged_t"],
+            "next_look": part.totals["next_look"],
             "kept": "averaged" if part.averaged else "last",
             "suspended_at": part.totals["scored"] if part.suspended else None,
             "missed": 0.0 if part.suspended else max(part.t - part.totals["scored"], 0.0),
@@ -367,7 +368,12 @@ def combine(options: Options, parts: list[Part], base: Part | None, bounded: boo
         averages if averaged_t > 0 else np.zeros_like(averages),
         scale * unit if options.average else np.zeros(0),
         t,
-        {**{key: total(key) for key in ("T", "N", "examples")}, "averaged_t": averaged_t, "scored": scored},
+        {
+            **{key: total(key) for key in ("T", "N", "examples")},
+            "averaged_t": averaged_t,
+            "next_look": latest_look(options, total("examples"), len(scale)) if options.average else 0,
+            "scored": scored,
+        },
         _added_scores([part.scores for part in parts], base.scores if base else None),
         added("followed"),
         added("errors"),

@@ -299,14 +299,15 @@ class SNAG(NAG):
 class Average:
     """Not in the paper: beside an algorithm's weights their average, the weights at time t counting by t.
 
-    It is brought up to date at certain numbers of examples, a sixty-fourth apart, `least` or more: the weights then
-    stand for the time since the look before. If a feature's scale has grown more than sixteenfold in between, it is one
-    of another unit: then not the old average is kept but its v = w·s, as the algorithm does with its weights.
+    It is brought up to date at certain numbers of examples, a sixty-fourth of them apart, or a sixteenth of the number
+    of features (`slots`, if there are more): the weights then stand for the time since the look before. If a feature's
+    scale has grown more than sixteenfold in between, it is one of another unit: then not the old average is kept but
+    its v = w·s, as the algorithm does with its weights.
     """
 
-    def __init__(self, algorithm: Algorithm, least: int = 0) -> None:
-        self.algorithm, self.least = algorithm, least
-        self.examples, self.look, self.t = 0, max(1, least), 0.0
+    def __init__(self, algorithm: Algorithm, slots: int = 0) -> None:
+        self.algorithm, self.slots = algorithm, slots
+        self.examples, self.look, self.t = 0, max(1, slots // 16), 0.0
         self._w: Float64 = np.zeros(0)
         self._unit: Float64 = np.zeros(0)
 
@@ -317,7 +318,8 @@ class Average:
         if self.examples == self.look:
             before, part = self.w, 1 - (self.t / self.algorithm.t) ** 2
             self._w, self._unit = before + part * (self.algorithm.w - before), self.algorithm.unit()
-            self.t, self.look = self.algorithm.t, self.look + max(1, self.look // 64, self.least)
+            features = max(int(np.count_nonzero(self.algorithm.s)), self.slots)
+            self.t, self.look = self.algorithm.t, self.look + max(1, self.look // 64, features // 16)
         return p
 
     @property
