@@ -1,21 +1,32 @@
-// The average of v over the stream, in scale units: the v that examples were met with, those at time t counting by t.
+// The average of the weights over the stream, those at time t counting by t; kept, like v, in units of the scales.
 //
-// It is not brought up to date with every example but at certain numbers of them, its looks, a sixty-fourth apart: v
-// then stands for all examples since the look before. Between T and t the weights add up to t^2 - T^2, so that its part
-// of the average is 1 - (T/t)^2. Looks depend on the number of examples alone: however rows come and are cut into
-// calls, they are the same.
+// It is not brought up to date with every example but at certain numbers of them, its looks: v then stands for all
+// examples since the look before. Between T and t the weights add up to t^2 - T^2, so that its part of the average is
+// 1 - (T/t)^2. A look costs as much as there are features, so that they are a sixty-fourth of the examples apart, or
+// more if there are many features. They depend on what was learned and on nothing else: however rows come and are cut
+// into calls, they are the same.
+//
+// When a scale grows, the average follows it, so that w stays what it was: v lags behind its scale, and an average of v
+// would do so for ever. But a scale that has grown far more than that between two looks is one of another unit, in
+// which the old w would be wrong by as much: then the average stays, as v does.
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
 namespace unitless {
 
+// How the unit of v follows from the scale: v = w; v = w s; v = w r/sqrt(t).
+enum class Unit { none, scale, root_mean_square };
+
 class Averaging {
   public:
-    // `least`: looks are so many examples apart or more, for many slots.
-    Averaging(bool on, std::uint64_t least) : on_(on), least_(least) { begin(0); }
+    // `slots`: as many as there may be, if that is known; every look goes through them.
+    Averaging(bool on, Unit unit, std::uint64_t slots) : on_(on), unit_(unit), slots_(slots) {
+        if (on) next_ = after(0, 0);
+    }
 
     bool on() const { return on_; }
     // The total weight at the last look. Before the first one there is no average: v stands for it.
@@ -29,31 +40,55 @@ class Averaging {
     }
     bool due(std::uint64_t examples) const { return examples == next_; }
 
-    // The look at total weight t: gives the part of the average that v makes up from now on.
-    double look(double t) {
-        const double before = t_ / t;
-        t_ = t;
-        next_ = after(next_);
-        return 1.0 - before * before;
-    }
-    static double averaged(double average, double v, double part) { return average + part * (v - average); }
+    // From the last look to total weight t.
+    struct Step {
+        Unit unit = Unit::none;
+        double spread = 1;  // what time does to a root mean square
+        double part = 0;    // of v in the average
 
-    // After so many examples, the last look having been at total weight t.
-    void restore(double t, std::uint64_t examples) {
+        // What becomes of an average, given its feature's scale at the last look and now.
+        double growth(double before, double now) const {
+            if (unit == Unit::none || before == 0) return 1;
+            const double ratio = now / before * spread;
+            return ratio <= most ? ratio : 1;
+        }
+        // The average at the look.
+        double with(double average, double v) const {
+            const double now = average + part * (v - average);
+            return std::fabs(now) <= largest ? now : v;
+        }
+
+      private:
+        static constexpr double most = 16, largest = 0x1p1000;
+    };
+    Step step(double t) const {
+        const double before = t_ / t;
+        return {unit_, unit_ == Unit::root_mean_square ? std::sqrt(before) : 1.0, 1.0 - before * before};
+    }
+    // The look at total weight t, `features` having a scale.
+    Step look(double t, std::size_t features) {
+        const Step result = step(t);
         t_ = t;
-        begin(examples);
+        next_ = after(next_, features);
+        return result;
+    }
+
+    // The number of examples at the next look; 0 if nothing is averaged.
+    std::uint64_t next() const { return on_ ? next_ : 0; }
+    void restore(double t, std::uint64_t next) {
+        t_ = t;
+        if (on_) next_ = next;
     }
 
   private:
-    bool on_;
-    std::uint64_t least_, next_ = never;
-    double t_ = 0;
     static constexpr std::uint64_t never = ~std::uint64_t{0};
+    bool on_;
+    Unit unit_;
+    std::uint64_t slots_, next_ = never;
+    double t_ = 0;
 
-    std::uint64_t after(std::uint64_t look) const { return look + std::max({std::uint64_t{1}, look / 64, least_}); }
-    void begin(std::uint64_t examples) {
-        if (!on_) return;
-        for (next_ = after(0); next_ <= examples;) next_ = after(next_);
+    std::uint64_t after(std::uint64_t look, std::uint64_t features) const {
+        return look + std::max({std::uint64_t{1}, look / 64, std::max(features, slots_) / 16});
     }
 };
 

@@ -19,6 +19,8 @@ namespace unitless {
 
 class Placement;
 
+Unit unit_of_v(const Options& options);
+
 class Engine {
   public:
     virtual ~Engine() = default;
@@ -87,7 +89,7 @@ class Engine {
 
   protected:
     Engine(const EngineSetup& setup, const Clock& clock)
-        : clock_(clock), averaging_(setup.average, setup.least_between_looks) {}
+        : clock_(clock), averaging_(setup.average, unit_of_v(setup.options), setup.slots) {}
 
     Clock clock_;
     Averaging averaging_;
@@ -101,20 +103,23 @@ class Engine {
     void save_common(EngineState& to) const {
         to.clock = clock_;
         to.averaged_t = averaging_.t();
+        to.next_look = averaging_.next();
         to.keeps_average = keeps_average_;
         to.choosing = choosing_;
     }
     void load_common(const EngineState& from) {
         clock_ = from.clock;
-        if (averages()) averaging_.restore(from.averaged_t, clock_.examples);
+        averaging_.restore(from.averaged_t, from.next_look);
         keeps_average_ = from.keeps_average;
         choosing_ = from.choosing;
     }
     void check_average(const EngineState& from) const {
         const double t = from.averaged_t, most = from.clock.t;
-        if (from.average.size() != (averages() ? from.v.size() : 0))
+        if (from.average.size() != (averages() ? from.v.size() : 0) ||
+            from.average_scale.size() != (averages() ? from.slots.size() : 0))
             throw InputError("the average is not that of the model's weights");
-        if (!(t >= 0 && t <= most) || (!averages() && (t > 0 || from.keeps_average)))
+        if (!(t >= 0 && t <= most) || (!averages() && (t > 0 || from.keeps_average)) ||
+            (averages() && from.next_look <= from.clock.examples))
             throw InputError("the average does not agree with the total weight of the examples");
     }
 };

@@ -1,4 +1,5 @@
 #include <limits>
+#include <type_traits>
 
 #include "algorithm/dispatch.hpp"
 #include "engine/engine.hpp"
@@ -26,6 +27,15 @@ Clock fresh_clock(const Options& options) {
 }
 
 }  // namespace
+
+Unit unit_of_v(const Options& options) {
+    return with_rule(options.rule, [](auto rule) {
+        using Scale = typename decltype(rule)::type::Scale;
+        return std::is_same_v<Scale, RawScale>   ? Unit::none
+               : std::is_same_v<Scale, RmsScale> ? Unit::root_mean_square
+                                                 : Unit::scale;
+    });
+}
 
 std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kernel) {
     EngineSetup setup = asked;

@@ -21,7 +21,7 @@ struct EngineSetup {
     std::size_t classes = 0;  // how many there are; 0 and not open: labels are numbers
     bool open = false;        // classes may join
     bool average = false;     // v is averaged too (averaging.hpp)
-    std::uint64_t least_between_looks = 0;
+    std::uint64_t slots = 0;  // how many there may be, where that is known
 
     bool has_classes() const { return classes > 0 || open; }
 };

@@ -43,10 +43,12 @@ struct Choosing {
 struct EngineState {
     Clock clock;
     std::vector<std::uint32_t> slots;
-    std::vector<double> scale, v, H;  // v and H: [slot][lane]
-    std::vector<double> average;      // of v, as it is; where v is averaged
-    double averaged_t = 0;            // the total weight at the last look: see averaging.hpp
-    bool keeps_average = false;       // predictions are made with it
+    std::vector<double> scale, v, H;    // v and H: [slot][lane]
+    std::vector<double> average;        // of v, as it is; where v is averaged
+    std::vector<double> average_scale;  // by slot: the scale in whose unit that is
+    double averaged_t = 0;              // the total weight at the last look: see averaging.hpp
+    std::uint64_t next_look = 0;        // the number of examples then
+    bool keeps_average = false;         // predictions are made with it
     std::vector<Lane> lanes;
     std::vector<LaneScores> scores;  // by lane
     std::vector<double> followed;    // by head: loss of the predictions made

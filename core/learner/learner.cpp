@@ -13,8 +13,7 @@ namespace {
 EngineSetup engine_setup(const Setup& setup) {
     EngineSetup engine = setup.engine;
     if (setup.target) engine.options.clip = Clip::labels;
-    // A look goes through all slots: there should not be more of them than a row's worth for every row.
-    if (setup.preparation.bits) engine.least_between_looks = (std::uint64_t{1} << *setup.preparation.bits) / 128;
+    if (setup.preparation.bits) engine.slots = std::uint64_t{1} << *setup.preparation.bits;
     return engine;
 }
 

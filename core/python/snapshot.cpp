@@ -24,7 +24,9 @@ nb::dict snapshot(const PyLearner& self) {
     to["v"] = copied<NewDoubles>(from.engine.v);
     to["H"] = copied<NewDoubles>(from.engine.H);
     to["average"] = copied<NewDoubles>(from.engine.average);
+    to["average_scale"] = copied<NewDoubles>(from.engine.average_scale);
     to["averaged_t"] = from.engine.averaged_t;
+    to["next_look"] = from.engine.next_look;
     to["kept"] = from.engine.keeps_average ? "averaged" : "last";
     const Choosing& choosing = from.engine.choosing;
     to["suspended_at"] = choosing.suspended() ? nb::cast(choosing.suspended_at) : nb::none();
@@ -92,7 +94,9 @@ void restore(PyLearner& self, const nb::dict& from) {
     to.engine.v = numbers("v");
     to.engine.H = numbers("H");
     to.engine.average = numbers("average");
+    to.engine.average_scale = numbers("average_scale");
     to.engine.averaged_t = nb::cast<double>(from["averaged_t"]);
+    to.engine.next_look = nb::cast<std::uint64_t>(from["next_look"]);
     to.engine.keeps_average = nb::cast<std::string>(from["kept"]) == "averaged";
     if (!from["suspended_at"].is_none()) to.engine.choosing.suspended_at = nb::cast<double>(from["suspended_at"]);
     to.engine.choosing.missed = nb::cast<double>(from["missed"]);

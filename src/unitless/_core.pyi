@@ -23,7 +23,9 @@ class Snapshot(TypedDict):
     v: NDArray[np.float64]
     H: NDArray[np.float64]
     average: NDArray[np.float64]
+    average_scale: NDArray[np.float64]
     averaged_t: float
+    next_look: int
     kept: str
     suspended_at: float | None
     missed: float

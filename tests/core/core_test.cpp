@@ -138,6 +138,21 @@ void all_ways_agree(const Kernel& kernel, const Setup& setup, const Data& data) 
     copy.predict(data.dense(), false, Into(a).here());
     dense.predict(data.dense(), false, Into(b).here());
     check(same_bits(a, b), "a restored learner is the same");
+    if (!setup.engine.average) return;
+    check(same_bits(dense.snapshot().engine.average, frame.snapshot().engine.average), "dense = frame on average");
+    if (!setup.preparation.centre) {
+        check(same_bits(dense.snapshot().engine.average, sparse.snapshot().engine.average),
+              "dense = sparse on average");
+        check(same_bits(dense.snapshot().engine.average, names.snapshot().engine.average), "dense = named on average");
+    }
+    for (Learner* learner : {&dense, &sparse, &copy}) learner->keep_average(true);
+    for (const bool extrapolate : {false, true}) {
+        dense.predict(data.dense(), extrapolate, Into(a).here());
+        (setup.preparation.centre ? copy : sparse).predict(data.compressed(), extrapolate, Into(b).here());
+        check(same_bits(a, b), "dense = sparse when the average predicts");
+    }
+    copy.restore(dense.snapshot());
+    check(copy.keeps_average(), "what is kept is restored");
 }
 
 // Lanes, classes, interactions, centring, targets.
@@ -155,6 +170,7 @@ void beyond_one_learner(const Kernel& kernel) {
                     setup.engine.selecting = Selecting::sweep;
                     setup.preparation.pairs = pairs;
                     setup.preparation.centre = centre;
+                    setup.engine.average = pairs != Pairs::ordered;
                     setup.target = loss == loss_of("squared");
                     all_ways_agree(kernel, setup, Data(40, 6, loss, 3));
                     setup.engine.selecting = Selecting::follow;
@@ -228,6 +244,7 @@ void inverse_roots() {
 void split(const Kernel& kernel) {
     for (const bool lanes : {false, true}) {
         EngineSetup setup;
+        setup.average = true;
         if (lanes) {
             setup.rates = {0.1, 0.5};
             setup.last_rate = 1;
@@ -245,6 +262,10 @@ void split(const Kernel& kernel) {
         engine->split(1, 2, 3, 0.25);
         engine->predict(SparseInput{.slots = after, .values = ones, .row_ends = ends, .rows = 2}, false, q);
         check(p[0] == q[0] && p[0] == q[1] && p[0] != 0, "halves of a slot predict what it did");
+        engine->keep_average(true);
+        engine->predict(SparseInput{.slots = before, .values = ones, .row_ends = ends, .rows = 1}, false, p);
+        engine->predict(SparseInput{.slots = after, .values = ones, .row_ends = ends, .rows = 2}, false, q);
+        check(p[0] == q[0] && p[0] == q[1] && p[0] != 0, "halves of a slot have its average");
         EngineState state;
         engine->save(4, state);
         const std::size_t width = state.lanes.size();
@@ -254,6 +275,24 @@ void split(const Kernel& kernel) {
                   "halves of a slot share its evidence");
         }
     }
+}
+
+// A row that has its places follows a split of its slots.
+void split_placed(const Kernel& kernel) {
+    const auto engine = make_engine(EngineSetup{}, kernel);
+    engine->reserve(4, false);
+    const std::uint32_t slots[] = {1};
+    const double ones[] = {1}, y[] = {3};
+    const std::size_t ends[] = {1};
+    double p[1] = {};
+    engine->learn(SparseInput{.slots = slots, .values = ones, .row_ends = ends, .rows = 1}, {y, nullptr}, p, 0);
+    Placement row;
+    check(row.assign({2}, Placement::Kind::packed), "a row has its places");
+    row.row().x[row.row().place[0]] = 1;
+    const double before = engine->predict_placed(row, false);
+    engine->split(1, 2, 3, 0.5);
+    engine->predict(SparseInput{.slots = slots, .values = ones, .row_ends = ends, .rows = 1}, false, p);
+    check(before != p[0] && engine->predict_placed(row, false) == p[0], "placed rows see that a slot was split");
 }
 
 void hashed(const Kernel& kernel) {
@@ -292,9 +331,11 @@ int main() {
                             options.clip = loss == loss_of("squared") ? Clip::labels : Clip::none;
                             options.learning_rate = 0.05;
                             options.bias = aware;
-                            for (const std::size_t columns : {1, 7, 8, 9, 30})
-                                all_ways_agree(*kernel, with_options(options),
-                                               Data(40, columns, loss, unscaled ? 0 : 100));
+                            for (const std::size_t columns : {1, 7, 8, 9, 30}) {
+                                Setup setup = with_options(options);
+                                setup.engine.average = columns != 7;
+                                all_ways_agree(*kernel, setup, Data(40, columns, loss, unscaled ? 0 : 100));
+                            }
                         }
                     }
                 }
@@ -306,6 +347,7 @@ int main() {
         bad_input(*kernel);
         hashed(*kernel);
         split(*kernel);
+        split_placed(*kernel);
     }
     std::printf("%d passed, %d failed\n", checks - failures, failures);
     return failures != 0;

@@ -141,6 +141,7 @@ def cases(draw: Any, **only: tuple[Any, ...]) -> Case:
         options["target"] = one_of("target", None, "auto")
     if plain:
         options["centre"] = one_of("centre", False, False, True)
+    options["average"] = one_of("average", False, True)
     if not options.get("centre"):
         options["bits"] = one_of("bits", None, None, 1, 2, 3, 18)
 
@@ -175,8 +176,13 @@ def state(model: Any) -> bytes:
 
 
 def asked(model: Any, X: Any) -> bytes:
-    """What it predicts for these rows, held within the scales and not."""
-    return bits(model.predict(X)) + bits(model.predict(X, extrapolate=True))
+    """What it predicts for these rows, held within the scales and not; and with the average of its weights."""
+    result = bits(model.predict(X)) + bits(model.predict(X, extrapolate=True))
+    if model.options.average and model.kept == "last":
+        model.keep("averaged")
+        result += asked(model, X)
+        model.keep("last")
+    return result
 
 
 def learned(model: Any, case: Case, X: Any = None) -> np.ndarray:

@@ -128,6 +128,18 @@ CONFIGURATIONS = """
     snag hinge sweep-classes hashed mappings
     snag quantile low target centre listed fortran
     snag quantile high hashed weights single
+    gd squared average weights csr
+    ag logistic auto average frame
+    ng squared average centre target pairs dense
+    ng hinge float32 average mappings
+    nag squared average long weights fortran
+    nag squared average float32 hashed mappings
+    nag logistic auto average long centre weights whole
+    nag logistic open auto average pairs weights mappings
+    nag poisson sweep average csr
+    nag squared auto target centre average weights csv
+    snag logistic classes auto average long dense
+    snag squared average weights mappings
     snag quantile auto weights csv
     snag poisson float32 ordered whole
     snag poisson sweep centre dense
@@ -155,6 +167,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "hashed": {"bits": 5},  # so few that features collide
     "wide": {"bits": 18},
     "float32": {"precision": "float32"},
+    "average": {"average": True},
 }
 ARRAYS = ("dense", "single", "whole", "fortran", "csr")
 IN_MEMORY = (*ARRAYS, "mappings", "frame")
@@ -363,6 +376,9 @@ class Configuration:
         predicted = [model.predict(asked), model.predict(asked, extrapolate=True)]
         if self.kind == "mappings":
             predicted += [model.predict_one(row) for row in asked[:9]]
+        if "average" in self.words:
+            model.keep("averaged")
+            predicted += [model.predict(asked), model.predict(asked, extrapolate=True)]
         return {"learned": learned, "predicted": predicted, "model": model}
 
     def trained(self, folder: Path) -> dict[str, Any]:

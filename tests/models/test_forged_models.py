@@ -138,6 +138,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
         "classes": Trained(folder, "classes.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", passes=2),
         "numbers": Trained(folder, "numbers.csv", csv(60, lambda k: k % 7 * 1.5), target="y", interactions=2),
         "plain": Trained(folder, "plain.vw", vw, task="regression", learning_rate=0.5, rule="snag"),
+        "averaged": Trained(folder, "averaged.csv", csv(60, lambda k: k % 7 * 1.5), target="y", average=True),
     }
 
 

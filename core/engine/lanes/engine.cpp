@@ -21,13 +21,16 @@ std::vector<Lane> first_lanes(const EngineSetup& setup, std::size_t heads) {
 
 std::size_t first_heads(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
 
-// v of eight lanes becomes a part of their average. What was never other than zero is left untouched.
-void look(const double* octet, double* average, std::size_t slots, double part) {
-    for (std::size_t at = 0; at < slots * octet_doubles; at += octet_doubles) {
-        bool any = false;
-        for (std::size_t i = at; i < at + 8; ++i) any |= octet[i] != 0 || average[i] != 0;
-        if (!any) continue;
-        for (std::size_t i = at; i < at + 8; ++i) average[i] = Averaging::averaged(average[i], octet[i], part);
+// v of eight lanes becomes a part of their average.
+void look(const double* octet, double* average, const std::vector<double>& scales, const Averaging::Step& step) {
+    for (const double scale : scales) {
+        if (scale > 0) {
+            const double growth = step.growth(average[8], scale);
+            for (std::size_t i = 0; i < 8; ++i) average[i] = step.with(average[i] * growth, octet[i]);
+            average[8] = scale;
+        }
+        octet += octet_doubles;
+        average += octet_doubles;
     }
 }
 
@@ -48,8 +51,8 @@ LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clo
         const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
         run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
             aligned(batch.room, 0) + first * batch.room_each);
-        for (std::size_t o = first; batch.look > 0 && o < first + octets; ++o)
-            look(lanes_.octet(o), lanes_.average(o), batch.in_use, batch.look);
+        for (std::size_t o = first; batch.look && o < first + octets; ++o)
+            look(lanes_.octet(o), lanes_.average(o), batch.look_scales, *batch.look);
     };
     pipeline_.score = [this](LaneBatch& batch) {
         if (batch.learning) score(batch);
@@ -78,6 +81,7 @@ void LaneEngine::split(std::uint32_t slot, std::uint32_t left, std::uint32_t rig
             if (averages()) lanes_.average(half, lane) = lanes_.average(slot, lane);
             lanes_.H(half, lane) = lanes_.H(slot, lane) * (half == left ? share : 1.0 - share);
         }
+        if (averages()) lanes_.set_average_scale(half, lanes_.average_scale(slot));
     }
 }
 
@@ -96,6 +100,7 @@ void LaneEngine::save(std::size_t slots, EngineState& to) const {
         if (lanes_.scale()[j] == 0) continue;
         to.slots.push_back(static_cast<std::uint32_t>(j));
         to.scale.push_back(lanes_.scale()[j]);
+        if (averages()) to.average_scale.push_back(lanes_.average_scale(j));
         for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
             to.v.push_back(lanes_.v(j, lane));
             to.H.push_back(lanes_.H(j, lane));
@@ -127,6 +132,7 @@ void LaneEngine::load(const EngineState& from) {
     selection_.restore(from.scores, from.followed, from.errors);
     for (std::size_t k = 0; k < from.slots.size(); ++k) {
         lanes_.scale()[from.slots[k]] = from.scale[k];
+        if (averages()) lanes_.set_average_scale(from.slots[k], from.average_scale[k]);
         for (std::size_t lane = 0; lane < lanes; ++lane) {
             lanes_.v(from.slots[k], lane) = from.v[k * lanes + lane];
             lanes_.H(from.slots[k], lane) = from.H[k * lanes + lane];
@@ -193,14 +199,17 @@ void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, doubl
     batch.make_stage(rows);
     batch.weight_before = clock_.t;
     const std::uint64_t examples = clock_.examples;
-    batch.look = 0;
+    batch.look.reset();
     batch.rows = kernel_.lanes->stage_learn(setup_.options, clock_, lanes_.scale(),
                                             part_of(rows, 0, sane(labels, rows.rows)), labels, batch.stage);
     batch.row = row;
     batch.labels = labels;
     batch.predictions = predictions;
-    batch.in_use = in_use_;
-    if (averaging_.due(clock_.examples)) batch.look = averaging_.look(clock_.t);
+    if (averaging_.due(clock_.examples)) {  // those who run the lanes do it; scales may have grown by then
+        batch.look_scales.assign(lanes_.scale(), lanes_.scale() + in_use_);
+        const auto unscaled = std::count(batch.look_scales.begin(), batch.look_scales.end(), 0.0);
+        batch.look = averaging_.look(clock_.t, batch.look_scales.size() - static_cast<std::size_t>(unscaled));
+    }
     std::size_t dead = Octet::never;
     if (look_at_) {
         dead = wait_for_all();
@@ -293,8 +302,16 @@ void LaneEngine::predict(const SparseInput& rows, bool extrapolate, double* pred
     batch.make_stage(rows);
     batch.rows = rows.rows;
     batch.labels = {};
-    batch.look = 0;
+    batch.look.reset();
     kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, extrapolate, batch.stage);
+    if (predicts_with_average()) {  // which is in units of earlier scales
+        const Averaging::Step step = averaging_.step(clock_.t);
+        const std::size_t end = rows.rows ? batch.staged[rows.rows - 1].end : 0;
+        for (std::size_t k = 0; k < end; ++k) {
+            const std::uint32_t slot = batch.stage.slot[k];
+            batch.stage.z[k] *= step.growth(lanes_.average_scale(slot), lanes_.scale()[slot]);
+        }
+    }
     start(batch, false);
     pipeline_.drain();
     const std::size_t width = predict_width(), best = setup_.selecting == Selecting::sweep ? best_rate() : 0;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include "base/memory.hpp"
+#include "engine/averaging.hpp"
 #include "engine/lanes/kernel.hpp"
 #include "rows/kernel.hpp"
 
@@ -26,9 +28,9 @@ struct LaneBatch {
     LaneLabels lane_labels{};
     double* predictions = nullptr;
     double weight_before = 0;
-    double look = 0;                  // after it, v becomes such a part of the average; 0: there is no look
-    std::size_t in_use = 0;           // slots
-    std::size_t dead = Octet::never;  // the row at which a head's last rate diverged
+    std::optional<Averaging::Step> look;  // after it
+    std::vector<double> look_scales;      // by slot
+    std::size_t dead = Octet::never;      // the row at which a head's last rate diverged
 
     void make_stage(const SparseInput& input) {
         const std::size_t entries =
@@ -48,7 +50,7 @@ struct LaneBatch {
 
     std::size_t bytes() const {
         return staged.capacity() * sizeof(StagedRow) + slots.capacity() * sizeof(std::uint32_t) +
-               (values.capacity() + results.capacity() + room.capacity()) * sizeof(double);
+               (values.capacity() + results.capacity() + room.capacity() + look_scales.capacity()) * sizeof(double);
     }
 };
 

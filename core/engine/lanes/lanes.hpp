@@ -62,7 +62,8 @@ class Lanes {
 
     double* scale() const { return scale_.data(); }
     double* octet(std::size_t o) const { return octets_[o].data(); }
-    // The averages of an octet's v, where there are any: in its own form, so that they can predict. H is not there.
+    // The averages of an octet's v, where there are any: in its own form, so that they can predict. In the place of its
+    // first H is the scale in whose unit they are.
     double* average(std::size_t o) const { return averages_[o].data(); }
     const double* rate_of(std::size_t o) const { return &lane_rate_[o * 8]; }
     const double* label_of(std::size_t o) const { return &lane_label_[o * 8]; }
@@ -75,6 +76,10 @@ class Lanes {
 
     double& average(std::size_t slot, std::size_t lane) const {
         return averages_[lane / 8].data()[slot * octet_doubles + lane % 8];
+    }
+    double average_scale(std::size_t slot) const { return average(0)[slot * octet_doubles + 8]; }
+    void set_average_scale(std::size_t slot, double scale) const {
+        for (const auto& average : averages_) average.data()[slot * octet_doubles + 8] = scale;
     }
 
     void reserve(std::size_t slots) {
@@ -105,6 +110,7 @@ class Lanes {
                 other.H(slot, k) = H(slot, from[k]);
                 if (averaged_) other.average(slot, k) = average(slot, from[k]);
             }
+            if (averaged_) other.set_average_scale(slot, average_scale(slot));
         }
         other.capacity_ = capacity_;
         other.scale_ = std::move(scale_);

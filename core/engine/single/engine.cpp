@@ -63,8 +63,8 @@ void SingleEngine::reserve(std::size_t slots, bool growing) {
     Zeros memory(capacity * slot_bytes());
     if (capacity_) std::memcpy(memory.get(), slots_.get(), capacity_ * slot_bytes());
     if (averages()) {
-        Zeros average(capacity * sizeof(double));
-        if (capacity_) std::memcpy(average.get(), average_.get(), capacity_ * sizeof(double));
+        Zeros average(capacity * sizeof(Average));
+        if (capacity_) std::memcpy(average.get(), average_.get(), capacity_ * sizeof(Average));
         average_ = std::move(average);
     }
     slots_ = std::move(memory);
@@ -92,7 +92,9 @@ void SingleEngine::save(std::size_t slots, EngineState& to) const {
             to.scale.push_back(from[j].scale);
             to.v.push_back(from[j].v);
             to.H.push_back(from[j].H);
-            if (averages()) to.average.push_back(average()[j]);
+            if (!averages()) continue;
+            to.average.push_back(average()[j].v);
+            to.average_scale.push_back(average()[j].scale);
         }
     });
 }
@@ -108,12 +110,13 @@ void SingleEngine::load(const EngineState& from) {
         for (std::size_t k = 0; k < from.slots.size(); ++k)
             to[from.slots[k]] = {from.scale[k], static_cast<Stored>(from.v[k]), static_cast<Stored>(from.H[k])};
     });
-    for (std::size_t k = 0; k < from.average.size(); ++k) average()[from.slots[k]] = from.average[k];
+    for (std::size_t k = 0; k < from.average.size(); ++k)
+        average()[from.slots[k]] = {from.average[k], from.average_scale[k]};
     load_common(from);
 }
 
 std::size_t SingleEngine::bytes() const {
-    return sizeof(*this) + capacity_ * (slot_bytes() + (averages() ? sizeof(double) : 0)) +
+    return sizeof(*this) + capacity_ * (slot_bytes() + (averages() ? sizeof(Average) : 0)) +
            (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);
 }
 
@@ -160,25 +163,34 @@ void SingleEngine::put_back(const Pack& pack, std::size_t features) {
 // ---------------------------------------------------------------------------------------------------- the average
 
 void SingleEngine::look() {
-    const double part = averaging_.look(clock_.t);
-    double* const average = this->average();
+    const Averaging::Step step = averaging_.step(clock_.t);
+    std::size_t features = 0;
     with_slots(options_, slots_.get(), [&](const auto* slots) {
-        for (std::size_t j = 0; j < in_use_; ++j)
-            if (slots[j].scale > 0) average[j] = Averaging::averaged(average[j], slots[j].v, part);
+        for (std::size_t j = 0; j < in_use_; ++j) {
+            if (!(slots[j].scale > 0)) continue;
+            look(j, slots[j].v, slots[j].scale, step);
+            ++features;
+        }
     });
+    averaging_.look(clock_.t, features);
 }
 
 // The same while the pack has the slots.
 void SingleEngine::look(const Pack& pack, std::size_t features, double t) {
-    const double part = averaging_.look(t);
-    double* const average = this->average();
-    average[0] = Averaging::averaged(average[0], pack.bias->v, part);
-    for (std::size_t j = 0; j < features; ++j) average[j + 1] = Averaging::averaged(average[j + 1], pack.v[j], part);
+    const Averaging::Step step = averaging_.step(t);
+    std::size_t scaled = pack.bias->scale > 0;
+    look(0, pack.bias->v, pack.bias->scale, step);
+    for (std::size_t j = 0; j < features; ++j) {
+        look(j + 1, pack.v[j], pack.scale[j], step);
+        scaled += pack.scale[j] > 0;
+    }
+    averaging_.look(t, scaled);
 }
 
 void SingleEngine::show_average(const Pack& pack, std::size_t features) const {
-    pack.bias->v = average()[0];
-    std::copy_n(average() + 1, features, pack.v);
+    const Averaging::Step step = averaging_.step(clock_.t);
+    pack.bias->v = averaged(0, pack.bias->scale, step);
+    for (std::size_t j = 0; j < features; ++j) pack.v[j] = averaged(j + 1, pack.scale[j], step);
 }
 
 // ---------------------------------------------------------------------------------------------------- sparse rows
@@ -221,6 +233,7 @@ void SingleEngine::predict_averaged(const SparseInput& rows, bool extrapolate, d
     std::vector<std::uint8_t> lanes;
     Options options = options_;
     options.precision = Precision::float64;
+    const Averaging::Step step = averaging_.step(clock_.t);
     for (std::size_t first = 0, end; first < rows.rows; first = end) {
         end = std::min(rows.rows, first + at_once);
         SparseInput part = part_of(rows, first, end);
@@ -230,10 +243,10 @@ void SingleEngine::predict_averaged(const SparseInput& rows, bool extrapolate, d
         numbers.resize(count);
         lanes.resize(count);
         with_slots(options_, slots_.get(), [&](const auto* from) {
-            copies[0] = {from[0].scale, average()[0], 0};
+            copies[0] = {from[0].scale, averaged(0, from[0].scale, step), 0};
             for (std::size_t k = 0; k < count; ++k) {
                 const std::uint32_t slot = slot_at(part, part.first + k);
-                copies[k + 1] = {from[slot].scale, average()[slot], 0};
+                copies[k + 1] = {from[slot].scale, averaged(slot, from[slot].scale, step), 0};
                 numbers[k] = static_cast<std::uint32_t>(k + 1);
                 lanes[k] = static_cast<std::uint8_t>(lane_of(part, slot));
             }
@@ -350,14 +363,18 @@ Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, 
 
 // ---------------------------------------------------------------------------------------------------- placed rows
 
-void SingleEngine::mirror(Placement& row, bool averaged) const {
-    const Placement::Mirrored now{clock_.examples, splits_, averaged};
+void SingleEngine::mirror(Placement& row, bool average) const {
+    const Placement::Mirrored now{clock_.examples, splits_, average};
     if (row.mirrored == now) return;
     kernel_.placed->load(options_, slots_.get(), row.row());
-    if (averaged) {
+    if (average) {
         const PlacedRow& at = row.row();
-        at.pack.bias->v = average()[0];
-        for (std::size_t i = 0; i < at.count; ++i) at.pack.v[at.place[i]] = average()[at.pack.slot[at.place[i]]];
+        const Averaging::Step step = averaging_.step(clock_.t);
+        at.pack.bias->v = averaged(0, at.pack.bias->scale, step);
+        for (std::size_t i = 0; i < at.count; ++i) {
+            const std::size_t k = at.place[i];
+            at.pack.v[k] = averaged(at.pack.slot[k], at.pack.scale[k], step);
+        }
     }
     row.mirrored = now;
 }

@@ -37,12 +37,17 @@ class SingleEngine final : public Engine {
     Options options_;
     const Kernel& kernel_;
     Zeros slots_;
-    Zeros average_;  // of v, where it is averaged
+    // The average of v, where there is one, and the scale in whose unit it is.
+    struct Average {
+        double v, scale;
+    };
+    Zeros average_;
     std::size_t capacity_ = 0, in_use_ = 0;
     std::uint64_t splits_ = 0;
 
     // Working memory, kept between calls.
-    std::vector<double> pack_memory_, block_, wide_, average_before_;
+    std::vector<double> pack_memory_, block_, wide_;
+    std::vector<Average> average_before_;
     std::vector<std::uint32_t> pack_indices_;
     std::vector<Column> columns_;
     Slot64 bias_{};
@@ -51,8 +56,14 @@ class SingleEngine final : public Engine {
     Pack make_pack(std::size_t chunks);
     void mirror(const Pack& pack, std::size_t features) const;
     void put_back(const Pack& pack, std::size_t features);
-    void mirror(Placement& row, bool averaged) const;
-    double* average() const { return reinterpret_cast<double*>(average_.get()); }
+    void mirror(Placement& row, bool average) const;
+    Average* average() const { return reinterpret_cast<Average*>(average_.get()); }
+    double averaged(std::size_t slot, double scale, const Averaging::Step& step) const {
+        return average()[slot].v * step.growth(average()[slot].scale, scale);
+    }
+    void look(std::size_t slot, double v, double scale, const Averaging::Step& step) {
+        average()[slot] = {step.with(averaged(slot, scale, step), v), scale};
+    }
     void look();
     void look(const Pack& pack, std::size_t features, double t);
     void show_average(const Pack& pack, std::size_t features) const;

@@ -17,6 +17,7 @@ from ..rules import RULES
 from .model import BIAS, Feature
 
 ByFeature = dict[Feature, float]
+_MOST_GROWTH = 16  # of a scale between two looks, for an average to follow it
 
 
 def ranked(importance: ByFeature, count: int) -> list[tuple[Feature, float]]:
@@ -33,6 +34,25 @@ def name_slots(state: _core.Snapshot) -> list[int]:
     return [slot for slot in range(1, 1 + len(state["names"]) + len(products)) if slot not in products]
 
 
+def average(options: Options, state: _core.Snapshot) -> Float64:
+    """The average of v in units of the scales as they are now, [slot][lane] (core/engine/averaging.hpp)."""
+    if state["averaged_t"] == 0:  # before the first look there is none
+        return state["v"]
+    rule, before = RULES[options.rule], state["average_scale"]
+    with np.errstate(over="ignore"):
+        growth = np.divide(state["scale"], before, out=np.ones_like(before), where=before > 0)
+    if rule.sums_squares:
+        growth = np.where(before > 0, growth * math.sqrt(state["averaged_t"] / state["t"]), 1.0)
+    growth = np.where(growth <= _MOST_GROWTH, growth, 1.0) if rule.unit_free else np.ones_like(before)
+    return (state["average"].reshape(len(before), -1) * growth[:, None]).ravel()
+
+
+def latest_look(options: Options, examples: int, features: int) -> int:
+    """The number of examples by which the next look has come, after so many."""
+    slots = 0 if options.bits is None else 2**options.bits
+    return examples + max(1, examples // 64, max(features, slots) // 16)
+
+
 def scored_weight(state: _core.Snapshot) -> float:
     """The total weight of the examples whose losses were counted."""
     last = state["t"] if state["suspended_at"] is None else state["suspended_at"]
@@ -44,8 +64,8 @@ class Reading:
 
     def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
         self.options, self.candidates, self.state = options, rates, state
-        averaged = state["kept"] == "averaged" and state["averaged_t"] > 0  # before the first look there is no average
-        self.v = state["average" if averaged else "v"].reshape(-1, len(state["lane_heads"]))
+        kept = average(options, state) if state["kept"] == "averaged" else state["v"]
+        self.v = kept.reshape(-1, len(state["lane_heads"]))
         self.scores = state["scores"].reshape(-1, 6)
         products = state["products"].reshape(-1, 3).tolist()
         names = state["names"]

@@ -14,6 +14,7 @@ and, mostly short or empty,
     followed         float64  for each head, the loss of the predictions made
     errors           float64  for each rate of a sweep, the weight of wrong classes
     average          float64  the average of v, as v; only of models that keep one
+    average_scale    float64  for each feature, the scale in whose unit that is
     target           float64  whether a label was seen, the first one, and sums of weights, labels and their squares
     products         uint32   left, right (features, from 1) and slot of each product
     centre_features  uint32   features (from 1) whose offset is settled
@@ -71,7 +72,7 @@ _ARRAYS = {
     "centre_means": np.float64,
 }
 # Of models whose options ask for it; of models whose training was interrupted: a model file of the best weights so far.
-_OPTIONAL: dict[str, Any] = {"average": np.float64, "earlier": np.uint8}
+_OPTIONAL = ("average", "average_scale", "earlier")
 _LATER_OPTIONS: dict[str, Any] = {"average": False}  # not written where they are so: files from before do not have them
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
@@ -145,7 +146,7 @@ def _encoded(
     for name in ("v", "H"):
         arrays[name] = arrays[name].astype(model.options.precision)
     if model.options.average:
-        arrays["average"] = state["average"]
+        arrays |= {name: state[name] for name in _OPTIONAL}  # type: ignore[literal-required]
     header: dict[str, Any] = {
         "version": VERSION,
         "kind": model._kind,
@@ -162,7 +163,11 @@ def _encoded(
         **{key: float.hex(state[key]) for key in _TOTALS},  # type: ignore[literal-required]
     }
     if model.options.average:
-        header |= {"kept": state["kept"], "averaged_t": float.hex(state["averaged_t"])}
+        header |= {
+            "kept": state["kept"],
+            "averaged_t": float.hex(state["averaged_t"]),
+            "next_look": state["next_look"],
+        }
     if state["suspended_at"] is not None or state["missed"]:
         at = state["suspended_at"]
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
@@ -373,18 +378,31 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
 def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> dict[str, Any]:
     """What files have that came later: an average of the weights, and that rates are no longer chosen."""
     wanted = model.options.average
-    for found in ("average" in arrays, "kept" in header, "averaged_t" in header):
-        _require(found == wanted, "an average that does not agree with the options")
-    average, kept, averaged_t = np.zeros(0), "last", 0.0
+    there = [name in arrays for name in _OPTIONAL] + [key in header for key in ("kept", "averaged_t", "next_look")]
+    _require(all(found == wanted for found in there), "an average that does not agree with the options")
+    average, scale = (arrays.get(name, np.zeros(0)) for name in _OPTIONAL)
+    kept, averaged_t, next_look = "last", 0.0, 0
     if wanted:
-        average, kept, averaged_t = arrays["average"], header["kept"], float.fromhex(header["averaged_t"])
-        _require(average.dtype == np.float64 and average.shape == arrays["v"].shape, "arrays of different lengths")
-        _require(np.isfinite(average).all() and kept in get_args(Kept), "an average that is not finite")
-        _require(0 <= averaged_t <= t, "an average of more than was learned")
+        kept, averaged_t, next_look = header["kept"], float.fromhex(header["averaged_t"]), header["next_look"]
+        latest = _module("by_feature").latest_look(model.options, header["examples"], len(scale))
+        _require(type(next_look) is int and header["examples"] < next_look <= latest, "an impossible next look")
+        _require(average.dtype == scale.dtype == np.float64, "arrays of the wrong type")
+        _require(average.shape == arrays["v"].shape and scale.shape == arrays["scale"].shape, "arrays of other lengths")
+        _require(np.isfinite(average).all(), "an average that is not finite")
+        _require((np.isfinite(scale) & (scale >= 0)).all(), "a scale that is not positive")
+        _require(0 <= averaged_t <= t and kept in get_args(Kept), "an impossible average")
     at, missed = header.get("suspended_at"), float.fromhex(header.get("missed", "0x0p+0"))
     at = None if at is None else float.fromhex(at)
     _require(0 <= missed <= (t if at is None else at) <= t, "an impossible weight of examples whose losses counted")
-    return {"average": average, "kept": kept, "averaged_t": averaged_t, "suspended_at": at, "missed": missed}
+    return {
+        "average": average,
+        "average_scale": scale,
+        "averaged_t": averaged_t,
+        "next_look": next_look,
+        "kept": kept,
+        "suspended_at": at,
+        "missed": missed,
+    }
 
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:

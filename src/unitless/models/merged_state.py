@@ -16,7 +16,7 @@ from ..errors import MergeError
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES, Rule
-from .by_feature import name_slots, scored_weight
+from .by_feature import average, latest_look, name_slots, scored_weight
 from .classes import Label
 from .model import Model
 
@@ -67,7 +67,8 @@ class Part:
     scale: Float64  # [slot]
     v: Float64  # [slot][lane]
     H: Float64
-    average: Float64  # of v; before the first look, v itself; no lanes where none is kept
+    average: Float64  # of v; without lanes where there is none
+    average_scale: Float64  # [slot]: in whose unit that is
     t: float
     totals: dict[str, Any]  # T, N, the number of examples; the weight that was averaged, and that was scored
     scores: Float64  # [lane][6]
@@ -110,7 +111,8 @@ class Part:
             placed(state["scale"]),
             placed(state["v"].reshape(-1, count)[:, source]),
             placed(state["H"].reshape(-1, count)[:, source]),
-            placed(state["average" if state["averaged_t"] > 0 else "v"].reshape(-1, count)[:, kept]),
+            placed(average(model.options, state).reshape(-1, count)[:, kept]),
+            placed(state["scale"]) if kept else np.zeros(0),
             state["t"],
             {
                 **{key: state[key] for key in ("T", "N", "examples", "averaged_t")},
@@ -287,7 +289,9 @@ class Layout:
             "v": part.v.ravel(),
             "H": part.H.ravel(),
             "average": part.average.ravel(),
+            "average_scale": part.average_scale,
             "averaged_t": part.totals["averaged_t"],
+            "next_look": part.totals["next_look"],
             "kept": "averaged" if part.averaged else "last",
             "suspended_at": part.totals["scored"] if part.suspended else None,
             "missed": 0.0 if part.suspended else max(part.t - part.totals["scored"], 0.0),
@@ -352,7 +356,8 @@ def combine(options: Options, parts: list[Part], base: Part | None, bounded: boo
     masses, target = added("masses"), parts[0].target.copy()
     target[2:] = _added([part.target[2:] for part in parts], base.target[2:] if base else None)
     averaged_t, scored = min(total("averaged_t"), t), min(total("scored"), t)
-    average = together("average") if options.average else parts[0].average
+    averages = together("average") if options.average else parts[0].average
+    unit = np.sqrt(averaged_t / t) if rule.sums_squares and t > 0 else 1.0  # as if time had stood still since the look
     heard = [part for part in parts if part.totals["examples"]] or parts
     seen = [part for part in everyone if part.totals["examples"]] or everyone
     means = np.max([np.where(part.masses > 0, part.means, -np.inf) for part in everyone], axis=0)
@@ -360,9 +365,15 @@ def combine(options: Options, parts: list[Part], base: Part | None, bounded: boo
         scale,
         together("v"),
         H_base + gained,
-        average if averaged_t > 0 else np.zeros_like(average),
+        averages if averaged_t > 0 else np.zeros_like(averages),
+        scale * unit if options.average else np.zeros(0),
         t,
-        {**{key: total(key) for key in ("T", "N", "examples")}, "averaged_t": averaged_t, "scored": scored},
+        {
+            **{key: total(key) for key in ("T", "N", "examples")},
+            "averaged_t": averaged_t,
+            "next_look": latest_look(options, total("examples"), len(scale)) if options.average else 0,
+            "scored": scored,
+        },
         _added_scores([part.scores for part in parts], base.scores if base else None),
         added("followed"),
         added("errors"),

@@ -104,7 +104,7 @@ class Model(_core.Learner):
         """From now on predict, show and export the "last" weights or the "averaged" ones.
 
         Learning goes on from the last weights whatever is kept, predicts with them, and brings the average up to date.
-        While there is no average yet (with `bits`, for the first 2**bits/128 examples) the last weights stand for it.
+        While there is no average yet (with `bits`, for the first 2**bits/16 examples) the last weights stand for it.
 
         Example:
             >>> import numpy as np, unitless as ul

@@ -201,6 +201,10 @@ class Algorithm(abc.ABC):
     def rate(self) -> Float64:
         """Step (d): what multiplies η_t ∂L/∂w_i."""
 
+    def unit(self) -> Float64:
+        """The scale by which weights are measured: w times it has no unit. Without normalisation it is 1."""
+        return np.ones(len(self.w))
+
     def eta_t(self) -> float:
         """The learning rate at time t."""
         return self.eta
@@ -247,6 +251,9 @@ class NG(GD):
     def rate(self) -> Float64:
         return self.t / self.N / self.s**2
 
+    def unit(self) -> Float64:
+        return self.s
+
 
 class NAG(NG):
     """Algorithm 2, normalized adaptive gradient. Settled: N is not corrected when a scale grows."""
@@ -285,8 +292,54 @@ class SNAG(NAG):
     def rate(self) -> Float64:
         return np.asarray(float(np.sqrt(self.t / self.N)) / (self._sigma(self.t) * np.sqrt(self.G)))
 
+    def unit(self) -> Float64:
+        return self._sigma(self.t)
 
-def run(algorithm: Algorithm, X: Any, y: Any, weight: Any = None, bias: bool = True) -> Float64:
+
+class Average:
+    """Not in the paper: beside an algorithm's weights their average, the weights at time t counting by t.
+
+    It is brought up to date at certain numbers of examples, a sixty-fourth of them apart, or a sixteenth of the number
+    of features (`slots`, if there are more): the weights then stand for the time since the look before. If a feature's
+    scale has grown more than sixteenfold in between, it is one of another unit: then not the old average is kept but
+    its v = w·s, as the algorithm does with its weights.
+    """
+
+    def __init__(self, algorithm: Algorithm, slots: int = 0) -> None:
+        self.algorithm, self.slots = algorithm, slots
+        self.examples, self.look, self.t = 0, max(1, slots // 16), 0.0
+        self._w: Float64 = np.zeros(0)
+        self._unit: Float64 = np.zeros(0)
+
+    def learn_one(self, x: Float64, y: float, h: float = 1.0) -> float:
+        """One timestep of the algorithm, and a look if it is time for it."""
+        p = self.algorithm.learn_one(x, y, h)
+        self.examples += h > 0
+        if self.examples == self.look:
+            before, part = self.w, 1 - (self.t / self.algorithm.t) ** 2
+            self._w, self._unit = before + part * (self.algorithm.w - before), self.algorithm.unit()
+            features = max(int(np.count_nonzero(self.algorithm.s)), self.slots)
+            self.t, self.look = self.algorithm.t, self.look + max(1, self.look // 64, features // 16)
+        return p
+
+    @property
+    def w(self) -> Float64:
+        """The averaged weights; before the first look, the algorithm's own."""
+        if self.t == 0:
+            return self.algorithm.w
+        now, before = self.algorithm.unit(), self._unit
+        return np.where(now <= 16 * before, self._w, np.divide(self._w * before, now, out=now * 0, where=now > 0))
+
+    def predict_one(self, x: Float64) -> float:
+        """ŷ of the averaged weights."""
+        own = self.algorithm.w
+        self.algorithm.w = self.w
+        p = self.algorithm.learn_one(x, 0.0, 0.0)
+        self.algorithm.w = own
+        return p
+
+
+def run(algorithm: Algorithm | Average, X: Any, y: Any, weight: Any = None, bias: bool = True) -> Float64:
     """The progressive predictions of an algorithm over rows in order."""
     X = np.asarray(X, dtype=np.float64)
     if bias:
