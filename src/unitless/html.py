@@ -36,9 +36,9 @@ def text(value: Any) -> Html:
 
 
 def tag(name: str, content: Any, style: str = "", **attributes: str) -> Html:
-    """An element."""
-    given = {**({"style": style} if style else {}), **attributes}
-    inside = "".join(f' {key.replace("_", "-")}="{html.escape(value)}"' for key, value in given.items())
+    """An element. Attributes that are empty are left out; one whose name Python keeps for itself ends in `_`."""
+    given = {key: value for key, value in {"style": style, **attributes}.items() if value}
+    inside = "".join(f' {key.rstrip("_").replace("_", "-")}="{html.escape(value)}"' for key, value in given.items())
     return Html(f"<{name}{inside}>{text(content)}</{name}>")
 
 

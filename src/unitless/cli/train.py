@@ -16,6 +16,8 @@ unitless train prices.csv --target price
 
 unitless train 'logs/*.parquet' --target clicked --ignore user_id --model clicks.unitless
 
+unitless train prices.csv --target price --model prices.unitless --report prices.html
+
 unitless train clicks.vw.gz --bits 20 --checkpoint 1000000 --model clicks.unitless
 
 zcat big.csv.gz | unitless train - --format csv --target y --rate 0.5
@@ -35,6 +37,7 @@ OPTIONS = (
     Flag("model", "Where to save the model.", short="-m", panel=OUTPUT),
     Flag("metrics", "Which metrics to show; all if not given.", many=True, panel=OUTPUT),
     options.PLOT,
+    Flag("report", "Write a page about the model and its score to this file (.html), to be passed on.", panel=OUTPUT),
     options.JSON,
     options.QUIET,
 )

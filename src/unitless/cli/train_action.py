@@ -12,6 +12,7 @@ from ..errors import Option, OptionError, Phrase
 from . import arguments, display, failures, options
 
 if TYPE_CHECKING:
+    from ..data import Source
     from ..training.result import TrainResult
 
 
@@ -21,14 +22,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
     from ..training.request import train  # noqa: PLC0415
 
     keep_memory()
-    if given["plot"] is not None:
-        from ..plots import check_path  # noqa: PLC0415
-
-        check_path(given["plot"])
-        if given["model"] is not None and os.path.realpath(given["model"]) == os.path.realpath(given["plot"]):
-            raise OptionError(
-                Phrase("the picture would be written over the model; name another file for ", Option("plot"))
-            )
+    _check_outputs(given)
     wanted = arguments.listed(given["metrics"])
     _check_metrics(wanted)
     with display.Watch(given["quiet"] or given["as_json"]) as watch:
@@ -41,11 +35,15 @@ def carry_out(given: Mapping[str, Any]) -> int:
             resume=given["resume"],
             checkpoint=given["checkpoint"],
             **arguments.passed_on(given, (*options.MODEL, *options.PLAN, *options.COLUMNS)),
-            opened=lambda run: watch.start(arguments.not_over(given["plot"], run.source).total_bytes),
+            opened=lambda run: watch.start(_not_over(given, run.source).total_bytes),
             progress=watch.show,
         )
     if given["plot"] is not None:
         result.plot(given["plot"])
+    if given["report"] is not None:
+        from ..training import report  # noqa: PLC0415
+
+        report.write(result, given["report"], failures.written)
     if given["as_json"]:
         print(json.dumps(result.asdict(), indent=2))
     else:
@@ -57,6 +55,41 @@ def carry_out(given: Mapping[str, Any]) -> int:
     where = saved if model else "without --model nothing is saved"
     print(f"unitless: interrupted after {result.rows:,} rows{display.of_pass(result)}; {where}", file=sys.stderr)
     return 130
+
+
+def _check_outputs(given: Mapping[str, Any]) -> None:
+    """Before long work: each file that is to be written can be, and is no other file of the command."""
+    outputs = [("plot", "the picture")] if given["plot"] is not None else []
+    outputs += [("report", "the report")] if given["report"] is not None else []
+    if given["plot"] is not None:
+        from ..plots import check_path  # noqa: PLC0415
+
+        check_path(given["plot"])
+    if given["report"] is not None:
+        from ..training import report  # noqa: PLC0415
+
+        report.check_path(given["report"])
+    others = [("model", "the model"), ("resume", "the model"), ("plot", "the picture")]
+    for option, what in outputs:
+        for other, over in others:
+            if option != other and given[other] is not None and _same(given[option], given[other]):
+                raise OptionError(
+                    Phrase(f"{what} would be written over {over}; name another file for ", Option(option))
+                )
+
+
+def _same(one: str, other: str) -> bool:
+    """Whether two names are of one file, that there is or will be."""
+    there = os.path.exists(one) and os.path.exists(other)
+    return os.path.samefile(one, other) if there else os.path.realpath(one) == os.path.realpath(other)
+
+
+def _not_over(given: Mapping[str, Any], source: Source) -> Source:
+    """The source, which nothing is to be written over."""
+    from ..data.files import check_output  # noqa: PLC0415
+
+    check_output(given["report"], source.files, "the report")
+    return arguments.not_over(given["plot"], source)
 
 
 def _check_metrics(wanted: list[str]) -> None:
@@ -96,7 +129,8 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
             for label, of in ranked
         ]
         print()
-        display.table(None, ("class", "share", "precision", "recall"), rows_of)
+        which = f"on {result.scored_on}" if result.score else "progressive"
+        display.table(None, (f"class ({which})", "share", "precision", "recall"), rows_of)
     top = result.top_features(8)
     if top:
         print()

@@ -151,6 +151,7 @@ class Metric:
     smaller_is_better: bool = True
     is_share: bool = False  # shown in percent
     hidden: tuple[str, ...] = ()  # for which tasks it is only shown if asked for, because another one says the same
+    about: str = ""  # what it is, for people who have not met it
 
 
 def ratio(part: float, whole: float) -> float:
@@ -169,13 +170,14 @@ def _brier(rows: BinaryRows | ClassRows) -> Float64:
 
 
 METRICS = (
-    Metric("loss", ("regression", "binary", "classes"), lambda rows: rows.loss),
+    Metric("loss", ("regression", "binary", "classes"), lambda rows: rows.loss, about="what learning makes small"),
     Metric(
         "zero_one",
         ("binary", "classes"),
         lambda rows: rows.wrong,
         is_share=True,
         hidden=("binary", "classes"),  # accuracy is shown
+        about="the share of rows that are predicted wrong",
     ),
     Metric(
         "log_loss",
@@ -184,20 +186,47 @@ METRICS = (
         of_probabilities=True,
         is_loss=lambda loss, task: task == "binary",
         hidden=("binary",),
+        about="how surprising the truth was, by the probabilities that were given",
+    ),
+    Metric(  # Σ(share - hit)²; of two classes mostly by the core
+        "brier",
+        ("binary", "classes"),
+        _brier,
+        of_probabilities=True,
+        about="how far the probabilities are from what was true, squared",
+    ),
+    Metric(  # see ranking.py
+        "auc",
+        ("binary",),
+        None,
+        lambda found: found.area,
+        smaller_is_better=False,
+        about="how often a positive row scores above a negative one",
+    ),
+    # Of the positive class; a row is predicted to be positive if its score is above 0.
+    Metric(
+        "precision",
+        ("binary",),
+        None,
+        lambda found: ratio(found.hits, found.predicted),
+        smaller_is_better=False,
+        about="of the rows predicted to be positive, how many are",
     ),
     Metric(
-        "brier", ("binary", "classes"), _brier, of_probabilities=True
-    ),  # Σ(share - hit)²; of two classes mostly by the core
-    Metric("auc", ("binary",), None, lambda found: found.area, smaller_is_better=False),  # see ranking.py
-    # Of the positive class; a row is predicted to be positive if its score is above 0.
-    Metric("precision", ("binary",), None, lambda found: ratio(found.hits, found.predicted), smaller_is_better=False),
-    Metric("recall", ("binary",), None, lambda found: ratio(found.hits, found.positive), smaller_is_better=False),
+        "recall",
+        ("binary",),
+        None,
+        lambda found: ratio(found.hits, found.positive),
+        smaller_is_better=False,
+        about="of the rows that are positive, how many were predicted so",
+    ),
     Metric(
         "f1",
         ("binary",),
         None,
         lambda found: ratio(2 * found.hits, found.predicted + found.positive),
         smaller_is_better=False,
+        about="between precision and recall: their harmonic mean",
     ),
     Metric(
         "rmse",
@@ -206,14 +235,18 @@ METRICS = (
         total="squared",
         finish=math.sqrt,
         is_loss=lambda loss, task: loss.is_squared_error,
+        about="the root of the mean squared error, in the target's unit",
     ),
-    Metric("mae", ("regression",), lambda rows: rows.error, total="absolute"),
+    Metric(
+        "mae", ("regression",), lambda rows: rows.error, total="absolute", about="the mean error, in the target's unit"
+    ),
     Metric(  # what part of the labels' variance is explained; not a number if they do not vary
         "r2",
         ("regression",),
         None,
         lambda found: 1 - ratio(found.squared_error, found.variance),
         smaller_is_better=False,
+        about="what part of the target's variance is explained",
     ),
 )
 

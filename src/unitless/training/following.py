@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..data import Batch, Position
 from ..data.sample import Sample
 from ..data.shuffle import hashes_of
+from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from .plan import MOST_HELD
 from .watched import Watched
@@ -192,10 +193,12 @@ class Follow:
             run.progress.held = sum(batch.rows for batch in batches)
         if batches:
             run.score = Evaluation(run.model)
-            run.count(batches, [run.score, run.baseline])
+            run.curves = Curves(run.model, run.score)
+            run.count(batches, [run.score, run.baseline, run.curves])
         elif past is not None:
             run.score = run.past
-            run.count([past[0]], [run.baseline])
+            run.curves = Curves(run.model, run.score)
+            run.count([past[0]], [run.baseline, run.curves])
 
 
 def _rows(parts: deque[Part]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import math
 import os
 from collections import Counter
@@ -58,6 +59,10 @@ class TrainResult:
         self._learned_too = run.finishing and run.plan.learn_holdout
         self._of_last = run.plan.holdout == "last"
         self.notes: Sequence[str] = run.notes()
+        self.curves = run.curves
+        """What the predictions that `score` is about look like (see `evaluation.curves`); None without a score."""
+        self.schema, self.plan, self.reading = run.schema, run.plan, run.reader.options
+        self.when = datetime.datetime.now().astimezone()
 
     @property
     def task(self) -> str:
@@ -121,8 +126,8 @@ class TrainResult:
 
     @property
     def per_class(self) -> dict[Any, dict[str, float]]:
-        """By class: share, precision, recall."""
-        return self.evaluation.per_class
+        """By class: share, precision, recall. Of the rows of `scored_on`; without a score progressive, as `metrics`."""
+        return (self._score or self.evaluation).per_class
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -196,6 +201,12 @@ class TrainResult:
         if path is not None:
             plots.save(figure, path)
         return figure
+
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write a page of HTML that stands alone: what was learned from what, how good it is, what was noticed."""
+        from . import report  # noqa: PLC0415  (few ask for it)
+
+        report.write(self, path)
 
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""

@@ -20,6 +20,7 @@ from ..data.schema import first_rows
 from ..data.source import other_kind
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..evaluation.baseline import Baseline, LastLabel
+from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..inputs import Float64
 from ..models import file as model_file
@@ -106,6 +107,7 @@ class Run:
         self.baseline: Baseline | None = None  # the trivial answer
         self.last_label: LastLabel | None = None  # another one, for streams
         self.score: Evaluation | None = None  # of the kept weights
+        self.curves: Curves | None = None  # what its predictions look like, on the same rows
         self.past: Evaluation | None = None  # of them on a sample of the rows that were followed
         self.passes = Passes()
         self.drifting = False  # its errors differ along the data
@@ -257,7 +259,8 @@ class Run:
             return
         assert self.baseline is not None
         self.score = Evaluation(self.model)
-        self.count(batches, [self.score, self.baseline])
+        self.curves = Curves(self.model, self.score)
+        self.count(batches, [self.score, self.baseline, self.curves])
 
     def check_rows(self, rows: int) -> None:
         """Was there anything to learn from?"""
@@ -379,7 +382,7 @@ class Run:
         if not self.fitted:
             self.last_label.add_numbered(truth, weight)
 
-    def count(self, batches: Iterable[Batch], evaluations: Sequence[Evaluation | Baseline]) -> None:
+    def count(self, batches: Iterable[Batch], evaluations: Sequence[Evaluation | Baseline | Curves]) -> None:
         """Score the predictions that the model makes now, and whatever else is to be scored on the same rows."""
         for batch in batches:
             some = self._usable(batch, Progress())
