@@ -24,6 +24,11 @@ unitless evaluate 'logs/*.parquet' --target clicked --rules nag,ag,gd --plot lea
 
 unitless evaluate prices.csv --target price --holdout 0.2 --json > learners.json
 """
+WAY = (
+    *options.ORDER,
+    Flag("passes", "How often to go through the data.", int, 1, panel=LEARNING),
+    Flag("holdout", "The fraction of rows that are not learned but scored at the end.", float, 0.0, panel=LEARNING),
+)
 OPTIONS = (
     options.DATA,
     options.TARGET,
@@ -36,7 +41,7 @@ OPTIONS = (
         panel=LEARNING,
     ),
     *options.MODEL,
-    *options.PLAN,
+    *WAY,
     *options.COLUMNS,
     options.PLOT,
     options.JSON,
@@ -62,7 +67,7 @@ def command(
     diverges is left out from then on. Which is better is decided by a paired test: the difference of
     two rules on the same rows has an interval of its own.
     """
-    shared = arguments.passed_on(given, (*options.MODEL, *options.PLAN, *options.COLUMNS))
+    shared = arguments.passed_on(given, (*options.MODEL, *WAY, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
     from ..training.compare import RULES, compare  # noqa: PLC0415
 

@@ -250,9 +250,10 @@ SEED = Flag("seed", "Of the random order, and of which rows are held back.", int
 MEMORY = Flag(
     "memory", "Most memory for putting rows into random order, such as 2GB; a quarter of the machine's.", panel=LEARNING
 )
-# The way through the data.
+ORDER = (SHUFFLE, SEED, MEMORY)  # train, evaluate and sweep have these
+# The way through the data, for train.
 PLAN = (
-    SHUFFLE,
+    *ORDER,
     Flag(
         "passes",
         "How often to go through the data, or auto: until it helps no more. auto if rows are shuffled, else 1.",
@@ -273,8 +274,6 @@ PLAN = (
         off="--no-learn-holdout",
         panel=LEARNING,
     ),
-    SEED,
-    MEMORY,
 )
 JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)
 QUIET = Flag("quiet", "Show no progress.", bool, False, short="-q", panel=OUTPUT)

@@ -37,6 +37,7 @@ OPTIONS = (
         panel=LEARNING,
     ),
     *options.MODEL,
+    *options.ORDER,
     *options.COLUMNS,
     Flag("show_all", "Print every rate, not only the best.", bool, False, flag="--all", panel=OUTPUT),
     options.PLOT,
@@ -62,7 +63,7 @@ def command(
 
     Every row is predicted before it is learned, so all losses are out of sample.
     """
-    shared = arguments.passed_on(given, (*options.MODEL, *options.COLUMNS))
+    shared = arguments.passed_on(given, (*options.MODEL, *options.ORDER, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
     from ..training.sweep_rates import RULES, sweep_rates  # noqa: PLC0415
 

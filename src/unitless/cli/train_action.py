@@ -110,7 +110,7 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     lines.append(("features", f"{result.features:,}"))
     lines += [("missing", _missing(result.missing))] if result.missing else []
     lines.append(("rate", display.rates(result.learning_rate)))
-    passed = result.learned
+    passed = result.learned * max(1, result.passes)
     speed = f", {passed / result.seconds:,.0f} rows/s" if result.seconds else ""
     lines.append(("time", f"{result.seconds:.2f} s{speed}"))
     lines += [("model", str(result.path))] if result.path and not result.interrupted else []

@@ -19,7 +19,7 @@ class Progress:
     """How far a training run has come: its counts, and where to go on."""
 
     rows: int = 0  # read in this pass, whether learned or not
-    learned: int = 0  # in all passes
+    learned: int = 0  # each row counted once, whatever the passes
     skipped: int = 0  # could not be read, or had no usable label
     unlabelled: int = 0  # VW text without label: predicted, not learned
     held: int = 0  # kept for the hold-out

@@ -71,8 +71,8 @@ _ARRAYS = {
     "centre_kinds": np.uint32,
     "centre_means": np.float64,
 }
-# Of models whose options ask for it; of models whose training was interrupted: a model file of the best weights so far.
-_OPTIONAL = ("average", "average_scale", "earlier")
+_AVERAGE = ("average", "average_scale")  # of models whose options ask for them
+_OPTIONAL = (*_AVERAGE, "earlier")  # of a training that was interrupted: a model file of the best weights so far
 _LATER_OPTIONS: dict[str, Any] = {"average": False}  # not written where they are so: files from before do not have them
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
@@ -146,7 +146,7 @@ def _encoded(
     for name in ("v", "H"):
         arrays[name] = arrays[name].astype(model.options.precision)
     if model.options.average:
-        arrays |= {name: state[name] for name in _OPTIONAL}  # type: ignore[literal-required]
+        arrays |= {name: state[name] for name in _AVERAGE}  # type: ignore[literal-required]
     header: dict[str, Any] = {
         "version": VERSION,
         "kind": model._kind,
@@ -378,9 +378,9 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
 def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> dict[str, Any]:
     """What files have that came later: an average of the weights, and that rates are no longer chosen."""
     wanted = model.options.average
-    there = [name in arrays for name in _OPTIONAL] + [key in header for key in ("kept", "averaged_t", "next_look")]
+    there = [name in arrays for name in _AVERAGE] + [key in header for key in ("kept", "averaged_t", "next_look")]
     _require(all(found == wanted for found in there), "an average that does not agree with the options")
-    average, scale = (arrays.get(name, np.zeros(0)) for name in _OPTIONAL)
+    average, scale = (arrays.get(name, np.zeros(0)) for name in _AVERAGE)
     kept, averaged_t, next_look = "last", 0.0, 0
     if wanted:
         kept, averaged_t, next_look = header["kept"], float.fromhex(header["averaged_t"]), header["next_look"]

@@ -26,6 +26,8 @@ from .watched import Watched
 if TYPE_CHECKING:
     from .run import Run
 
+MOST_ORDERED = 2_000_000  # rows up to which it is worth while to look for a drift along the data
+
 
 class Fit:
     """One fit, from the first row read to the score."""
@@ -45,6 +47,8 @@ class Fit:
             self._score(rows, rows.rows - held)
             if finished:
                 self._learn_held(rows, rows.rows - held, watched)
+                run.progress.rows = run.read
+                run.check_values()
         return finished
 
     def _passes(self, rows: Shuffle, learned: int, watched: Watched) -> bool:
@@ -57,7 +61,7 @@ class Fit:
                 if watched.tell():
                     return False
                 run.checkpoint()
-            run.check_end()
+            run.check_learned()
             progress.rows, progress.passes = 0, progress.passes + 1
             if held >= ENOUGH:
                 assert run.model is not None
@@ -92,8 +96,9 @@ class Fit:
         run.score_rows(rows.batches(learned), rows.rows - learned)
         if run.score is None:
             return
-        errors = run.errors(rows.batches(learned))
-        run.drifting = drifts(errors, order(run.plan.seed, 0, rows.rows)[learned:])
+        if rows.rows <= MOST_ORDERED:
+            numbers = order(run.plan.seed, 0, rows.rows)[learned:]
+            run.drifting = drifts(run.errors(rows.batches(learned)), numbers)
 
     def _learn_held(self, rows: Shuffle, learned: int, watched: Watched) -> None:
         run = self.run
@@ -103,7 +108,6 @@ class Fit:
         for batch in rows.batches(learned):
             run.learn(batch)
             watched.tell()
-        run.progress.rows = rows.rows
 
 
 def steering_loss(evaluation: Evaluation) -> float:
@@ -122,12 +126,16 @@ def shuffled(run: Run, watched: Watched) -> Iterator[Shuffle]:
         for batch in run.reader.batches(Position(), watched.stopped):
             counts.read_in(batch)
             progress.consumed = batch.consumed
+            run.read += batch.rows
             if batch.rows:
                 good = usable(batch, None, run.reader.options.on_error, counts)
                 assert batch.labels is not None
                 labelled = batch.labels.present()
                 counts.unlabelled += int((good & ~labelled).sum())
-                rows.add(batch.select(good & labelled))
+                good &= labelled
+                if batch.weight is not None:  # a row without weight is as good as not there
+                    good &= batch.weight != 0
+                rows.add(batch.select(good))
             if watched.tell():
                 break
         rows.seal()

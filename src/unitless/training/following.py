@@ -73,7 +73,7 @@ class Follow:
                 self._score(None)
                 return False
             self._learn_down_to(last, self._room(progress.rows + _rows(last)), whole=False)
-            run.check_end()
+            run.check_learned()
             progress.passes += 1
             if progress.passes == passes:
                 break
@@ -86,6 +86,7 @@ class Follow:
             for part in last:
                 progress.rows += part.batch.rows
                 self._passed(part)
+        run.check_values()
         return True
 
     def _room(self, read: int) -> int:

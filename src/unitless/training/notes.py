@@ -62,7 +62,7 @@ def _in_time(run: Run) -> Phrase | None:
 
 def drifts(errors: Float64, numbers: NDArray[np.intp]) -> bool:
     """Whether errors differ along the data by more than chance: their means in blocks of rows, by an F-test."""
-    if len(errors) < LEAST or not np.isfinite(errors).all():
+    if len(errors) < LEAST or len(errors) != len(numbers) or not np.isfinite(errors).all():
         return False
     blocks = np.array_split(errors[np.argsort(numbers, kind="stable")], BLOCKS)
     means = np.array([block.mean() for block in blocks])

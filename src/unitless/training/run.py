@@ -113,6 +113,7 @@ class Run:
         self.drifting = False  # its errors differ along the data
         self.shuffled = ""  # how the rows came into random order
         self.midway = False  # it goes on where it was interrupted
+        self.read = 0  # rows that were read to be fitted
         self.finishing = False  # these are the rows that were held back
         self.interrupted = False
         schema = self._resumed(resume, options) if resume is not None else None
@@ -268,8 +269,8 @@ class Run:
             why = f": {self.progress.bad[0]}" if self.progress.bad else ""
             raise InputError(f"{self.source.name} has no rows to learn from{why}")
 
-    def check_end(self) -> None:
-        """At the end of the data: was there anything to learn?"""
+    def check_learned(self) -> None:
+        """At the end of a pass: was there anything to learn?"""
         progress = self.progress
         self.check_rows(0 if self.model is None and not progress.unlabelled else 1)
         if not progress.learned:
@@ -277,9 +278,8 @@ class Run:
                 f"no row of {self.source.name} has a label"
                 + ("; in VW text a space must stand between the label and the bar" if progress.unlabelled else "")
             )
-        self._check_values()
 
-    def _check_values(self) -> None:
+    def check_values(self) -> None:
         """Only at the end of the data is it known that there is nothing to tell apart: it may be sorted by label."""
         assert self.target is not None
         if self.target.task == "regression" or self.target.rest:
@@ -372,7 +372,8 @@ class Run:
                 at = (0 if weight is None else int(np.argmax(weight > 0))) + 1 if blind else 0
                 self.evaluation.add(p[at:], y[at:], None if weight is None else weight[at:])
                 self._observe(y, weight)
-        progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
+        if progress.passes == 0 or self.finishing:
+            progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
 
     def _observe(self, truth: NDArray[Any], weight: Float64 | None) -> None:
         """For the trivial answers: what the labels were that were learned."""
@@ -403,7 +404,7 @@ class Run:
         """How far the model's predictions are off, row by row: of classes whether they are wrong, else by how much."""
         parts: list[Float64] = []
         for batch in batches:
-            scores, truth = self._asked(batch)
+            scores, truth = self._asked(self._usable(batch, Progress()))
             if isinstance(self.model, OneVsAll):
                 parts.append((scores.argmax(axis=1) != truth).astype(np.float64))
             else:

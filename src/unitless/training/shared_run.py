@@ -107,7 +107,8 @@ class SharedRun(Generic[AnyRun]):
                 return
             self.progress.passes += 1
             for contender in self.going:
-                contender.run.check_end()
+                contender.run.check_learned()
+                contender.run.check_values()
                 contender.run.progress.passes += 1
                 if self.progress.passes < passes:
                     contender.run.begin_pass()
