@@ -28,6 +28,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     os.link("d/a.csv", "hard.csv")
     os.link("m.unitless", "hard.unitless")
     os.symlink("d/a.csv", "link.svg")
+    os.symlink("d/a.csv", "link.html")
+    os.link("m.unitless", "model.html")
     os.link("m.unitless", "model.csv")
     os.link("m.unitless", "model.svg")
     return tmp_path
@@ -55,6 +57,8 @@ TARGET = ("--target", "y")
         ("train", "d", *TARGET, "--model", "hard.csv"),
         ("train", "d/*.csv", *TARGET, "--model", "link.csv"),
         ("train", "d", *TARGET, "--plot", "link.svg"),
+        ("train", "d", *TARGET, "--report", "link.html"),
+        ("train", "d", "--resume", "m.unitless", "--report", "model.html"),
         ("evaluate", "d", *TARGET, "--plot", "link.svg"),
         ("sweep", "d", *TARGET, "--rates", "0.1", "--plot", "link.svg"),
         ("merge", "m.unitless", "n.unitless", "--output", "hard.unitless"),

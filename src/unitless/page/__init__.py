@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .html import Html, joined, tag, text
+from ..html import Html, joined, tag, text
 
 # What a browser may do with the page, whatever is written in it: show its own styles, and nothing else.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
@@ -26,7 +26,7 @@ p{{margin:.5rem 0;max-width:48rem}}
 .quiet,small,figcaption{{color:var(--quiet)}}
 small,figcaption{{font-size:.85rem}}
 .lead{{font-size:1.1rem}}
-.tiles{{display:grid;grid-template-columns:repeat(auto-fit,minmax(11rem,1fr));gap:.8rem;margin:1.2rem 0}}
+.tiles{{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.8rem;margin:1.2rem 0}}
 .tile{{background:var(--panel);border-radius:.6rem;padding:.9rem 1rem}}
 .tile b{{display:block;font-size:2rem;line-height:1.25;font-weight:650}}
 .tile.main{{box-shadow:inset .25rem 0 var(--one)}}
@@ -34,9 +34,10 @@ small,figcaption{{font-size:.85rem}}
 .wide{{overflow-x:auto}}
 table{{border-collapse:collapse;margin:.6rem 0;min-width:min(100%,24rem)}}
 th,td{{padding:.35rem .9rem .35rem 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--rule)}}
-th{{font-weight:600;font-size:.9rem}}
+th{{font-weight:600;font-size:.9rem;overflow-wrap:normal}}
 td.number,th.number{{text-align:right;white-space:nowrap}}
 td small{{display:block;max-width:24rem}}
+td:first-child{{min-width:6.5rem}}
 table.facts td:first-child{{color:var(--quiet);white-space:nowrap}}
 table.bars{{width:100%}}
 table.bars td{{vertical-align:middle;border-bottom:0;padding-top:.2rem;padding-bottom:.2rem}}
@@ -75,9 +76,13 @@ code,pre{{font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;font-
 pre{{background:var(--panel);border-radius:.5rem;padding:.7rem .9rem;white-space:pre-wrap;margin:.6rem 0}}
 summary{{cursor:pointer;color:var(--quiet);padding:.4rem 0}}
 footer{{margin-top:2.5rem;padding-top:.8rem;border-top:1px solid var(--rule);color:var(--quiet);font-size:.85rem}}
-@media(max-width:34rem){{main{{padding:1rem .9rem 2rem}}h1{{font-size:1.4rem}}th,td{{padding-right:.6rem}}
-table.facts td:first-child{{white-space:normal;width:30%}}td small{{max-width:11rem}}}}
-@media print{{@page{{margin:1.5cm}}main{{max-width:none;padding:0}}h2{{break-after:avoid}}tr,.tile{{break-inside:avoid}}
+@media(max-width:34rem){{main{{padding:1rem .9rem 2rem}}h1{{font-size:1.4rem}}
+th,td{{padding-right:.5rem}}th.number{{white-space:normal}}
+.tile{{padding:.7rem .8rem}}.tile b{{font-size:1.5rem}}table.bars td.bar{{width:34%;min-width:3rem}}
+table{{font-size:.9rem}}th{{font-size:.8rem}}
+table.facts td:first-child{{white-space:normal;width:30%}}td small{{max-width:9rem}}}}
+@media print{{@page{{margin:1.5cm}}html{{font-size:11px}}
+main{{max-width:none;padding:0}}h2,h2+p{{break-after:avoid}}tr,.tile{{break-inside:avoid}}
 *{{print-color-adjust:exact;-webkit-print-color-adjust:exact}}.charts{{grid-template-columns:1fr 1fr}}}}
 """
 

@@ -4,7 +4,7 @@ Colours and fonts are classes (`line`, `other`, `dots`, ...) for which the page'
 chart follows the page into the dark and onto paper. Numbers that are not finite are left out, and what lies beyond the
 axes ends at their edge.
 
-    >>> from unitless import charts
+    >>> from unitless.page import charts
     >>> frame = charts.Frame("a parabola", charts.Axis("x", 0, 2), charts.Axis("y", 0, 4))
     >>> print(frame.drawn(frame.line([0, 1, 2], [0, 1, 4]))[:4])
     <svg
@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .html import Html, joined, tag
+from ..html import Html, joined, tag
 
 WIDTH, HEIGHT = 360, 260
 _LETTER = 6.2  # how wide one is, at most, of the text at the axes
@@ -26,7 +26,7 @@ _UNITS = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 def amount(value: float, step: float = 0.0) -> str:
     """A number at an axis: 0.25, 1,500, 20k, 3M; `step` is how far apart the numbers there are.
 
-    >>> from unitless import charts
+    >>> from unitless.page import charts
     >>> [charts.amount(x) for x in (0.25, 1500, 20000, 3e6, 1e-7)]
     ['0.25', '1,500', '20k', '3M', '1e-07']
     """
@@ -219,7 +219,7 @@ def _finite(x: Iterable[float], y: Iterable[float]) -> Iterator[tuple[float, flo
 def limits(values: Iterable[float], from_zero: bool = False) -> tuple[float, float, bool]:
     """From where to where an axis goes, and whether it is logarithmic: what ran away does not flatten all the rest.
 
-    >>> from unitless import charts
+    >>> from unitless.page import charts
     >>> charts.limits([1.0, 1.5, 2.0])
     (0.9, 2.1, False)
     >>> charts.limits([0.001, 0.1, 1e6])[2]

@@ -1,0 +1,118 @@
+"""What the model is made of and how it came about: classes, features, progress."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ... import shown
+from ...html import Html, joined, tag
+from ...losses import LOSSES
+from ...models.one_vs_all import OneVsAll
+from ...page import bar, bar_table, figure, folded, paragraph
+from ...page.charts import Axis, Frame, limits, percent
+from . import words
+
+if TYPE_CHECKING:
+    from ..result import TrainResult
+
+FEATURES = 15  # of which the page shows the importance
+CLASSES, MOST_CLASSES = 20, 200  # that are shown at once; and at all
+
+
+def classes(result: TrainResult) -> Iterator[Html]:
+    """Precision and recall of each class, the most frequent first."""
+    per_class = result.per_class
+    if not per_class:
+        return
+    ranked = sorted(per_class.items(), key=lambda item: -item[1]["share"])
+    which = f"Of the kept model, on {result.scored_on}." if result.score else "Progressive."
+    keys = joined(
+        [tag("span", "", class_="key"), "precision", tag("span", "", class_="key fall"), "recall"],
+    )
+    yield paragraph(f"{which} ", keys, kind="quiet")
+    rows = [_class_row(label, of) for label, of in ranked[:MOST_CLASSES]]
+    header = ["class", "", "share", "precision", "recall"]
+    yield bar_table(header, rows[:CLASSES])
+    if rows[CLASSES:]:
+        yield folded(f"{len(rows) - CLASSES:,} more classes", bar_table(header, rows[CLASSES:]))
+    if len(ranked) > MOST_CLASSES:
+        yield paragraph(f"There are {len(ranked):,} classes; the {MOST_CLASSES} most frequent are shown.", kind="quiet")
+
+
+def _class_row(label: Any, of: Mapping[str, float]) -> list[Any]:
+    bars = [
+        tag("i", "", f"width:{100 * of[name] if math.isfinite(of[name]) else 0:.1f}%", class_=kind)
+        for name, kind in (("precision", "thin"), ("recall", "thin fall"))
+    ]
+    both = tag("span", joined(bars), class_="track", aria_hidden="true")
+    cells = [f"{of[name]:.1%}" if math.isfinite(of[name]) else "-" for name in ("share", "precision", "recall")]
+    return [words.short(label), both, *cells]
+
+
+def features(result: TrainResult) -> Iterator[Html]:
+    """The features that matter most."""
+    ranked = [(name, value) for name, value in result.top_features(FEATURES) if math.isfinite(value) and value > 0]
+    if not ranked:
+        return
+    signs = {} if isinstance(result.model, OneVsAll) else {str(name): w for name, w in result.model.weights.items()}
+    largest = ranked[0][1]
+    rows = [
+        [words.short(name), bar(value / largest, "fall" if signs.get(name, 0.0) < 0 else ""), shown.number(value)]
+        for name, value in ranked
+    ]
+    more = f", the first {len(ranked)} of {result.features:,} features" if result.features > len(ranked) else ""
+    said = f"Importance is a feature's weight times its scale, whatever their units, so it can be compared{more}."
+    if signs:
+        binary = result.target.task == "binary"
+        down, up = (f"towards {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
+        keys = [tag("span", "", class_="key"), f"large values move the prediction {up}"]
+        keys += [tag("span", "", class_="key fall"), down]
+        yield paragraph(said, kind="quiet")
+        yield paragraph(joined(keys), kind="quiet")
+    else:
+        yield paragraph(f"{said} Of several classes, the largest is shown.", kind="quiet")
+    yield bar_table(["feature", "", "importance"], rows)
+
+
+def progress(result: TrainResult) -> Iterator[Html]:
+    """Progressive loss and error along the rows."""
+    moments = [*result.evaluation.curve]
+    now = result.evaluation.now
+    if moments and now.examples > moments[-1].examples:
+        moments.append(now)
+    start = moments[-1].examples ** (1 / 3) if moments else 0
+    moments = [moment for moment in moments if moment.examples >= start]
+    if len(moments) < 3:
+        return
+    where = "the first pass" if result.passes > 1 or (result.interrupted and result.passes) else "the data"
+    yield paragraph(
+        f"Each row of {where} was predicted before it was learned. Line: the mean over all rows so far.",
+        *([" Dashed: ", tag("span", "", class_="key fall"), "the kept model"] if result.score else []),
+        *([tag("span", "", class_="key other"), "the trivial answer"] if result.baseline else []),
+        kind="quiet",
+    )
+    root = LOSSES[result.model.options.loss].is_squared_error and result.target.task == "regression"
+    name = "RMSE" if root else f"{result.model.options.loss} loss"
+    drawn = []
+    if moments[-1].zero_one is not None:
+        drawn.append(_curve("error", [(m.examples, m.zero_one or 0.0) for m in moments], result, "zero_one", True))
+    means = [(m.examples, math.sqrt(m.loss) if root and m.loss >= 0 else m.loss) for m in moments]
+    drawn.append(_curve(name, means, result, "rmse" if root else "loss", False))
+    yield tag("div", joined(drawn), class_="charts")
+
+
+def _curve(name: str, points: Sequence[tuple[float, float]], result: TrainResult, by: str, share: bool) -> Html:
+    """A progressive mean against the number of rows, beside what was reached and what is trivial."""
+    levels = [
+        (values[by], kind) for values, kind in ((result.baseline, "level"), (result.score, "kept")) if by in values
+    ]
+    x, y = [point[0] for point in points], [point[1] for point in points]
+    low, high, log = limits([*y, *(value for value, _ in levels)], from_zero=share)
+    across = Axis("rows seen", x[0], x[-1], log=True)
+    up = Axis(name, low, min(high, 1.0) if share else high, log, percent) if share else Axis(name, low, high, log)
+    frame = Frame(f"progressive {name}", across, up)
+    drawn = frame.drawn(*(frame.level(value, kind) for value, kind in levels), frame.line(x, y))
+    last = f"{y[-1]:.2%}" if share else shown.number(y[-1])
+    return figure(f"Progressive {name}", drawn, f"{last} after {x[-1]:,} rows.")

@@ -1,0 +1,138 @@
+"""What the predictions look like: curves, what is right and wrong, residuals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...evaluation.curves import Bars, Curve, Curves, Pairs, Reliability
+from ...evaluation.ranking import Ranking, SmallRanking
+from ...html import Html, joined, tag
+from ...losses import LOSSES
+from ...page import figure, paragraph, table
+from ...page.charts import Axis, Frame, percent
+from . import words
+
+if TYPE_CHECKING:
+    from ..result import TrainResult
+
+
+def looks(result: TrainResult) -> Iterator[Html]:
+    """Charts of the kept model's predictions; of the progressive ones if that is all there is."""
+    curves = result.curves
+    if curves is None and result.evaluation.ranking is not None and result.evaluation.examples:
+        curves = Curves(result.model, result.evaluation)
+    if curves is None:
+        return
+    charts: list[tuple[Any, Callable[[Any, TrainResult], Html]]] = [
+        (curves.roc, _roc),
+        (curves.precision_recall, _precision_recall),
+        (curves.reliability, _reliability),
+        ((result._score or result.evaluation).ranking, _confusion),
+        (curves.pairs, _against),
+        (curves.residuals, _residuals),
+    ]
+    drawn = [draw(data, result) for data, draw in charts if data is not None]
+    if not drawn:
+        return
+    which = f"the kept model's, on {result.scored_on}" if result.score else "progressive"
+    yield paragraph(f"The predictions are {which}.", kind="quiet")
+    yield tag("div", joined(drawn), class_="charts")
+
+
+def _roc(curve: Curve, _: TrainResult) -> Html:
+    frame = Frame(
+        "ROC curve", Axis("false alarms, of all negative", 0, 1, form=percent), Axis("found", 0, 1, form=percent)
+    )
+    drawn = frame.drawn(frame.line([0, 1], [0, 1], "level"), frame.line(curve.x.tolist(), curve.y.tolist()))
+    return figure(
+        "ROC",
+        drawn,
+        "How many of the positive rows are found, at the price of how many false alarms. On the dashed line lies what "
+        "knows nothing.",
+    )
+
+
+def _precision_recall(curve: Curve, _: TrainResult) -> Html:
+    frame = Frame("precision and recall", Axis("recall", 0, 1, form=percent), Axis("precision", 0, 1, form=percent))
+    base = float(curve.y[-1])
+    drawn = frame.drawn(frame.level(base), frame.line(curve.x.tolist(), curve.y.tolist()))
+    return figure(
+        "Precision and recall",
+        drawn,
+        f"The more positive rows are found (recall), the fewer of those that are named are right (precision). Dashed: "
+        f"the share of positive rows, {base:.1%}.",
+    )
+
+
+def _reliability(data: Reliability, result: TrainResult) -> Html:
+    frame = Frame(
+        "reliability",
+        Axis("predicted probability", 0, 1, form=percent),
+        Axis("how often it was so", 0, 1, form=percent),
+    )
+    x, y, weight = data.predicted, data.observed, data.weight
+    drawn = frame.drawn(
+        frame.line([0, 1], [0, 1], "level"),
+        frame.line(x.tolist(), y.tolist(), "faint"),
+        frame.circles(x.tolist(), y.tolist(), (weight / weight.max()).tolist()),
+    )
+    gap = float(np.average(np.abs(x - y), weights=weight))
+    binary = result.target.task == "binary"
+    of = words.quoted(words.pair(result)[1]) if binary else "the class that was predicted"
+    return figure(
+        "Reliability",
+        drawn,
+        f"Whether probabilities of {of} can be taken at their word: on the dashed line, they can. Here they are off by "
+        f"{gap:.1%} on average. Large points stand for many rows.",
+    )
+
+
+def _confusion(ranking: Ranking | SmallRanking, result: TrainResult) -> Html:
+    """Of two classes: what was predicted against what was true, in rows."""
+    weight = (result._score or result.evaluation).weight
+    total, hits, said, true = weight, ranking.hits, ranking.predicted, ranking.positive
+    negative, positive = words.pair(result)
+    rows = [
+        [f"truly {negative}", words.amount(total - said - true + hits), words.amount(said - hits)],
+        [f"truly {positive}", words.amount(true - hits), words.amount(hits)],
+    ]
+    counted = table(["", f"predicted {negative}", f"predicted {positive}"], rows)
+    probable = LOSSES[result.model.options.loss].link.gives_probabilities
+    when = "its probability is above 50%" if probable else "its score is above 0"
+    return figure("Right and wrong", counted, f"In rows. {words.quoted(positive)} is predicted if {when}.")
+
+
+def _against(data: Pairs, result: TrainResult) -> Html:
+    both = np.concatenate([data.predicted, data.truth])
+    low, high = np.quantile(both[np.isfinite(both)], [0.002, 0.998]).tolist() if np.isfinite(both).any() else (0.0, 1.0)
+    room = 0.03 * (high - low) or 1.0
+    low, high = low - room, high + room
+    frame = Frame("prediction and truth", Axis("prediction", low, high), Axis("truth", low, high))
+    drawn = frame.drawn(
+        frame.dots(data.predicted.tolist(), data.truth.tolist()), frame.line([low, high], [low, high], "kept")
+    )
+    loss = result.model.options.loss
+    extra = ""
+    if LOSSES[loss].has_quantile:
+        below = float(np.mean(data.truth <= data.predicted))
+        extra = (
+            f" {below:.1%} of the truths lie at or below the prediction; {result.model.options.quantile:.1%} should."
+        )
+    return figure(
+        "Prediction and truth",
+        drawn,
+        f"A sample of {words.count(len(data.truth), 'row')}. On the dashed line the prediction is exact.{extra}",
+    )
+
+
+def _residuals(data: Bars, _: TrainResult) -> Html:
+    top = float(data.weight.max()) * 1.05 or 1.0
+    frame = Frame(
+        "residuals", Axis("truth - prediction", float(data.edges[0]), float(data.edges[-1])), Axis("rows", 0, top)
+    )
+    drawn = frame.drawn(frame.bars(data.edges.tolist(), data.weight.tolist()), frame.upright(0.0, "kept"))
+    beyond = f" {data.beyond:.1%} of the rows lie further out." if data.beyond >= 0.001 else ""
+    return figure("Residuals", drawn, f"How far the truth is from the prediction.{beyond}")
