@@ -66,7 +66,7 @@ svg .line{{stroke:var(--one);stroke-width:2;stroke-linejoin:round}}
 svg .faint{{stroke:var(--one);stroke-width:1.2;opacity:.45;stroke-linejoin:round}}
 svg .level{{stroke:var(--quiet);stroke-width:1.2;stroke-dasharray:4 3}}
 svg .kept{{stroke:var(--two);stroke-width:1.5;stroke-dasharray:7 3}}
-svg .dots{{stroke:var(--one);stroke-linecap:round;opacity:.4}}
+svg .dots{{stroke:var(--one);stroke-linecap:round;opacity:.5}}
 svg .circle{{fill:var(--one)}}
 svg .bars{{fill:var(--one)}}
 ul{{padding-left:1.2rem;margin:.5rem 0}}

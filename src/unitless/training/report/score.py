@@ -65,27 +65,46 @@ def _sentences(result: TrainResult) -> Iterator[Html]:
         f"The trivial answer, {words.trivial(result)}, {other}{end}",
         kind="lead",
     )
+    if not result.fitted:
+        yield paragraph(_along_the_way(result, by))
     if not gone > 0:
+        why = " What was used says little about the target, or too few rows were learned."
         yield paragraph(
-            tag("b", "The model is no better than the trivial answer."),
-            " What was used says little about the target, or too few rows were learned.",
+            tag("b", "On these rows the model is no better than the trivial answer."),
+            why if result.fitted else " The rows were followed, so it is made for those that come next.",
             kind="warning",
         )
+
+
+def _along_the_way(result: TrainResult, by: str) -> str:
+    """How good the predictions of a stream were, each made before its row was learned."""
+    thing = "" if by == "zero_one" else f"{words.one(words.name(by, result))} of "
+    was, would = ("was right for ", "be right for ") if by == "zero_one" else ("had ", "have ")
+    last = (
+        f"; repeating the label before would {would}{thing}{_main(result.repeated, by)}"
+        if by in result.repeated
+        else ""
+    )
+    return (
+        f"While the rows were followed, each was predicted before it was learned: so the model {was}{thing}"
+        f"{_main(result.metrics, by)}{last}."
+    )
+
+
+def _main(metrics: Mapping[str, float], by: str) -> str:
+    return words.accuracy(metrics) if by == "zero_one" else shown.number(metrics[by])
 
 
 def _tiles(result: TrainResult) -> Iterator[Html]:
     by, score = words.judged_by(result), result.score
     label = {"zero_one": "Accuracy", "rmse": "RMSE"}.get(by, f"{result.model.options.loss.capitalize()} loss")
 
-    def big(metrics: Mapping[str, float]) -> str:
-        return words.accuracy(metrics) if by == "zero_one" else shown.number(metrics[by])
-
     progressive = ("each row was predicted before it was learned", words.interval(by, result.interval))
     if not score:
-        yield tile(f"{label}, progressive", big(result.metrics), joined(words.lines(*progressive)), "main")
+        yield tile(f"{label}, progressive", _main(result.metrics, by), joined(words.lines(*progressive)), "main")
     else:
-        yield tile(f"{label} of the kept model", big(score), words.interval(by, result.score_interval), "main")
-        yield tile("Trivial answer", big(result.baseline), words.trivial(result))
+        yield tile(f"{label} of the kept model", _main(score, by), words.interval(by, result.score_interval), "main")
+        yield tile("Trivial answer", _main(result.baseline, by), words.trivial(result))
         gone = error_gone(score, result.baseline, by)
         if gone > 0:
             about = {"zero_one": "of the trivial answer's errors", "rmse": "of the trivial answer's squared error: R²"}
@@ -94,9 +113,9 @@ def _tiles(result: TrainResult) -> Iterator[Html]:
     if math.isfinite(area):
         yield tile("AUC", f"{area:.3f}", _ABOUT["auc"])
     if result.repeated and score:
-        yield tile(f"{label}, progressive", big(result.metrics), progressive[0])
+        yield tile(f"{label}, progressive", _main(result.metrics, by), progressive[0])
     if by in result.repeated:
-        yield tile("Repeating the last label", big(result.repeated), "of the row before; progressive")
+        yield tile("Repeating the last label", _main(result.repeated, by), "of the row before; progressive")
 
 
 def _errors(result: TrainResult) -> Html:
