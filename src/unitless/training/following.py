@@ -183,6 +183,7 @@ class Follow:
         run = self.run
         if run.model is None or run.baseline is None:
             return
+        run.baseline.begin_scoring()
         past = self._past.rows()
         if past is not None:
             run.past = Evaluation(run.model)

@@ -258,6 +258,7 @@ class Run:
             return
         assert self.baseline is not None
         self.score = Evaluation(self.model)
+        self.baseline.begin_scoring()
         self.count(batches, [self.score, self.baseline])
 
     def check_rows(self, rows: int) -> None:
