@@ -41,17 +41,21 @@ def test_each_learner_is_what_it_would_have_been_alone(task: str, rate: Any) -> 
 
 def test_hold_out_passes_and_skipped_rows_are_as_in_training(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "some.csv"
-    lines = [f"{a!r},{b!r},{'' if k % 7 == 0 else f'{y!r}'}" for k, (a, b, y) in enumerate(_plain_rows())]
+    lines = [
+        f"{a!r},{b!r},{'' if k % 7 == 0 else 'inf' if k % 7 == 1 else f'{y!r}'}"
+        for k, (a, b, y) in enumerate(_plain_rows())
+    ]
     path.write_text("\n".join(["a,b,y", *lines]))
     options: dict[str, Any] = {"holdout": 0.3, "passes": 2, "on_error": "skip", "seed": 3}
     comparison = ul.compare(path, "y", ["nag", "gd"], **options)
     for rule in ("nag", "gd"):
-        alone = ul.train(path, "y", rule=rule, **options)
+        alone = ul.train(path, "y", rule=rule, learn_holdout=False, average=False, **options)
         one = comparison[rule].result
-        assert (one.metrics, one.holdout) == (alone.metrics, alone.holdout)
-        counts = ("rows", "learned", "skipped", "held", "passes", "bad")
+        assert (one.metrics, one.score) == (alone.metrics, alone.score)
+        counts = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "bad")
         assert [getattr(one, name) for name in counts] == [getattr(alone, name) for name in counts]
         assert one.skipped > 0
+        assert one.unlabelled > 0
 
 
 def _plain_rows() -> list[tuple[float, float, float]]:
@@ -85,10 +89,10 @@ def wild() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 def test_a_learner_that_diverges_does_not_stop_the_others() -> None:
     rows, y = wild()
-    comparison = ul.compare(rows, y, ["gd", "nag"])
+    comparison = ul.compare(rows, y, ["gd", "nag"], shuffle=False)
     assert comparison["gd"].diverged == "row 2001"
     assert comparison.verdicts == {"nag": "best", "gd": "diverged"}
-    assert comparison["nag"].metrics == ul.train(rows, y, passes=1, holdout=0).metrics
+    assert comparison["nag"].metrics == ul.train(rows, y, shuffle=False).metrics
     assert comparison.whole.rows == len(rows)
     plain = comparison.asdict()
     assert [one["metrics"] is None for one in plain["learners"]] == [False, True]
@@ -183,8 +187,11 @@ def test_further_passes_do_not_count_twice() -> None:
 def test_recent_loss_is_of_the_last_stretch() -> None:
     y = np.abs(TARGETS["regression"])
     for rows, since in ((2048, 1024), (2049, 2048), (1, 0)):
-        one = ul.compare(X[:rows], y[:rows], ["nag"], loss="poisson")["nag"]
-        total = {n: ul.train(X[:n], y[:n], loss="poisson", shuffle=False).metrics["loss"] * n if n else 0.0 for n in (since, rows)}
+        one = ul.compare(X[:rows], y[:rows], ["nag"], loss="poisson", shuffle=False)["nag"]
+        total = {
+            n: ul.train(X[:n], y[:n], loss="poisson", shuffle=False).metrics["loss"] * n if n else 0.0
+            for n in (since, rows)
+        }
         assert one.recent[0] == since
         assert one.recent[1] == pytest.approx((total[rows] - total[since]) / (rows - since), rel=1e-6)
 

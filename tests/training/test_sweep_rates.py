@@ -88,7 +88,7 @@ def test_a_stream_of_classes_needs_to_be_told_them() -> None:
         ul.sweep_rates(rows(), "y", ["nag"], RATES)
     given = list(dict.fromkeys(CLASS.tolist()))
     told = ul.sweep_rates(rows(), "y", ["nag"], RATES, classes=given)
-    found = ul.sweep_rates(list(rows()), "y", ["nag"], RATES)
+    found = ul.sweep_rates(list(rows()), "y", ["nag"], RATES, shuffle=False)
     assert told["nag"].errors == found["nag"].errors
     with pytest.raises(ul.InputError, match=r"row \d+ is 'lower', which is not one of '\w+', '\w+', '\w+'$"):
         ul.sweep_rates(rows("lower"), "y", ["nag"], RATES, classes=given)
@@ -140,10 +140,10 @@ def test_rates_that_diverged_have_no_loss() -> None:
 def test_a_rule_that_diverged_at_all_rates_does_not_stop_the_others() -> None:
     rows = X.copy()
     rows[1500:, 1] *= 1e200
-    outcome = ul.sweep_rates(rows, NUMBER, ["gd", "nag"], RATES)
+    outcome = ul.sweep_rates(rows, NUMBER, ["gd", "nag"], RATES, shuffle=False)
     assert outcome["gd"].diverged == "row 1501"
     assert outcome["gd"].best_rate is None
-    assert outcome["nag"].losses == ul.sweep_rates(rows, NUMBER, ["nag"], RATES)["nag"].losses
+    assert outcome["nag"].losses == ul.sweep_rates(rows, NUMBER, ["nag"], RATES, shuffle=False)["nag"].losses
     assert outcome.best == ("nag", outcome["nag"].best_rate)
     assert "gd diverged" in repr(outcome)
 

@@ -193,8 +193,7 @@ class Follow:
         if self._last:
             run.progress.held = sum(batch.rows for batch in batches)
         if batches:
-            run.score = Evaluation(run.model)
-            run.count(batches, [run.score, run.baseline])
+            run.score_rows(lambda: batches, run.progress.held)
         elif past is not None:
             run.score = run.past
             run.count([past[0]], [run.baseline])
