@@ -1,6 +1,7 @@
 // Rows of several pieces in any order: records, which are equally long, and rows of entries, which are not.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -42,17 +43,16 @@ void put_column(const Records& column, std::size_t first, std::size_t last, char
 template <class From, class To>
 bool put_narrow(const Records& column, std::size_t first, std::size_t last, char* to, std::size_t width) {
     constexpr auto least = std::numeric_limits<To>::min(), most = std::numeric_limits<To>::max();
-    bool all = true;
+    std::uint64_t differing = 0;
     for (std::size_t r = first; r < last; ++r) {
         From x;
         std::memcpy(&x, column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride, sizeof x);
-        const bool inside = x >= static_cast<From>(least) && x <= static_cast<From>(most);
-        const To narrow = inside ? static_cast<To>(x) : To{0};
-        const From back = static_cast<From>(narrow);
-        all = all && inside && std::memcmp(&back, &x, sizeof x) == 0;
+        const From inside = x >= static_cast<From>(least) && x <= static_cast<From>(most) ? x : From{0};
+        const To narrow = static_cast<To>(inside);
+        differing |= std::bit_cast<std::uint64_t>(static_cast<From>(narrow)) ^ std::bit_cast<std::uint64_t>(x);
         std::memcpy(to + r * width, &narrow, sizeof narrow);
     }
-    return all;
+    return differing == 0;
 }
 
 enum class Narrowing { none, double_to_i8, double_to_i32, i64_to_i8, i64_to_i32 };
@@ -80,7 +80,7 @@ inline bool pack(std::vector<PackedColumn> columns, std::size_t rows, char* to, 
     }
     if (!columns.empty()) columns.resize(apart + 1);
     bool all = true;
-    const std::size_t block = 8 + 16384 / (width + 1);
+    const std::size_t block = 8 + 8192 / (width + 1);
     for (std::size_t first = 0; first < rows; first += block) {
         const std::size_t last = first + block < rows ? first + block : rows;
         for (const auto& [from, size, offset, narrowing] : columns) {
