@@ -118,7 +118,7 @@ def in_order(rows: list[Any], seed: int = 5) -> list[Any]:
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shuffle, "batch_rows", lambda data: 100)
+    monkeypatch.setattr(shuffle, "batch_rows", lambda data: (200, 100))
 
 
 # ---------------------------------------------------------------------------------------------------- the order
@@ -166,7 +166,7 @@ def test_every_format_gives_the_rows_of_a_file_written_in_that_order(
 
 def test_named_text_is_as_if_its_lines_were_in_that_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
-    monkeypatch.setattr(shuffle, "batch_rows", lambda data: 150)
+    monkeypatch.setattr(shuffle, "batch_rows", lambda data: (150, 150))
     libsvm, vw = [], []
     for k in range(900):
         features = {int(j): rng.normal() for j in rng.integers(1, 40 + k // 20, 6)}
@@ -240,7 +240,7 @@ def test_several_files_and_compressed_ones(tmp_path: Path, small_batches: None) 
 def test_batches_are_the_same_whatever_the_memory(small_batches: None, tmp_path: Path) -> None:
     batches = read(sources.table(1250), target="y")
     expected = [plain(batch) for batch in shuffled(batches)]
-    assert [len(rows) for rows in expected] == [100] * 12 + [50]
+    assert [len(rows) for rows in expected] == [200] + [100] * 10 + [50]
     assert [row for rows in expected for row in rows] == in_order(all_rows(batches))
     for memory in (100_000, 20_000, 3000, 1):
         with Shuffle(5, memory, str(tmp_path)) as rows:
@@ -492,7 +492,7 @@ def test_any_kind_of_rows_in_any_chunks(data: st.DataObject, memory: int, seed: 
     before = all_rows(batches)
     usual = shuffle.batch_rows
     try:
-        shuffle.batch_rows = lambda data: 17
+        shuffle.batch_rows = lambda data: (20, 17)
         after = shuffled(batches, memory, seed)
     finally:
         shuffle.batch_rows = usual
