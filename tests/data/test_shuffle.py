@@ -413,8 +413,9 @@ def test_what_does_not_fit_together_is_refused() -> None:
         inputs.Frame(["x"], [text], 1),
         inputs.Dense(np.zeros((1, 1))),
     ):
-        batches = [Batch(d, 1, None, None, Place("", "row", 1), Position(), 0, [], 0) for d in (one, data)]
-        with pytest.raises(InputError):
+        place = Place("f.csv", "row", 7)
+        batches = [Batch(d, 1, None, None, place, Position(), 0, [], 0) for d in (one, data)]
+        with pytest.raises(InputError, match=r"^f\.csv, row 7: "):
             shuffled(batches)
     batches = [
         Batch(inputs.Dense(np.zeros((1, k))), 1, None, None, Place("", "row", 1), Position(), 0, [], 0) for k in (1, 2)

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core, inputs
+from ..errors import InputError
 from ..locks import forkable_lock
 from .kept_rows import BLOCK, Index, Kept, concatenated, picked
 from .labels import Texts
@@ -214,7 +215,10 @@ class Shuffle:
             self._batch_rows = batch_rows(batch.data)
         if isinstance(batch.data, inputs.TextRows):
             self._indices = batch.data.read.first_index, batch.data.read.next_index
-        self._kept.add(batch)
+        try:
+            self._kept.add(batch)
+        except InputError as error:
+            raise error.at(**batch.place.at(0)) from None
         self._places.add(batch.place, batch.rows)
         self.rows += batch.rows
         if self._kept.nbytes + _PER_ROW * self._kept.rows + self._places.nbytes > self._limit:
