@@ -162,7 +162,7 @@ class Shuffle:
         self.rows = 0
         self._seed, self._folder = seed, folder
         # The rest is for batches on their way to the learner and from the source.
-        self._limit = max(1, memory // 2)
+        self._limit = max(1, memory * 3 // 8)
         self._block = min(BLOCK, max(4096, self._limit // 16))
         self._kept: Kept = Kept(self._block)
         self._places = Places()
@@ -342,6 +342,8 @@ class Shuffle:
                 yield self._kept.gather(rows, self._places.of(rows))
                 first, size = first + len(rows), usual
             return
+        assert self._file is not None
+        usual = min(usual, max(256, self._limit // 32 * self.rows // self._file.size))
         waiting: list[Batch] = []  # fewer rows than a batch has, of one interval or of many small ones
         count = 0
         for interval in self._intervals:
