@@ -226,7 +226,9 @@ def _new_block(rows: int, width: int) -> NDArray[np.uint8]:
     """Memory from the system itself, which has it back as soon as it is not needed, whatever thread it was used in."""
     if rows * width < _MAPPED:
         return np.empty((rows, width), np.uint8)
-    memory = mmap.mmap(-1, rows * width)
+    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows has one kind only
+        return np.frombuffer(mmap.mmap(-1, rows * width), np.uint8).reshape(rows, width)
+    memory = mmap.mmap(-1, rows * width, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_HUGEPAGE"):  # large pages come much faster
         with contextlib.suppress(OSError):
             memory.madvise(mmap.MADV_HUGEPAGE)

@@ -162,7 +162,7 @@ class Shuffle:
         self.rows = 0
         self._seed, self._folder = seed, folder
         # The rest is for batches on their way to the learner and from the source.
-        self._limit = max(1, memory * 3 // 8)
+        self._limit = max(1, memory // 2)
         self._block = min(BLOCK, max(4096, self._limit // 16))
         self._kept: Kept = Kept(self._block)
         self._places = Places()
