@@ -49,7 +49,8 @@ bool pack_records(const std::vector<Vector>& columns, const std::vector<std::siz
         if (!known || columns[j].shape(0) != rows || offsets[j] + sizes[j] > width) malformed();
         const auto stride = columns[j].stride(0) * static_cast<std::ptrdiff_t>(size);
         const Narrowing narrowing = narrowing_of(type_of(columns[j].dtype()), size, sizes[j]);
-        from.push_back({{static_cast<const char*>(columns[j].data()), rows, stride, 0}, size, offsets[j], narrowing});
+        from.push_back(
+            {{static_cast<const char*>(columns[j].data()), rows, stride, 0}, size, sizes[j], offsets[j], narrowing});
     }
     const nb::gil_scoped_release release;
     return pack(std::move(from), rows, reinterpret_cast<char*>(out.data()), width);

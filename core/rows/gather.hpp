@@ -1,6 +1,7 @@
 // Rows of several pieces in any order: records, which are equally long, and rows of entries, which are not.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -38,29 +39,35 @@ void put_column(const Records& column, std::size_t first, std::size_t last, char
         std::memcpy(to + r * width, column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride, size);
 }
 
-// Whole numbers that fit go into less room: whether all did, to the sign of zero.
+// Whole numbers that fit go into less room, `count` columns that lie side by side: whether all did, to the sign of
+// zero.
 template <class From, class To>
-bool put_narrow(const Records& column, std::size_t first, std::size_t last, char* to, std::size_t width) {
-    constexpr auto least = std::numeric_limits<To>::min(), most = std::numeric_limits<To>::max();
-    bool all = true;
+bool put_narrow(const Records& column, std::size_t count, std::size_t first, std::size_t last, char* to,
+                std::size_t width) {
+    constexpr auto least = static_cast<From>(std::numeric_limits<To>::min());
+    constexpr auto most = static_cast<From>(std::numeric_limits<To>::max());
+    std::uint64_t differing = 0;
     for (std::size_t r = first; r < last; ++r) {
-        From x;
-        std::memcpy(&x, column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride, sizeof x);
-        const bool inside = x >= static_cast<From>(least) && x <= static_cast<From>(most);
-        const To narrow = inside ? static_cast<To>(x) : To{0};
-        const From back = static_cast<From>(narrow);
-        all = all && inside && std::memcmp(&back, &x, sizeof x) == 0;
-        std::memcpy(to + r * width, &narrow, sizeof narrow);
+        const char* const from = column.data + static_cast<std::ptrdiff_t>(r) * column.row_stride;
+        auto* here = reinterpret_cast<To*>(to + r * width);
+        for (std::size_t k = 0; k < count; ++k) {
+            From x;
+            std::memcpy(&x, from + k * sizeof x, sizeof x);  // which need not be aligned
+            const To narrow = static_cast<To>(x >= least && x <= most ? x : From{0});
+            differing |= std::bit_cast<std::uint64_t>(static_cast<From>(narrow)) ^ std::bit_cast<std::uint64_t>(x);
+            here[k] = narrow;
+        }
     }
-    return all;
+    return differing == 0;
 }
 
 enum class Narrowing { none, double_to_i8, double_to_i32, i64_to_i8, i64_to_i32 };
 
 struct PackedColumn {
     Records from;
-    std::size_t size, offset;  // bytes of a value, and where it goes in the record
+    std::size_t size, room, offset;  // bytes of a value here and in the record, and where it goes there
     Narrowing narrowing = Narrowing::none;
+    std::size_t count = 1;  // columns that lie side by side, here and there
 };
 
 // Columns become records of `width` bytes, some rows at a time, so that the records stay in the cache meanwhile. False
@@ -71,39 +78,40 @@ inline bool pack(std::vector<PackedColumn> columns, std::size_t rows, char* to, 
     for (std::size_t j = 1; j < columns.size(); ++j) {
         PackedColumn& last = columns[apart];
         const PackedColumn& next = columns[j];
-        const bool plain = last.narrowing == Narrowing::none && next.narrowing == Narrowing::none;
-        if (plain && next.from.row_stride == last.from.row_stride && next.from.data == last.from.data + last.size &&
-            next.offset == last.offset + last.size)
-            last.size += next.size;
+        if (next.narrowing == last.narrowing && next.size == last.size &&
+            next.from.row_stride == last.from.row_stride && next.from.data == last.from.data + last.count * last.size &&
+            next.offset == last.offset + last.count * last.room)
+            ++last.count;
         else
             columns[++apart] = next;
     }
     if (!columns.empty()) columns.resize(apart + 1);
     bool all = true;
-    const std::size_t block = 8 + 16384 / (width + 1);
+    const std::size_t block = 8 + 8192 / (width + 1);
     for (std::size_t first = 0; first < rows; first += block) {
         const std::size_t last = first + block < rows ? first + block : rows;
-        for (const auto& [from, size, offset, narrowing] : columns) {
+        for (const auto& [from, size, room, offset, narrowing, count] : columns) {
             char* const at = to + offset;
             if (narrowing == Narrowing::double_to_i8) {
-                all &= put_narrow<double, std::int8_t>(from, first, last, at, width);
+                all &= put_narrow<double, std::int8_t>(from, count, first, last, at, width);
             } else if (narrowing == Narrowing::double_to_i32) {
-                all &= put_narrow<double, std::int32_t>(from, first, last, at, width);
+                all &= put_narrow<double, std::int32_t>(from, count, first, last, at, width);
             } else if (narrowing == Narrowing::i64_to_i8) {
-                all &= put_narrow<std::int64_t, std::int8_t>(from, first, last, at, width);
+                all &= put_narrow<std::int64_t, std::int8_t>(from, count, first, last, at, width);
             } else if (narrowing == Narrowing::i64_to_i32) {
-                all &= put_narrow<std::int64_t, std::int32_t>(from, first, last, at, width);
+                all &= put_narrow<std::int64_t, std::int32_t>(from, count, first, last, at, width);
+            } else if (count > 1) {
+                for (std::size_t r = first; r < last; ++r)
+                    std::memcpy(at + r * width, from.data + static_cast<std::ptrdiff_t>(r) * from.row_stride,
+                                count * size);
             } else if (size == 1) {
                 put_column<1>(from, first, last, at, width);
             } else if (size == 2) {
                 put_column<2>(from, first, last, at, width);
             } else if (size == 4) {
                 put_column<4>(from, first, last, at, width);
-            } else if (size == 8) {
-                put_column<8>(from, first, last, at, width);
             } else {
-                for (std::size_t r = first; r < last; ++r)
-                    std::memcpy(at + r * width, from.data + static_cast<std::ptrdiff_t>(r) * from.row_stride, size);
+                put_column<8>(from, first, last, at, width);
             }
         }
     }

@@ -15,6 +15,7 @@
 #include "text/csv_rows.hpp"
 #include "text/csv_table.hpp"
 #include "text/libsvm_text.hpp"
+#include "text/text_gather.hpp"
 #include "text/vw_text.hpp"
 
 using namespace unitless;
@@ -228,6 +229,60 @@ void tables_and_rows() {
 
 }  // namespace
 
+// Rows of several chunks in another order are what a reader gives that finds their lines in that order.
+template <class MakeReader>
+void gathered_rows(MakeReader make_reader, const std::vector<std::string>& lines) {
+    std::mt19937 random(5);
+    for (int round = 0; round < 50; ++round) {
+        std::vector<TextRows> chunks;
+        std::vector<std::int64_t> piece, row;
+        auto reader = make_reader();
+        for (std::size_t at = 0; at < lines.size();) {
+            std::string text;
+            const std::size_t count = 1 + random() % 4, first = at;
+            for (; at < lines.size() && at < first + count; ++at) text += lines[at] + "\n";
+            chunks.push_back(reader.read(text.data(), text.size(), true));
+            for (std::size_t k = first; k < at; ++k) {
+                piece.push_back(static_cast<std::int64_t>(chunks.size() - 1));
+                row.push_back(static_cast<std::int64_t>(k - first));
+            }
+        }
+        std::vector<TextRows*> pieces;
+        for (TextRows& chunk : chunks) pieces.push_back(&chunk);
+        std::vector<std::size_t> order(lines.size());
+        for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+        std::shuffle(order.begin(), order.end(), random);
+        std::string text;
+        std::vector<std::int64_t> from, at;
+        for (const std::size_t k : order) {
+            text += lines[k] + "\n";
+            from.push_back(piece[k]);
+            at.push_back(row[k]);
+        }
+        auto again = make_reader();
+        const TextRows expected = again.read(text.data(), text.size(), true);
+        const TextRows found = gathered(pieces, {from.data(), at.data(), from.size()}, chunks.back().first_index,
+                                        chunks.back().next_index);
+        // Indices of libsvm are mentioned with the value 0 to be numbered in their order, each where it comes first.
+        const auto rows_of = [](const TextRows& rows) {
+            std::string shown;
+            for (std::size_t r = 0, k = 0; r < rows.rows(); ++r) {
+                shown +=
+                    std::to_string(rows.label[r]) + " " + std::to_string(rows.weight[r]) + std::string(rows.tag(r));
+                for (; k < rows.features.row_ends[r]; ++k)
+                    if (rows.features.values[k] != 0)
+                        shown += " " + std::string(rows.features.name(rows.features.ids[k])) + ":" +
+                                 std::to_string(rows.features.values[k]);
+                shown += "\n";
+            }
+            return shown;
+        };
+        check(rows_of(found) == rows_of(expected), "gathered rows are those of lines in that order");
+        check(found.features.text == expected.features.text && found.features.name_ends == expected.features.name_ends,
+              "gathered rows have their names in the order in which a reader finds them");
+    }
+}
+
 int main() {
     const auto vw = [] { return VwReader(); };
     const auto from_one = [] { return LibsvmReader(false); };
@@ -241,6 +296,9 @@ int main() {
     random_text(vw, "01.5e- |:ab'\n\r\t");
     random_text(from_zero, "0123.5e- :#\n\r\tqd");
     long_lines();
+    gathered_rows(vw, {"1 | x:2 y", "-1 2.5 'tag|a:2 x:-1.5 long_long_name:3 |b x", "0 1 0 t| a^x:1 :4", "3 | last:0.1",
+                       "2 |a x:1 y", "1 | y x", "0 |", "5 'u| z x:3"});
+    gathered_rows(from_one, {"1 1:2 5:0.25", "-1 2:3", "2.5 3:4 7:1", "1 9:1", "2", "0 1:5 9:2", "3 4:1"});
     random_csv();
     quoted_csv();
     tables_and_rows();

@@ -27,7 +27,8 @@ def test_roc_and_precision_are_those_of_scikit_learn() -> None:
     assert curves.roc is not None
     assert curves.precision_recall is not None
     x, y, _ = sklearn.metrics.roc_curve(POSITIVE, P, sample_weight=WEIGHT)
-    np.testing.assert_allclose(np.interp(curves.roc.x, x, y), curves.roc.y, atol=0.02)
+    inside = curves.roc.x > 0.01  # where it is not vertical
+    np.testing.assert_allclose(np.interp(curves.roc.x[inside], x, y), curves.roc.y[inside], atol=0.02)
     assert sklearn.metrics.auc(curves.roc.x, curves.roc.y) == pytest.approx(sklearn.metrics.auc(x, y), abs=2e-3)
     precision, recall, _ = sklearn.metrics.precision_recall_curve(POSITIVE, P, sample_weight=WEIGHT)
     inside = curves.precision_recall.x > 0.05

@@ -208,7 +208,7 @@ def test_groups_are_the_scores_of_their_rows_and_add_up_to_the_whole(by: str) ->
     sizes = [one.weight for one in found.groups.values()]
     assert sizes == sorted(sizes, reverse=True)
     assert found.others is None
-    words = TEST[by].map(lambda value: {True: "true", False: "false"}.get(value, str(value).removesuffix(".0")))
+    words = TEST[by].map(lambda value: str(value).lower() if by == "new" else str(value).removesuffix(".0"))
     assert set(found.groups) == set(words)
     for name, one in found.groups.items():
         alone = ul.score(result, TEST[words == name])
@@ -266,6 +266,13 @@ def test_weights_are_those_of_the_training_unless_told_otherwise() -> None:
         ul.score(result, without)
 
 
+def test_a_feature_can_be_the_weight(tmp_path: pathlib.Path) -> None:
+    found = ul.score(MODELS["price"], TEST, weight="rooms")
+    assert found.evaluation.weight == TEST["rooms"].sum()
+    for name, path in write_all(TEST, tmp_path).items():
+        assert ul.score(MODELS["price"], path, weight="rooms").metrics == pytest.approx(found.metrics), name
+
+
 def test_rows_without_label_are_an_error_or_skipped(tmp_path: pathlib.Path) -> None:
     table = TEST.assign(dear=[None if k in (7, 9) else label for k, label in enumerate(TEST["dear"])])
     table.loc[11, "size"] = np.inf
@@ -303,6 +310,7 @@ def test_a_class_that_the_model_has_never_met_counts_as_wrong() -> None:
         ({"target": "cost"}, "no column 'cost'"),
         ({"delimiter": ";;"}, "delimiter is ';;'"),
         ({"weight": True}, "weight is True"),
+        ({"target": "size"}, "target is 'size', which is a feature of the model"),
         ({"by": ["a"]}, "by has 1 values"),
         ({"target": [1.0]}, "target has 1 values"),
     ],

@@ -32,7 +32,7 @@ def test_each_learner_is_what_it_would_have_been_alone(task: str, rate: Any) -> 
     y = TARGETS[task]
     comparison = ul.compare(X, y, RULES, rate)
     for rule in RULES:
-        alone = ul.train(X, y, rule=rule, learning_rate=rate)
+        alone = ul.train(X, y, rule=rule, learning_rate=rate, passes=1, holdout=0)
         assert comparison[rule].metrics == alone.metrics
         assert comparison[rule].interval == alone.interval
         assert comparison[rule].learning_rate == alone.learning_rate
@@ -41,17 +41,21 @@ def test_each_learner_is_what_it_would_have_been_alone(task: str, rate: Any) -> 
 
 def test_hold_out_passes_and_skipped_rows_are_as_in_training(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "some.csv"
-    lines = [f"{a!r},{b!r},{'' if k % 7 == 0 else f'{y!r}'}" for k, (a, b, y) in enumerate(_plain_rows())]
+    lines = [
+        f"{a!r},{b!r},{'' if k % 7 == 0 else 'inf' if k % 7 == 1 else f'{y!r}'}"
+        for k, (a, b, y) in enumerate(_plain_rows())
+    ]
     path.write_text("\n".join(["a,b,y", *lines]))
     options: dict[str, Any] = {"holdout": 0.3, "passes": 2, "on_error": "skip", "seed": 3}
     comparison = ul.compare(path, "y", ["nag", "gd"], **options)
     for rule in ("nag", "gd"):
-        alone = ul.train(path, "y", rule=rule, **options)
+        alone = ul.train(path, "y", rule=rule, learn_holdout=False, average=False, **options)
         one = comparison[rule].result
-        assert (one.metrics, one.holdout) == (alone.metrics, alone.holdout)
-        counts = ("rows", "learned", "skipped", "held", "passes", "bad")
+        assert (one.metrics, one.score) == (alone.metrics, alone.score)
+        counts = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "bad")
         assert [getattr(one, name) for name in counts] == [getattr(alone, name) for name in counts]
         assert one.skipped > 0
+        assert one.unlabelled > 0
 
 
 def _plain_rows() -> list[tuple[float, float, float]]:
@@ -63,7 +67,7 @@ def test_vw_text_is_given_to_all(tmp_path: pathlib.Path) -> None:
     rows = (f"{'1' if y > 25 else '-1'} | a:{a!r} b:{b!r}" for a, b, y in _plain_rows())
     path.write_text("\n".join([*rows, " | a:1"]))
     comparison = ul.compare(path, rules=["nag", "snag"])
-    assert comparison["snag"].metrics == ul.train(path, rule="snag").metrics
+    assert comparison["snag"].metrics == ul.train(path, rule="snag", passes=1, holdout=0).metrics
     assert comparison.whole.unlabelled == 1
 
 
@@ -85,10 +89,10 @@ def wild() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
 
 def test_a_learner_that_diverges_does_not_stop_the_others() -> None:
     rows, y = wild()
-    comparison = ul.compare(rows, y, ["gd", "nag"])
+    comparison = ul.compare(rows, y, ["gd", "nag"], shuffle=False)
     assert comparison["gd"].diverged == "row 2001"
     assert comparison.verdicts == {"nag": "best", "gd": "diverged"}
-    assert comparison["nag"].metrics == ul.train(rows, y).metrics
+    assert comparison["nag"].metrics == ul.train(rows, y, shuffle=False).metrics
     assert comparison.whole.rows == len(rows)
     plain = comparison.asdict()
     assert [one["metrics"] is None for one in plain["learners"]] == [False, True]
@@ -98,7 +102,7 @@ def test_a_learner_that_diverges_does_not_stop_the_others() -> None:
 def test_the_way_before_it_diverged_is_kept() -> None:
     rows = [{"x": float(x), "y": float(2 * x)} for x in RNG.normal(size=5000)]
     rows[4500]["x"] = 1e250
-    comparison = ul.compare(rows, "y", ["gd", "nag"])
+    comparison = ul.compare(rows, "y", ["gd", "nag"], shuffle=False)
     assert comparison["gd"].diverged == "row 4501"
     assert comparison["gd"].result.evaluation.examples == 4095  # the first row has no prediction to be scored
     assert comparison["gd"].curve[-1].examples == 4095
@@ -124,10 +128,11 @@ def test_reading_stops_when_all_have_diverged() -> None:
 
 def test_what_was_learned_before_an_interrupt_is_kept() -> None:
     rows = [{"x": float(x), "y": float(2 * x)} for x in RNG.normal(size=20_000)]
-    comparison = ul.compare(rows, "y", ["gd", "nag"], progress=lambda runs: os.kill(os.getpid(), signal.SIGINT))
+    stop = lambda runs: os.kill(os.getpid(), signal.SIGINT)  # noqa: E731
+    comparison = ul.compare(rows, "y", ["gd", "nag"], progress=stop, shuffle=False)
     assert comparison.interrupted
     assert comparison.whole.rows == 4096
-    assert comparison["nag"].metrics == ul.train(rows[:4096], "y").metrics
+    assert comparison["nag"].metrics == ul.train(rows[:4096], "y", shuffle=False).metrics
 
 
 @pytest.mark.parametrize("judge", ["zero_one", "loss"])
@@ -182,8 +187,11 @@ def test_further_passes_do_not_count_twice() -> None:
 def test_recent_loss_is_of_the_last_stretch() -> None:
     y = np.abs(TARGETS["regression"])
     for rows, since in ((2048, 1024), (2049, 2048), (1, 0)):
-        one = ul.compare(X[:rows], y[:rows], ["nag"], loss="poisson")["nag"]
-        total = {n: ul.train(X[:n], y[:n], loss="poisson").metrics["loss"] * n if n else 0.0 for n in (since, rows)}
+        one = ul.compare(X[:rows], y[:rows], ["nag"], loss="poisson", shuffle=False)["nag"]
+        total = {
+            n: ul.train(X[:n], y[:n], loss="poisson", shuffle=False).metrics["loss"] * n if n else 0.0
+            for n in (since, rows)
+        }
         assert one.recent[0] == since
         assert one.recent[1] == pytest.approx((total[rows] - total[since]) / (rows - since), rel=1e-6)
 

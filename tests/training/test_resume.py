@@ -51,11 +51,17 @@ def parts_of(source: Any, model: Path, **options: Any) -> tuple[int, ul.TrainRes
 
 
 READING = ("on_error", "encoding", "header", "delimiter", "text", "dates", "missing", "zero_based", "format", "target")
-PLAN = ("passes", "holdout", "seed", "checkpoint", "weight")
+PLAN = ("passes", "holdout", "seed", "checkpoint", "weight", "shuffle", "learn_holdout", "memory")
+WAYS: dict[str, dict[str, Any]] = {"follow": {"shuffle": False}, "fit": {"passes": 2}}
 
 
 def goes_on(source: Any, folder: Path, moments: int = 3, **options: Any) -> None:
-    """Killed at several moments and again while it goes on, it ends as if nothing had happened."""
+    """Killed at several moments and again while it goes on, it ends as if nothing had happened, followed or fitted."""
+    for way in WAYS.values() if "shuffle" not in options else [{}]:
+        one_goes_on(source, folder, moments, **{**way, **options})
+
+
+def one_goes_on(source: Any, folder: Path, moments: int, **options: Any) -> None:
     options = {"checkpoint": 40, **options}
     parts, expected = parts_of(source, folder / "whole", **options)
     again = {name: value for name, value in options.items() if name in (*READING, *PLAN)}
@@ -177,6 +183,21 @@ def test_several_files_passes_and_a_hold_out_go_on(chunk: int, tmp_path: Path) -
     goes_on(names, tmp_path, target="y", passes=2, holdout=0.2, seed=3, moments=5)
 
 
+def test_passes_that_end_by_themselves_go_on(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"a": rng.normal(size=700), "b": rng.normal(size=700), "c": ["u", "v"] * 350})
+    frame["y"] = frame["a"] + 2 * frame["b"] * (frame["c"] == "u") + rng.normal(size=700)
+    path = write(tmp_path / "a.csv", frame.to_csv(index=False))
+    goes_on(path, tmp_path, target="y", shuffle=True, checkpoint=200, moments=12)
+    goes_on(path, tmp_path, target="y", shuffle=True, checkpoint=200, memory=1 << 20, passes=1, moments=3)
+
+
+def test_the_last_rows_held_back_go_on(chunk: int, tmp_path: Path) -> None:
+    names = [write(tmp_path / f"{k}.csv", table(130, k).drop(columns="flag").to_csv(index=False)) for k in range(3)]
+    goes_on(names, tmp_path, target="y", shuffle=False, holdout="last", moments=8)
+    goes_on(names, tmp_path, target="y", shuffle=False, holdout="last", passes=2, learn_holdout=False, moments=6)
+
+
 def test_classes_that_join_late_go_on(chunk: int, tmp_path: Path) -> None:
     labels = [f"c{min(k // 70, 5) if k % 4 else 0}" for k in range(ROWS)]
     path = write(tmp_path / "a.csv", FRAME.assign(y=labels).to_csv(index=False))
@@ -215,25 +236,27 @@ def test_a_run_without_checkpoints_ends_as_one_with_them(tmp_path: Path, monkeyp
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("shuffle", [False, True], ids=["follow", "fit"])
 def test_an_interruption_saves_a_model_that_goes_on(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    number: int, shuffle: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, model = write(tmp_path / "a.csv", FRAME.to_csv(index=False)), tmp_path / "m"
     set_chunk(monkeypatch, 2500)
-    expected = ul.train(path, "y")
+    expected = ul.train(path, "y", shuffle=shuffle)
     seen: list[int] = []
 
     def watch(run: Run) -> None:
-        seen.append(run.progress.rows)
-        if len(seen) == 3:
+        seen.extend([run.progress.rows] if run.progress.rows else [])  # not while it reads
+        if len(seen) == (2 if shuffle else 3):
             signal.raise_signal(number)
 
     before = signal.getsignal(number)
-    stopped = ul.train(path, "y", model=model, progress=watch)
+    stopped = ul.train(path, "y", model=model, progress=watch, shuffle=shuffle)
     assert signal.getsignal(number) is before
     assert stopped.interrupted
     assert 0 < stopped.rows < ROWS
-    result = ul.train(path, resume=model, model=model)
+    assert stopped.score
+    result = ul.train(path, resume=model, model=model, shuffle=shuffle)
     assert not result.interrupted
     assert facts(result) == facts(expected)
     assert content(result.model) == content(expected.model)
@@ -284,15 +307,15 @@ def test_a_file_of_the_same_size_with_other_content_does_not_go_on(
         data = gzip.compress(text, 1) if name.endswith("gz") else text
     path, model = write(tmp_path / "data" / name, data), tmp_path / "m"
     with pytest.raises(Killed):
-        ul.train(path, "y", model=model, checkpoint=100, progress=after(6))
+        ul.train(path, "y", model=model, checkpoint=100, progress=after(6), shuffle=False)
     place_reached = ul.load(model)._training["content"][0][0]  # type: ignore[index]
     assert 2000 < place_reached <= len(data)
     at = 30 if place.startswith("begins") else place_reached - 30
     write(Path(path), data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :])
     with pytest.raises(ul.InputError, match=rf"rows of other files than .*{name} has the same size .*{place}"):
-        ul.train(path, resume=model)
+        ul.train(path, resume=model, shuffle=False)
     write(Path(path), data)
-    assert ul.train(path, resume=model).learned == len(frame)
+    assert ul.train(path, resume=model, shuffle=False).learned == len(frame)
 
 
 def test_a_checkpoint_without_digests_goes_on(tmp_path: Path) -> None:
@@ -321,9 +344,15 @@ def test_digests_that_are_not_digests_are_refused(tmp_path: Path, forged: Any) -
 def test_a_finished_model_learns_more(tmp_path: Path) -> None:
     first, second = FRAME[:250], FRAME[250:]
     model = tmp_path / "m"
-    ul.train(first, "y", model=model)
-    more = ul.train(write(tmp_path / "b.csv", second.to_csv(index=False)), resume=model)
-    assert content(more.model) == content(ul.train(FRAME, "y").model)
+    ul.train(first, "y", model=model, shuffle=False)
+    path = write(tmp_path / "b.csv", second.to_csv(index=False))
+    more = ul.train(path, resume=model, shuffle=False)
+    assert content(more.model) == content(ul.train(FRAME, "y", shuffle=False).model)
+    fitted = ul.train(first, "y", model=model)
+    more = ul.train(path, resume=model)
+    assert more.learned == len(second)
+    assert more.model.examples > fitted.model.examples + len(second) / 2
+    assert more.score["rmse"] < more.baseline["rmse"]
 
 
 # ------------------------------------------------------------------------------------------------ processes

@@ -38,7 +38,7 @@ def test_the_loss_of_a_rate_is_that_of_training_with_it(y: Any, options: dict[st
     outcome = ul.sweep_rates(X, y, ["nag", "snag", "ag"], RATES, **options)
     for rule in ("nag", "snag", "ag"):
         for k, rate in enumerate(RATES):
-            alone = ul.train(X, y, rule=rule, learning_rate=rate, **options).metrics
+            alone = ul.train(X, y, rule=rule, learning_rate=rate, holdout=0, passes=1, **options).metrics
             assert outcome[rule].losses[k] == pytest.approx(alone["loss"], rel=1e-12)
             if y is SIGN:
                 assert outcome[rule].errors is not None
@@ -48,7 +48,7 @@ def test_the_loss_of_a_rate_is_that_of_training_with_it(y: Any, options: dict[st
 
 
 def test_with_classes_it_is_that_of_a_model_that_knew_them_all() -> None:
-    outcome = ul.sweep_rates(X, CLASS, ["nag", "snag"], RATES)
+    outcome = ul.sweep_rates(X, CLASS, ["nag", "snag"], RATES, shuffle=False)
     for rule in ("nag", "snag"):
         for k, rate in enumerate(RATES):
             known = ul.OneVsAll(list(dict.fromkeys(CLASS.tolist())), rule, learning_rate=rate, centre=True)
@@ -88,7 +88,7 @@ def test_a_stream_of_classes_needs_to_be_told_them() -> None:
         ul.sweep_rates(rows(), "y", ["nag"], RATES)
     given = list(dict.fromkeys(CLASS.tolist()))
     told = ul.sweep_rates(rows(), "y", ["nag"], RATES, classes=given)
-    found = ul.sweep_rates(list(rows()), "y", ["nag"], RATES)
+    found = ul.sweep_rates(list(rows()), "y", ["nag"], RATES, shuffle=False)
     assert told["nag"].errors == found["nag"].errors
     with pytest.raises(ul.InputError, match=r"row \d+ is 'lower', which is not one of '\w+', '\w+', '\w+'$"):
         ul.sweep_rates(rows("lower"), "y", ["nag"], RATES, classes=given)
@@ -140,10 +140,10 @@ def test_rates_that_diverged_have_no_loss() -> None:
 def test_a_rule_that_diverged_at_all_rates_does_not_stop_the_others() -> None:
     rows = X.copy()
     rows[1500:, 1] *= 1e200
-    outcome = ul.sweep_rates(rows, NUMBER, ["gd", "nag"], RATES)
+    outcome = ul.sweep_rates(rows, NUMBER, ["gd", "nag"], RATES, shuffle=False)
     assert outcome["gd"].diverged == "row 1501"
     assert outcome["gd"].best_rate is None
-    assert outcome["nag"].losses == ul.sweep_rates(rows, NUMBER, ["nag"], RATES)["nag"].losses
+    assert outcome["nag"].losses == ul.sweep_rates(rows, NUMBER, ["nag"], RATES, shuffle=False)["nag"].losses
     assert outcome.best == ("nag", outcome["nag"].best_rate)
     assert "gd diverged" in repr(outcome)
 

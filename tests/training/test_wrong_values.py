@@ -10,7 +10,7 @@ import pytest
 import unitless as ul
 
 
-@pytest.mark.parametrize("holdout", [None, "x", [], b"x", np.array([0.5])])
+@pytest.mark.parametrize("holdout", ["x", [], b"x", np.array([0.5]), -0.1, 1.0])
 def test_a_holdout_that_is_not_a_number(holdout: Any) -> None:
     with pytest.raises(ul.OptionError, match="holdout"):
         ul.train([[1.0], [2.0]], target=[0.5, 1.5], holdout=holdout)

@@ -189,7 +189,7 @@ def _groups(found: Score) -> None:
         line("(no value)" if group is None else display.short(group, 40), one) for group, one in found.groups.items()
     ]
     if found.others is not None:
-        rows.append(line(f"({found.more_groups:,} others)" if found.more_groups else "(others)", found.others))
+        rows.append(line("(others)", found.others))
     print()
     heads = [metric.replace("_", " ") for metric in further]
     display.table(None, (str(found.by), "rows", title, "90% interval", *heads), rows)

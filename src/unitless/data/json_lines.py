@@ -112,7 +112,7 @@ class JsonLines(FileSource):
         if self.schema.target is not None:
             known[self.schema.target] = self.schema.target_kind
         fields = [(name, types[kind]) for name, kind in known.items() if kind in types]
-        if self.schema.weight is not None:
+        if self.schema.weight is not None and self.schema.weight not in known:
             fields.append((self.schema.weight, pa.float64()))
         return pa.schema(fields)
 

@@ -6,7 +6,9 @@ look, whatever its number of columns. Rows of other lengths stay in the pieces i
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import mmap
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -141,7 +143,7 @@ class _Records:
         while done < rows and self._width:
             block, at = self.rows >> self._shift, self.rows & ((1 << self._shift) - 1)
             if block == len(self._blocks):
-                self._blocks.append(np.empty((1 << self._shift, self._width), np.uint8))
+                self._blocks.append(_new_block(1 << self._shift, self._width))
             count = min(rows - done, (1 << self._shift) - at)
             part = columns if count == rows else [values[done : done + count] for values in columns]
             if not _core.pack_records(part, offsets, sizes, self._blocks[block][at : at + count]):
@@ -220,6 +222,20 @@ class _Records:
         return _fields(out, self._types, self._offsets)
 
 
+def _new_block(rows: int, width: int) -> NDArray[np.uint8]:
+    """Memory from the system itself, which has it back as soon as it is not needed, whatever thread it was used in."""
+    if rows * width < _MAPPED:
+        return np.empty((rows, width), np.uint8)
+    if not hasattr(mmap, "MAP_PRIVATE"):  # Windows has one kind only
+        return np.frombuffer(mmap.mmap(-1, rows * width), np.uint8).reshape(rows, width)
+    memory = mmap.mmap(-1, rows * width, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_HUGEPAGE"):  # large pages come much faster
+        with contextlib.suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint8).reshape(rows, width)
+
+
+_MAPPED = 1 << 17  # bytes from which on a block is mapped
 _WIDE = np.dtype(np.float64)
 _NARROWED = (_WIDE, np.dtype(np.int64))
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core, inputs
+from ..errors import InputError
 from ..locks import forkable_lock
 from .kept_rows import BLOCK, Index, Kept, concatenated, picked
 from .labels import Texts
@@ -40,15 +41,19 @@ _MASK = 2**64 - 1
 _SPAN = 1 << 16  # rows whose hashes are computed at once, in the processor's cache
 
 
-def batch_rows(data: inputs.Input) -> int:
-    """How many rows go to the learner at once. It depends on the number of columns alone, which all formats share."""
+def batch_rows(data: inputs.Input) -> tuple[int, int]:
+    """How many rows go to the learner at once: at first, where they decide what the task is, and then.
+
+    It depends on the number of columns alone, which all formats share.
+    """
     if isinstance(data, inputs.Frame):
         columns = len(data.names)
     elif isinstance(data, inputs.Dense):
         columns = data.array.shape[1]
     else:
-        return 4096
-    return max(first_rows(columns), min(16384, (1 << 19) // max(1, columns)))
+        return 4096, 4096
+    usual = max(64, min(16384, (1 << 19) // max(1, columns)))
+    return max(first_rows(columns), usual), usual
 
 
 # ---------------------------------------------------------------------------------------------------- the order
@@ -171,7 +176,7 @@ class Shuffle:
         self._cells: list[list[Segment]] = []
         self._sizes: list[int] = []  # what the rows of a cell take in memory
         self._labels: list[str] = []
-        self._batch_rows = 0
+        self._batch_rows: tuple[int, int] | None = None
         self._indices = 0, 0  # of libsvm, from the first to before the second, if all of them were mentioned in order
         self._sealed = self._closed = False
         self._order: _Order | None = None
@@ -211,11 +216,14 @@ class Shuffle:
         assert not self._sealed
         if not batch.rows:
             return
-        if not self._batch_rows:
+        if self._batch_rows is None:
             self._batch_rows = batch_rows(batch.data)
         if isinstance(batch.data, inputs.TextRows):
             self._indices = batch.data.read.first_index, batch.data.read.next_index
-        self._kept.add(batch)
+        try:
+            self._kept.add(batch)
+        except InputError as error:
+            raise error.at(**batch.place.at(0)) from None
         self._places.add(batch.place, batch.rows)
         self.rows += batch.rows
         if self._kept.nbytes + _PER_ROW * self._kept.rows + self._places.nbytes > self._limit:
@@ -331,11 +339,16 @@ class Shuffle:
             yield batch
 
     def _batches(self, first: int, last: int) -> Iterator[Batch]:
+        assert self._batch_rows is not None
+        size, usual = self._batch_rows
         if self._order is not None:
-            for begin in range(first, last, self._batch_rows):
-                rows = self._order[begin : min(last, begin + self._batch_rows)]
+            while first < last:
+                rows = self._order[first : min(last, first + size)]
                 yield self._kept.gather(rows, self._places.of(rows))
+                first, size = first + len(rows), usual
             return
+        assert self._file is not None
+        usual = min(usual, max(256, self._limit // 32 * self.rows // self._file.size))
         waiting: list[Batch] = []  # fewer rows than a batch has, of one interval or of many small ones
         count = 0
         for interval in self._intervals:
@@ -344,13 +357,13 @@ class Shuffle:
             kept, numbers, places = self._load(interval)
             begin, end = max(first, interval.first) - interval.first, min(last, interval.last) - interval.first
             while begin < end:
-                taken = min(end - begin, self._batch_rows - count)
+                taken = min(end - begin, size - count)
                 rows = places[begin : begin + taken]
                 waiting.append(kept.gather(rows, self._places.of(numbers[rows])))
                 begin, count = begin + taken, count + taken
-                if count == self._batch_rows:
+                if count == size:
                     yield concatenated(waiting)
-                    waiting, count = [], 0
+                    waiting, count, size = [], 0, usual
             del kept, numbers, places
         if waiting:
             yield concatenated(waiting)

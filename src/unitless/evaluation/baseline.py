@@ -143,6 +143,10 @@ class Baseline:
         """Labels of rows for which the answer is given."""
         self._add(self._scored, labels, weight)
 
+    def begin_scoring(self) -> None:
+        """Forget the rows that were scored so far; what was learned stays."""
+        self._scored = self._fresh()
+
     def observe_numbered(self, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
         """The same for classes by number; a number beyond the model's classes is a class that it does not know."""
         self._add_plain(self._learned, numbers, weight)

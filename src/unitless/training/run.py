@@ -108,6 +108,8 @@ class Run:
         self.last_label: LastLabel | None = None  # another one, for streams
         self.score: Evaluation | None = None  # of the kept weights
         self.curves: Curves | None = None  # what its predictions look like, on the same rows
+        self.score_errors: Float64 = np.zeros(0)  # by row, as `errors` gives them
+        self.score_weighted = False
         self.past: Evaluation | None = None  # of them on a sample of the rows that were followed
         self.passes = Passes()
         self.drifting = False  # its errors differ along the data
@@ -253,7 +255,7 @@ class Run:
         self.progress = replace(other.progress)
         self.shuffled = other.shuffled
 
-    def score_rows(self, batches: Iterable[Batch], held: int) -> None:
+    def score_rows(self, batches: Callable[[], Iterable[Batch]], held: int) -> None:
         """The score of the model as it is now, on rows that it has not learned."""
         self.progress.held = held
         if self.model is None or not held:
@@ -261,7 +263,10 @@ class Run:
         assert self.baseline is not None
         self.score = Evaluation(self.model)
         self.curves = Curves(self.model, self.score)
-        self.count(batches, [self.score, self.baseline, self.curves])
+        self.baseline.begin_scoring()
+        self.count(batches(), [self.score, self.baseline, self.curves])
+        self.score_errors = self.errors(batches())
+        self.score_weighted = any(batch.weight is not None for batch in batches())
 
     def check_rows(self, rows: int) -> None:
         """Was there anything to learn from?"""

@@ -1,0 +1,368 @@
+"""A table is fitted: rows in random order, the best weights kept, and the score is that of the kept model."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from sources import cli, content, json_lines, write
+
+import unitless as ul
+from unitless.data.shuffle import order
+from unitless.training.notes import drifts
+from unitless.training.plan import MOST_HELD, Plan
+
+ROWS = 1200
+
+
+def prices(rows: int = ROWS, seed: int = 0) -> pd.DataFrame:
+    """A table sorted by its target, as files often are."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "size": rng.gamma(2.0, 50.0, rows),
+            "age": rng.integers(0, 90, rows),
+            "town": rng.choice(["ash", "elm", "oak"], rows),
+            "garden": rng.integers(0, 2, rows),
+        }
+    )
+    town = frame["town"].map({"ash": 0.0, "elm": 40.0, "oak": 90.0})
+    frame["price"] = 3 * frame["size"] - frame["age"] + town + 30 * frame["garden"] + rng.normal(0, 20, rows)
+    return frame.sort_values("price", ignore_index=True)
+
+
+def noise(rows: int = 4000) -> tuple[NDArray[Any], NDArray[Any]]:
+    return np.random.default_rng(0).normal(size=(rows, 5)), np.repeat(["a", "b"], rows // 2)
+
+
+# ------------------------------------------------------------------------------------------------ the score is true
+
+
+def test_noise_sorted_by_class_is_scored_as_noise() -> None:
+    X, y = noise()
+    result = ul.train(X, y)
+    assert abs(result.score["zero_one"] - 0.5) < 0.1
+    assert abs(result.metrics["zero_one"] - 0.5) < 0.05
+    followed = ul.train(X, y, shuffle=False)
+    assert followed.metrics["zero_one"] < 0.01  # it repeats the last label, more or less
+
+
+def test_the_score_is_that_of_the_kept_model_on_new_rows() -> None:
+    result = ul.train(prices(), "price")
+    new = ul.score(result.model, prices(5000, seed=1)).metrics
+    assert new["rmse"] < 1.15 * result.score["rmse"]
+    assert new["rmse"] < 0.3 * result.baseline["rmse"]
+    followed = ul.train(prices(), "price", shuffle=False)
+    assert ul.score(followed.model, prices(5000, seed=1)).metrics["rmse"] > 2 * followed.metrics["rmse"]
+
+
+@pytest.mark.parametrize("kind", ["numbers", "two", "classes"])
+def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
+    frame = prices()
+    if kind != "numbers":
+        frame["price"] = pd.cut(frame["price"], 2 if kind == "two" else 3, labels=False).map("class {}".format)
+    at = order(0, 0, ROWS)
+    held = frame.iloc[at[-ROWS // 10 :]]
+    kept = ul.train(frame, "price", learn_holdout=False)
+    scored = ul.score(kept.model, held)
+    for name, value in kept.score.items():
+        assert value == pytest.approx(scored.metrics[name], rel=1e-9), name
+    assert (kept.held, kept.learned) == (len(held), ROWS - len(held))
+    both = ul.train(frame, "price")
+    assert both.score == kept.score
+    assert both.learned == ROWS
+    assert both.model.examples == kept.model.examples + len(held)
+    # Whatever their labels are, one pass learns the same before it scores them.
+    other = frame.copy()
+    other.loc[held.index, "price"] = held["price"].to_numpy()[::-1]
+    once, changed = (ul.train(one, "price", passes=1, learn_holdout=False, average=False) for one in (frame, other))
+    assert content(once.model) == content(changed.model)
+    assert once.score != changed.score
+
+
+def test_a_tenth_is_held_back_but_not_more_than_20000() -> None:
+    assert [Plan().held_rows(rows) for rows in (0, 9, 10, 1005, 10**6)] == [0, 0, 1, 100, MOST_HELD]
+    assert Plan(holdout=0.3).held_rows(10**6) == 300_000
+    assert Plan(holdout=0).held_rows(10**6) == 0
+
+
+def test_without_rows_held_back_there_is_no_score() -> None:
+    result = ul.train(prices(), "price", holdout=0)
+    assert (result.score, result.baseline, result.scored_on, result.held) == ({}, {}, "no rows", 0)
+    assert math.isnan(result.gone)
+    assert result.passes == Plan().least_passes(ROWS)
+    json.dumps(result.asdict(), allow_nan=False)
+
+
+def test_the_baseline_is_the_trivial_answer_of_what_was_learned() -> None:
+    frame = prices()
+    result = ul.train(frame, "price")
+    at = order(0, 0, ROWS)
+    learned, held = frame["price"].to_numpy()[at[:-120]], frame["price"].to_numpy()[at[-120:]]
+    assert result.baseline["rmse"] == pytest.approx(np.sqrt(np.mean((held - learned.mean()) ** 2)))
+    assert result.gone == pytest.approx(1 - (result.score["rmse"] / result.baseline["rmse"]) ** 2)
+    assert result.trivial.startswith("always the mean, ")
+    X, y = noise()
+    assert ul.train(X[:3000], y[:3000]).trivial == "always 'a'"
+
+
+def test_the_interval_of_numbers_is_that_of_their_squared_errors() -> None:
+    inside = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(600, 2))
+        result = ul.train(X, X @ [3.0, -1.0] + rng.normal(size=600), passes=3)
+        low, high = result.score_interval
+        assert low < result.score["rmse"] < high < 2 * low
+        inside += low < 1.0 < high
+    assert inside >= 15
+
+
+# ------------------------------------------------------------------------------------------------ the order
+
+
+def test_the_same_table_in_any_format_gives_the_same_bits(tmp_path: Path) -> None:
+    frame = prices()
+    expected = ul.train(frame, "price")
+    frame.to_parquet(tmp_path / "a.parquet", row_group_size=170)
+    frame.to_feather(tmp_path / "a.feather", chunksize=330)
+    write(tmp_path / "a.csv", frame.to_csv(index=False))
+    write(tmp_path / "a.jsonl", json_lines(frame))
+    parts = [frame[:500], frame[500:501], frame[501:]]
+    folder = [write(tmp_path / "parts" / f"{k}.csv", part.to_csv(index=False)) for k, part in enumerate(parts)]
+    for source in (*(str(tmp_path / f"a.{kind}") for kind in ("parquet", "feather", "csv", "jsonl")), folder):
+        result = ul.train(source, "price")
+        assert content(result.model) == content(expected.model), source
+        assert (result.score, result.metrics, result.kept) == (expected.score, expected.metrics, expected.kept)
+
+
+def test_memory_makes_no_difference_but_to_where_rows_wait() -> None:
+    frame = pd.concat([prices(6000, seed) for seed in range(3)], ignore_index=True)
+    expected, small = ul.train(frame, "price", passes=2), ul.train(frame, "price", passes=2, memory="1MiB")
+    assert content(expected.model) == content(small.model)
+    assert expected.score == small.score
+    assert expected.shuffled == "in memory"
+    assert "temporary file" in small.shuffled
+
+
+def test_a_seed_is_an_order() -> None:
+    models = [content(ul.train(prices(), "price", passes=1, seed=seed).model) for seed in (0, 0, 1)]
+    assert models[0] == models[1] != models[2]
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_one_pass_is_what_a_learner_makes_of_these_rows(shuffle: bool) -> None:
+    X, y = np.random.default_rng(0).normal(size=(700, 3)), np.random.default_rng(1).normal(size=700)
+    result = ul.train(X, y, shuffle=shuffle, passes=1, holdout=0)
+    at = order(0, 0, 700) if shuffle else np.arange(700)
+    learner = ul.Learner(**result.model.options.asdict())
+    learner.learn(X[at], y[at])
+    assert learner.predict(X).tobytes() == result.model.predict(X).tobytes()
+
+
+def test_pipes_and_iterables_are_followed() -> None:
+    rows = prices().to_dict("records")
+    followed = ul.train(rows, "price", shuffle=False)
+
+    class Again:
+        def __iter__(self) -> Iterator[dict[str, Any]]:
+            return iter(rows)
+
+    for source in (iter(rows), (row for row in rows), Again()):
+        assert content(ul.train(source, "price").model) == content(followed.model)
+    assert ul.train(rows, "price").fitted
+    assert not followed.fitted
+
+
+# ------------------------------------------------------------------------------------------------ what is kept
+
+
+def test_the_kept_weights_are_those_that_do_best_on_the_rows_held_back() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 8))
+    noisy = X @ rng.normal(size=8) + 8 * rng.normal(size=3000)
+    result = ul.train(X, noisy, learn_holdout=False, passes=1)
+    held = order(0, 0, 3000)[-300:]
+    errors = {}
+    for kept in ("last", "averaged"):
+        result.model.keep(kept)  # type: ignore[arg-type]
+        errors[kept] = float(np.mean((result.model.predict(X[held]) - noisy[held]) ** 2))
+    assert errors[result.kept] == min(errors.values())
+    assert result.score["loss"] == pytest.approx(min(errors.values()))
+
+
+def test_passes_end_when_they_help_no_more_and_the_best_is_kept() -> None:
+    frame = prices()
+    auto = ul.train(frame, "price", learn_holdout=False)
+    assert Plan().least_passes(ROWS) <= auto.passes <= Plan().most_passes(ROWS)
+    losses = {
+        n: ul.train(frame, "price", passes=n, learn_holdout=False).score["loss"] for n in range(1, auto.passes + 1)
+    }
+    assert auto.score["loss"] == pytest.approx(min(losses.values()), rel=0.01)
+    assert losses[1] > 1.01 * auto.score["loss"]
+
+
+def test_limits_of_passes() -> None:
+    assert [Plan().least_passes(rows) for rows in (1, 100, 1000, 5000, 10**6)] == [20, 20, 10, 2, 1]
+    assert [Plan().most_passes(rows) for rows in (1, 10**5, 10**6, 5 * 10**7)] == [100, 100, 20, 1]
+    assert Plan(passes=3).least_passes(10) == Plan(passes=3).most_passes(10**9) == 3
+
+
+def test_training_that_goes_on_keeps_the_average() -> None:
+    first, second = prices(2000, 1), prices(2000, 2)
+    model = ul.train(first, "price").model
+    more = ul.train(second, resume=model.copy())
+    assert more.model.options.average
+    assert more.learned == 2000
+    both = ul.score(more.model, prices(3000, 3)).metrics["rmse"]
+    assert both < 1.1 * ul.score(model, prices(3000, 3)).metrics["rmse"]
+
+
+def test_averages_are_merged_as_weights_are() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3)) * [1e-3, 1.0, 1e3]
+    y = X @ [1000.0, 2.0, -0.003] + rng.normal(size=6000)
+    parts = [ul.train(X[k::2], y[k::2]).model for k in range(2)]
+    merged = ul.merge(parts)
+    assert merged.kept == ("averaged" if all(part.kept == "averaged" for part in parts) else "last")
+    for kept in ("last", "averaged"):
+        for model in (*parts, merged):
+            model.keep(kept)
+        errors = [float(np.mean((model.predict(X) - y) ** 2)) for model in (*parts, merged)]
+        assert errors[2] < 1.02 * max(errors[:2])
+
+
+# ------------------------------------------------------------------------------------------------ the past, the future
+
+
+def test_the_last_rows_are_the_future() -> None:
+    frame = prices().sample(frac=1, random_state=0, ignore_index=True)
+    future = ul.train(frame, "price", shuffle=False, holdout="last")
+    past = ul.train(frame[:-120], "price", shuffle=False)
+    assert future.score == ul.score(past.model, frame[-120:]).metrics
+    assert future.metrics == past.metrics
+    assert future.scored_on == "the last 120 rows, then learned too"
+    assert content(future.model) == content(ul.train(frame, "price", shuffle=False).model)
+    kept = ul.train(iter(frame.to_dict("records")), "price", shuffle=False, holdout="last", learn_holdout=False)
+    named = ul.train(iter(frame[:-120].to_dict("records")), "price")
+    assert content(kept.model) == content(named.model)
+
+
+def test_a_stream_whose_order_matters_is_told_so() -> None:
+    X, y = noise()
+    result = ul.train(X, y, shuffle=False)
+    assert result.score["zero_one"] > 0.3
+    assert "a sample of 4,000 rows of the past" in result.scored_on
+    (note,) = result.notes
+    assert "the order of the rows matters" in note
+    assert "shuffle=True" in note
+    mixed = np.random.default_rng(1).permutation(len(y))
+    assert not ul.train(X[mixed], y[mixed], shuffle=False).notes
+    assert result.repeated["zero_one"] < 0.001
+
+
+def test_a_table_that_drifts_is_told_how_to_score_the_future() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(8000, 3))
+    y = X @ [1.0, 2.0, 3.0] + np.linspace(0, 5, 8000)
+    (note,) = ul.train(X, y).notes
+    assert "shuffle=False holdout='last' scores the future from the past" in note
+    assert not ul.train(X, X @ [1.0, 2.0, 3.0] + rng.normal(size=8000)).notes
+    day = pd.date_range("2020-01-01", periods=400).to_numpy()
+    (note,) = ul.train(pd.DataFrame({"day": day, "y": rng.normal(size=400)}), "y", dates="parts").notes
+    assert note.startswith("column 'day' is a date")
+
+
+def test_drift_is_found_where_there_is_one() -> None:
+    rng = np.random.default_rng(0)
+    numbers = rng.permutation(20_000)[:5000]
+    assert drifts(rng.normal(size=5000) + numbers / 20_000, numbers)
+    assert not any(drifts(rng.normal(size=5000), numbers) for _ in range(50))
+    assert not drifts(numbers[:100] * 1.0, numbers[:100])
+
+
+# ------------------------------------------------------------------------------------------------ bad input
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"holdout": "last"}, "the rows must stay in order: give shuffle=False as well"),
+        ({"passes": "auto", "holdout": 0}, "looks at rows that are held back, but holdout is 0"),
+        ({"passes": "auto", "shuffle": False}, "is for rows in random order"),
+        ({"passes": "many"}, "passes is 'many'; it must be a whole number, 1 or more, or auto"),
+        ({"passes": True}, "passes is True"),
+        ({"shuffle": 1}, "shuffle is 1; it must be True or False"),
+        ({"memory": "much"}, "memory is 'much'"),
+        ({"seed": 1.5}, "seed is 1.5; it must be a whole number"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ul.OptionError, match=message):
+        ul.train(prices(50), "price", **options)
+
+
+def test_a_stream_has_no_passes_that_end_by_themselves() -> None:
+    with pytest.raises(ul.OptionError, match="is followed as it comes; passes must be a number"):
+        ul.train(iter(prices(50).to_dict("records")), "price", passes="auto")
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 9, 10, 31])
+def test_tables_of_few_rows_are_fitted(rows: int) -> None:
+    result = ul.train(prices(rows), "price")
+    assert (result.rows, result.learned, result.held) == (rows, rows, rows // 10)
+    json.dumps(result.asdict(), allow_nan=False)
+    repr(result)
+
+
+def test_an_error_in_a_row_names_its_own_place(tmp_path: Path) -> None:
+    frame = prices(300)
+    frame.loc[123, "size"] = np.inf
+    path = write(tmp_path / "a.csv", frame.to_csv(index=False))
+    with pytest.raises(ul.InputError, match=r"a\.csv, row 124, column 'size': value is inf"):
+        ul.train(path, "price")
+
+
+def test_the_only_row_of_a_class_may_be_held_back() -> None:
+    at = order(0, 0, 200)
+    y = np.zeros(200, int)
+    y[at[-1]] = 1
+    result = ul.train(np.arange(400.0).reshape(200, 2), y)
+    assert result.classes == ["0", "1"]
+
+
+# ------------------------------------------------------------------------------------------------ the command line
+
+
+def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", prices().to_csv(index=False))
+    run = cli("train", path, "--target", "price", "-q")
+    lines = run.stdout.splitlines()
+    assert lines[1].startswith("score        rmse ")
+    assert "on 120 rows held back, then learned too" in lines[1]
+    assert [line.partition(" ")[0] for line in lines[3:6]] == ["baseline", "progressive", "rows"]
+    assert "of its error is gone" in lines[3]
+    assert "in random order (in memory)" in lines[5]
+    run = cli("train", path, "--target", "price", "-q", "--no-shuffle", "--holdout", "last", "--no-learn-holdout")
+    assert "on the last 120 rows" in run.stdout
+    assert "in their own order" in run.stdout
+    told = json.loads(cli("train", path, "--target", "price", "--json", "--passes", "auto").stdout)
+    assert set(told["score"]) == set(told["baseline"]) == set(told["metrics"])
+
+
+def test_the_command_warns_of_an_order_that_matters(tmp_path: Path) -> None:
+    X, y = noise()
+    path = write(tmp_path / "a.csv", pd.DataFrame(X).assign(y=y).to_csv(index=False))
+    told = cli("train", path, "--target", "y", "-q", "--no-shuffle").stderr
+    assert "note: the order of the rows matters" in told
+    assert "with --shuffle" in told
+    assert cli("train", path, "--target", "y", "-q", "--holdout", "last").stderr.startswith(
+        "unitless: --holdout last holds back the end of the data, so the rows must stay in order: give --no-shuffle"
+    )
