@@ -47,6 +47,7 @@ MODULES = [
     "unitless.models.merge",
     "unitless.research.paper.comparison",
     "unitless.research.paper.experiments",
+    "unitless.page.charts",
     "unitless.plots",
     "unitless.research.reference",
     "unitless.research.theory",

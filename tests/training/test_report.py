@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -362,6 +364,14 @@ def test_a_report_is_not_written_over_the_model_or_the_picture(
         assert "the report would be written over the model" in capsys.readouterr().err
     assert not Path("r.html").exists()
     assert Path("old.html").read_bytes() == before
+
+
+def test_a_report_needs_no_other_package(tmp_path: Path) -> None:
+    code = (
+        "import sys, unitless as ul; r = ul.train([[k % 7.0] for k in range(200)], [k % 2 for k in range(200)]); "
+        f"r.report({str(tmp_path / 'r.html')!r}); assert not {{'matplotlib', 'pandas', 'rich'}} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 def test_every_metric_is_explained() -> None:

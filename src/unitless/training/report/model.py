@@ -62,8 +62,8 @@ def features(result: TrainResult) -> Iterator[Html]:
         [words.short(name), bar(value / largest, "fall" if signs.get(name, 0.0) < 0 else ""), shown.number(value)]
         for name, value in ranked
     ]
-    more = f", the first {len(ranked)} of {result.features:,} features" if result.features > len(ranked) else ""
-    said = f"Importance is a feature's weight times its scale, whatever their units, so it can be compared{more}."
+    more = f" Shown are {len(ranked)} of {result.features:,} features." if result.features > len(ranked) else ""
+    said = f"Importance is a feature's weight times its scale, in which its unit is gone, so features can be compared.{more}"
     if signs:
         binary = result.target.task == "binary"
         down, up = (f"towards {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
@@ -72,7 +72,7 @@ def features(result: TrainResult) -> Iterator[Html]:
         yield paragraph(said, kind="quiet")
         yield paragraph(joined(keys), kind="quiet")
     else:
-        yield paragraph(f"{said} Of several classes, the largest is shown.", kind="quiet")
+        yield paragraph(f"{said} Of several classes, the largest one counts.", kind="quiet")
     yield bar_table(["feature", "", "importance"], rows)
 
 

@@ -100,9 +100,10 @@ def _confusion(ranking: Ranking | SmallRanking, result: TrainResult) -> Html:
         [f"truly {positive}", words.amount(true - hits), words.amount(hits)],
     ]
     counted = table(["", f"predicted {negative}", f"predicted {positive}"], rows)
+    counts = "In rows." if result.schema.weight is None else "By weight."
     probable = LOSSES[result.model.options.loss].link.gives_probabilities
     when = "its probability is above 50%" if probable else "its score is above 0"
-    return figure("Right and wrong", counted, f"In rows. {words.quoted(positive)} is predicted if {when}.")
+    return figure("Right and wrong", counted, f"{counts} {words.quoted(positive)} is predicted if {when}.")
 
 
 def _against(data: Pairs, result: TrainResult) -> Html:
