@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Say: TypeAlias = Callable[[str], str]
 
 COLUMNS, BAD = 12, 5  # with missing values; rows that were skipped
-_KINDS = {"number": "numbers", "flag": "flags", "text": "text", "boolean": "true or false"}
+_KINDS = {"number": "numeric", "flag": "with 0 and 1", "text": "text", "boolean": "true or false"}
 
 
 def noticed(result: TrainResult, say: Say) -> Iterator[Html]:
