@@ -26,7 +26,7 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
             age, job = int(rng.integers(20, 70)), ["clerk", "pilot", "cook"][int(rng.integers(3))]
             lines.append(f"{age},{job},{'yes' if age > 45 and job == 'pilot' else 'no'},{age * 3 + len(job)}")
         (tmp_path / f"{part}.csv").write_text("\n".join(lines) + "\n")
-        ul.train(f"{part}.csv", "answer", ignore="size", model=f"{part}.unitless")
+        ul.train(f"{part}.csv", "answer", ignore="size", model=f"{part}.unitless", passes=1)
     return tmp_path
 
 
@@ -52,13 +52,13 @@ def test_rows_add_up_and_training_is_done(folder: pathlib.Path, capsys: Capture)
     assert json.loads(out)["examples"] == 800
     progress = Progress.read(ul.load("c.unitless")._training["progress"])
     assert (progress.rows, progress.learned, progress.done) == (800, 800, True)
-    again = ul.train("a.csv", resume="c.unitless")
+    again = ul.train("a.csv", resume="c.unitless", passes=1)
     assert again.model.examples == 1200
 
 
 def test_rounds_are_merged_from_their_base(folder: pathlib.Path, capsys: Capture) -> None:
     for part in ("a", "b"):
-        ul.train(f"{part}.csv", resume="a.unitless", model=f"{part}2.unitless")
+        ul.train(f"{part}.csv", resume="a.unitless", model=f"{part}2.unitless", passes=1)
     said(capsys, "a2.unitless", "b2.unitless", "--base", "a.unitless", "-o", "c.unitless")
     merged = ul.load("c.unitless")
     assert merged.examples == 1200

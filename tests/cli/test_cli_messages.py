@@ -54,7 +54,11 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
             "--bits is 99; it must be a whole number from 1",
         ),
         (["train", "plain.csv", "--target", "Price", "--seed", "x"], 2, "'--seed': it must be a whole number\n"),
-        (["train", "plain.csv", "--target", "Price", "--holdout", "x"], 2, "'--holdout': it must be a number\n"),
+        (
+            ["train", "plain.csv", "--target", "Price", "--holdout", "x"],
+            2,
+            "--holdout is 'x'; it must be a fraction of the rows, or last\n",
+        ),
         (["sweep", "plain.csv", "--target", "Price", "--rates", "1,fast"], 2, "--rates has 'fast'; it must be numbers"),
         (["sweep", "plain.csv", "--target", "Price", "--rates", "1,-1"], 2, "--rates has -1; a rate must be positive"),
         (["paper", "tabel"], 2, "Invalid value for 'what': 'tabel' is not one of 'all'"),
@@ -80,13 +84,14 @@ def test_explaining_needs_names_and_values(folder: pathlib.Path, capsys: Capture
 @pytest.mark.parametrize(
     ("passes", "interrupted", "rows", "after"),
     [
-        (1, False, "100 rows learned", ""),
-        (4, False, "25 rows learned, 4 passes", ""),
-        (0, True, "100 rows learned", ""),
-        (2, True, "100 rows learned, interrupted in pass 3", " of pass 3"),
+        (1, False, "100 rows, in their own order", ""),
+        (4, False, "100 rows, in their own order, 4 passes", ""),
+        (0, True, "100 rows, in their own order", ""),
+        (2, True, "90 rows, interrupted in pass 3, in their own order", " of pass 3"),
     ],
 )
 def test_an_interruption_in_a_later_pass_says_which(passes: int, interrupted: bool, rows: str, after: str) -> None:
-    outcome = SimpleNamespace(learned=100, passes=passes, held=0, unlabelled=0, skipped=0)
+    outcome = SimpleNamespace(rows=100, learned=90, passes=passes, held=0, unlabelled=0, skipped=0)
+    vars(outcome).update(fitted=False, shuffled="", kept="last")
     assert display.learned(outcome, interrupted) == rows
     assert not interrupted or display.of_pass(outcome) == after

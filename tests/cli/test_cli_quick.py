@@ -41,7 +41,7 @@ def test_it_reads_what_typer_reads(words: str, monkeypatch: pytest.MonkeyPatch) 
         "train --help",
         "train a.csv --no-such-option",
         "train a.csv --rate",
-        "train a.csv --passes two",
+        "train a.csv --seed two",
         "train a.csv --bits -1",
         "train a.csv --json=yes",
         "train a.csv --target y --target z",

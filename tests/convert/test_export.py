@@ -259,7 +259,7 @@ def test_json_alone_gives_the_scores(case: Any) -> None:
 
 
 def test_json_says_what_its_numbers_mean() -> None:
-    model = ul.train(people(), "rich", ignore="size", interactions=[("age", "job=*")]).model
+    model = ul.train(people(), "rich", ignore="size", interactions=[("age", "job=*")], passes=1).model
     plain = json.loads(ul.to_json(model))
     assert (plain["task"], plain["target"], plain["classes"]) == ("binary", "rich", ["no", "yes"])
     assert (plain["loss"], plain["link"], plain["limits"]) == ("logistic", "logistic", None)

@@ -200,7 +200,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "centre": self.centre,
             "interactions": self.interactions,
             "bias": self.bias,
-            "average": self.shuffle,
+            "average": bool(self.shuffle),
         }
         if self._open:
             return OneVsAll(None, **shared)

@@ -58,6 +58,9 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         _check_flag("shuffle", self.shuffle)
         if weight is not None and not weight.any():
             raise InputError("the weights of all rows are zero; there is nothing to learn from")
+        if weight is not None and not (good := np.isfinite(weight) & (weight >= 0)).all():
+            row = int(np.argmin(good))
+            raise InputError(f"weight is {weight[row]:g}", row=row, advice="weights must be finite and not negative")
         before = dict(self.__dict__)
         try:
             if self.shuffle:
@@ -86,6 +89,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         while passes.go_on(plan, done, len(order), held):
             self._learn_some(model, data, y, weight, learned, note=done == 0)
             done += 1
+            passes.end_pass(model)
             if held:
                 passes.judge(model, plan, done, lambda: self._loss_of(model, data, y, weight, apart))
         passes.settle(model, done)

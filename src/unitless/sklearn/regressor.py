@@ -143,7 +143,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             centre=self.centre,
             interactions=self.interactions,
             bias=self.bias,
-            average=self.shuffle,
+            average=bool(self.shuffle),
         )
 
     def _note(self, scores: Float64, y: Float64, weight: Float64 | None, model: Learner | OneVsAll) -> None:

@@ -63,8 +63,9 @@ class Fit:
                 run.checkpoint()
             run.check_learned()
             progress.rows, progress.passes = 0, progress.passes + 1
+            assert run.model is not None
+            passes.end_pass(run.model)
             if held >= ENOUGH:
-                assert run.model is not None
                 passes.judge(run.model, run.plan, progress.passes, lambda: self._loss(rows, learned))
         assert run.model is not None
         progress.rows = learned

@@ -54,6 +54,10 @@ class Passes:
             return True
         return done < plan.most_passes(rows) and held >= ENOUGH and self.stale < PATIENCE
 
+    def end_pass(self, model: Learner | OneVsAll) -> None:
+        """From here on rates would be chosen by rows that they have learned."""
+        model._choose_rates(False)
+
     def judge(self, model: Learner | OneVsAll, plan: Plan, done: int, loss: Callable[[], float]) -> None:
         """After a pass: compare the last weights and their average. `loss` gives the loss of what the model says."""
         if not plan.is_auto and done < plan.most_passes(0):  # so many passes were asked for
@@ -64,7 +68,6 @@ class Passes:
                 model.keep(kept)
             losses[kept] = loss()
         self.begin(model)
-        model._choose_rates(False)  # from here on rates would be chosen by rows that they have learned
         kept = min(losses, key=lambda name: losses[name])
         helped = losses[kept] < self.loss - WORTH * abs(self.loss) or self.loss == math.inf
         self.stale = 0 if helped else self.stale + 1

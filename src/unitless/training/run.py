@@ -247,6 +247,8 @@ class Run:
         """The same rows again."""
         if self.fitted:
             self.progress.rows = 0
+            assert self.model is not None
+            self.passes.end_pass(self.model)
         else:
             self.progress.begin_pass()
 
