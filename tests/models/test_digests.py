@@ -32,6 +32,13 @@ import unitless as ul
 STORED = Path(__file__).with_name("digests.json")
 
 CONFIGURATIONS = """
+    nag squared auto target centre fitted csv
+    nag squared auto target centre average fitted weights parquet
+    nag logistic auto centre average fitted table
+    nag logistic auto classes centre average fitted csv
+    snag logistic auto average fitted vwtext
+    nag hinge auto average fitted weights libsvm
+    nag quantile auto target centre average fitted long parquet
     gd squared dense
     gd squared auto target centre frame
     gd squared constant unaware weights listed csr
@@ -172,7 +179,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
 ARRAYS = ("dense", "single", "whole", "fortran", "csr")
 IN_MEMORY = (*ARRAYS, "mappings", "frame")
 TRAINED = ("table", "csv", "parquet", "vwtext", "libsvm")  # by ul.train
-OTHERS = ("weights", "long", "auto-grid")  # rows have weights; there are many; a sweep over the paper's grid
+OTHERS = (
+    "weights",
+    "long",
+    "auto-grid",
+    "fitted",
+)  # weighted rows; many; the paper's grid of rates; rows in random order
 
 ROWS, LONG, COLUMNS = 300, 2300, 9
 UNITS = (1e-6, 1.0, 1e5, 3.0, 1.0, 250.0, 1.0, 1e-3, 40.0)
@@ -394,7 +406,8 @@ class Configuration:
             options |= {"target": "y", "ignore": () if self.weighted else "importance"}
             options |= {"weight": "importance"} if self.weighted else {}
         numbers = self.loss in ("squared", "quantile", "poisson")
-        result = ul.train(source, task="classes" if self.several else "regression" if numbers else "binary", **options)
+        task = "classes" if self.several else "regression" if numbers else "binary"
+        result = ul.train(source, task=task, shuffle="fitted" in self.words, **options)
         facts = [result.rows, result.learned, result.missing, result.metrics.get("zero_one")]
         if not (self.several and self.loss == "logistic"):
             facts.append(result.metrics["loss"])
