@@ -179,7 +179,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
 ARRAYS = ("dense", "single", "whole", "fortran", "csr")
 IN_MEMORY = (*ARRAYS, "mappings", "frame")
 TRAINED = ("table", "csv", "parquet", "vwtext", "libsvm")  # by ul.train
-OTHERS = (
+# Rows have weights; there are many; a sweep over the paper's grid; rows in random order.
+OTHERS = ("weights", "long", "auto-grid", "fitted")
     "weights",
     "long",
     "auto-grid",

@@ -116,7 +116,7 @@ class Watch:
     _tail = "loss {task.fields[loss]}, since last {task.fields[since]}"
 
     def __init__(self, quiet: bool) -> None:
-        self._quiet, self._shown = quiet, 0
+        self._quiet, self._shown, self._judged = quiet, 0, 0
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._out = None if quiet else console(stderr=True)
@@ -160,6 +160,10 @@ class Watch:
         for moment in run.evaluation.history[self._shown :]:
             self._line(moment)
         self._shown = len(run.evaluation.history)
+        for done, losses in list(run.passes.losses.items())[self._judged :]:
+            said = ", ".join(f"{number(loss)} ({kept} weights)" for kept, loss in losses.items())
+            self.say(f"pass {done}: loss on the rows held back {said}")
+        self._judged = len(run.passes.losses)
         now = run.evaluation.now
         self._advance(run.progress, number(now.loss), number(now.since_last))
 

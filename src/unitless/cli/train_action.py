@@ -156,7 +156,7 @@ def _score(result: TrainResult, wanted: list[str]) -> list[tuple[str, str]]:
     return [
         ("score", f"{main} (90% confidence: {between}) on {result.scored_on}"),
         ("", _listed(score, result, wanted, apart=("zero_one", "rmse"))),
-        ("baseline", f"{answer} with {result.trivial}{gone}"),
+        ("baseline", f"{answer} by saying {result.trivial}{gone}"),
     ]
 
 

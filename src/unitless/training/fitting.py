@@ -94,10 +94,10 @@ class Fit:
     def _score(self, rows: Shuffle, learned: int) -> None:
         """Of the model as it is now, on rows that it has not learned."""
         run = self.run
-        run.score_rows(lambda: rows.batches(learned), rows.rows - learned)
-        if run.score is not None and rows.rows <= MOST_ORDERED:
+        run.score_rows(rows.batches(learned), rows.rows - learned)
+        if run.row_errors is not None and rows.rows <= MOST_ORDERED:
             numbers = order(run.plan.seed, 0, rows.rows)[learned:]
-            run.drifting = drifts(run.score_errors, numbers)
+            run.drifting = drifts(run.row_errors.errors, numbers)
 
     def _learn_held(self, rows: Shuffle, learned: int, watched: Watched) -> None:
         run = self.run

@@ -20,6 +20,7 @@ from ..data.sample import Sample
 from ..data.shuffle import hashes_of
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
+from ..evaluation.row_errors import RowErrors
 from .plan import MOST_HELD
 from .watched import Watched
 
@@ -194,11 +195,11 @@ class Follow:
         if self._last:
             run.progress.held = sum(batch.rows for batch in batches)
         if batches:
-            run.score_rows(lambda: batches, run.progress.held)
+            run.score_rows(batches, run.progress.held)
         elif past is not None:
             run.score = run.past
-            run.curves = Curves(run.model, run.score)
-            run.count([past[0]], [run.baseline, run.curves])
+            run.curves, run.row_errors = Curves(run.model, run.score), RowErrors(run.model)
+            run.count([past[0]], [run.baseline, run.curves, run.row_errors])
 
 
 def _rows(parts: deque[Part]) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..models.learner import Learner
@@ -26,6 +26,7 @@ class Passes:
         kept: "last", or "averaged": the average of the weights up to there.
         stale: how many passes since then have not helped.
         state: of the model at that moment, if it has moved on.
+        losses: of the last and the averaged weights after each pass that was judged, for whoever looks on.
     """
 
     loss: float = math.inf
@@ -33,6 +34,7 @@ class Passes:
     kept: Kept = "last"
     stale: int = 0
     state: Any = None
+    losses: dict[int, dict[Kept, float]] = field(default_factory=dict)
 
     def plain(self) -> dict[str, Any]:
         """As a model file stores it; the state goes elsewhere."""
@@ -68,6 +70,7 @@ class Passes:
                 model.keep(kept)
             losses[kept] = loss()
         self.begin(model)
+        self.losses[done] = losses
         kept = min(losses, key=lambda name: losses[name])
         helped = losses[kept] < self.loss - WORTH * abs(self.loss) or self.loss == math.inf
         self.stale = 0 if helped else self.stale + 1

@@ -9,8 +9,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from ..evaluation.baseline import error_gone
 from ..evaluation.evaluation import Evaluation, Moment
 from ..evaluation.intervals import rmse_interval
@@ -58,7 +56,7 @@ class TrainResult:
         self.shuffled = run.shuffled
         self.kept: str = run.model.kept
         self._score, self._past, self._baseline = run.score, run.past, run.baseline
-        self._errors = np.zeros(0) if run.score_weighted else run.score_errors
+        self._errors = run.row_errors
         self._last_label = None if run.fitted else run.last_label
         self._learned_too = run.finishing and run.plan.learn_holdout
         self._of_last = run.plan.holdout == "last"
@@ -87,8 +85,8 @@ class TrainResult:
         """Where the kept model's error (for numbers the RMSE) truly lies, with 90% confidence."""
         if self._score is None:
             return math.nan, math.nan
-        if self.target.task == "regression" and len(self._errors) > 1:
-            return rmse_interval(self._errors)
+        if self.target.task == "regression" and self._errors is not None and not self._errors.weighted:
+            return rmse_interval(self._errors.errors)
         return self._score.interval
 
     @property

@@ -22,6 +22,7 @@ from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..evaluation.baseline import Baseline, LastLabel
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
+from ..evaluation.row_errors import RowErrors
 from ..inputs import Float64
 from ..models import file as model_file
 from ..models.classes import Classes
@@ -108,8 +109,7 @@ class Run:
         self.last_label: LastLabel | None = None  # another one, for streams
         self.score: Evaluation | None = None  # of the kept weights
         self.curves: Curves | None = None  # what its predictions look like, on the same rows
-        self.score_errors: Float64 = np.zeros(0)  # by row, as `errors` gives them
-        self.score_weighted = False
+        self.row_errors: RowErrors | None = None  # of the same rows
         self.past: Evaluation | None = None  # of them on a sample of the rows that were followed
         self.passes = Passes()
         self.drifting = False  # its errors differ along the data
@@ -257,7 +257,7 @@ class Run:
         self.progress = replace(other.progress)
         self.shuffled = other.shuffled
 
-    def score_rows(self, batches: Callable[[], Iterable[Batch]], held: int) -> None:
+    def score_rows(self, batches: Iterable[Batch], held: int) -> None:
         """The score of the model as it is now, on rows that it has not learned."""
         self.progress.held = held
         if self.model is None or not held:
@@ -265,10 +265,9 @@ class Run:
         assert self.baseline is not None
         self.score = Evaluation(self.model)
         self.curves = Curves(self.model, self.score)
+        self.row_errors = RowErrors(self.model)
         self.baseline.begin_scoring()
-        self.count(batches(), [self.score, self.baseline, self.curves])
-        self.score_errors = self.errors(batches())
-        self.score_weighted = any(batch.weight is not None for batch in batches())
+        self.count(batches, [self.score, self.baseline, self.curves, self.row_errors])
 
     def check_rows(self, rows: int) -> None:
         """Was there anything to learn from?"""
@@ -390,7 +389,9 @@ class Run:
         if not self.fitted:
             self.last_label.add_numbered(truth, weight)
 
-    def count(self, batches: Iterable[Batch], evaluations: Sequence[Evaluation | Baseline | Curves]) -> None:
+    def count(
+        self, batches: Iterable[Batch], evaluations: Sequence[Evaluation | Baseline | Curves | RowErrors]
+    ) -> None:
         """Score the predictions that the model makes now, and whatever else is to be scored on the same rows."""
         for batch in batches:
             some = self._usable(batch, Progress())
@@ -406,18 +407,6 @@ class Run:
                     evaluation.add_numbered(scores, truth, some.weight)
                 else:
                     evaluation.add(scores, truth, some.weight)
-
-    def errors(self, batches: Iterable[Batch]) -> Float64:
-        """How far the model's predictions are off, row by row: of classes whether they are wrong, else by how much."""
-        parts: list[Float64] = []
-        for batch in batches:
-            scores, truth = self._asked(self._usable(batch, Progress()))
-            if isinstance(self.model, OneVsAll):
-                parts.append((scores.argmax(axis=1) != truth).astype(np.float64))
-            else:
-                assert self.model is not None
-                parts.append(self.model.link(scores) - truth)
-        return np.concatenate(parts) if parts else np.zeros(0)
 
     def _asked(self, batch: Batch) -> tuple[Float64, NDArray[Any]]:
         """What the model says of rows that have labels, and what these are: numbers, or the numbers of classes."""

@@ -90,7 +90,7 @@ class SharedRun(Generic[AnyRun]):
                         self._passes(lambda: rows.batches(0, rows.rows - held), watched)
                         for contender in self.going:
                             contender.run.progress.rows = first.read
-                            contender.run.score_rows(lambda: rows.batches(rows.rows - held), held)
+                            contender.run.score_rows(rows.batches(rows.rows - held), held)
             self.interrupted = interrupted()
 
     def _passes(self, batches: Callable[[], Iterator[Batch]], watched: Watched) -> None:
