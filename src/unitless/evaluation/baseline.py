@@ -33,10 +33,10 @@ _TINY = float(np.finfo(np.float64).tiny)
 
 
 class _Numbers:
-    """Labels that are numbers: their sums, and where they lie around the first one."""
+    """Labels that are numbers: their sums, and, if asked for, where they lie around the first one."""
 
-    def __init__(self) -> None:
-        self.sums, self.around = LabelSums(), Histogram()
+    def __init__(self, spread: bool = True) -> None:
+        self.sums, self.around, self._spread = LabelSums(), Histogram(), spread
 
     @property
     def weight(self) -> float:
@@ -44,6 +44,8 @@ class _Numbers:
 
     def add(self, labels: Float64, weight: Float64 | None) -> None:
         self.sums.add(labels, weight)
+        if not self._spread:
+            return
         with np.errstate(over="ignore"):
             self.around.add(labels - self.sums.origin, weight)
 
@@ -130,10 +132,10 @@ class Baseline:
         self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
         self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
         self._reader = Evaluation(model, small=True)  # which knows how to read labels
-        self._learned, self._scored = self._fresh(), self._fresh()
+        self._learned, self._scored = self._fresh(self._loss.has_quantile), self._fresh()
 
-    def _fresh(self) -> Any:
-        return _Numbers() if self._task == "regression" else _Counts()
+    def _fresh(self, spread: bool = True) -> Any:
+        return _Numbers(spread) if self._task == "regression" else _Counts()
 
     def observe(self, labels: Any, weight: Any = None) -> None:
         """Labels that were learned, as `learn` takes them. Weight 0 does not count."""
@@ -272,6 +274,8 @@ class Baseline:
             if state["version"] != STATE_VERSION:
                 raise ValueError(f"its format is {state['version']!r}, this version of unitless reads {STATE_VERSION}")
             baseline._learned, baseline._scored = (kind.restore(state[name]) for name in ("learned", "scored"))
+            if isinstance(baseline._learned, _Numbers):
+                baseline._learned._spread = baseline._loss.has_quantile
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ModelFileError(f"this is not the state of a baseline: {error}") from None
         return baseline

@@ -16,7 +16,7 @@ import numpy as np
 from ..data import Batch, Position
 from ..data.memory import memory_size
 from ..data.progress import Progress
-from ..data.shuffle import Shuffle, order
+from ..data.shuffle import Shuffle
 from ..evaluation.evaluation import Evaluation
 from .notes import drifts
 from .plan import ENOUGH
@@ -25,8 +25,6 @@ from .watched import Watched
 
 if TYPE_CHECKING:
     from .run import Run
-
-MOST_ORDERED = 2_000_000  # rows up to which it is worth while to look for a drift along the data
 
 
 class Fit:
@@ -95,8 +93,8 @@ class Fit:
         """Of the model as it is now, on rows that it has not learned."""
         run = self.run
         run.score_rows(rows.batches(learned), rows.rows - learned)
-        if run.row_errors is not None and rows.rows <= MOST_ORDERED:
-            numbers = order(run.plan.seed, 0, rows.rows)[learned:]
+        numbers = rows.numbers(learned)
+        if run.row_errors is not None and numbers is not None:
             run.drifting = drifts(run.row_errors.errors, numbers)
 
     def _learn_held(self, rows: Shuffle, learned: int, watched: Watched) -> None:
