@@ -1,11 +1,13 @@
 """What is shown is what is kept: `ul.train` with no option but the target, on files as they are.
 
-    UNITLESS_DATA=DIRECTORY python benchmarks/fitting.py [NAME ...] [--rows N] [--json FILE] [--noise]
+    UNITLESS_DATA=DIRECTORY python benchmarks/fitting.py [NAME ...] [--rows N] [--seed N] [--json FILE]
 
 Each table is cut into four fifths, which stay in the order of the file, and a random fifth that nobody sees. Beside the
 kept model stand the trivial answer, scikit-learn's solver on scaled columns (LogisticRegression, Ridge), its SGD with
 the same preparation, and LightGBM with its defaults. `reported` is what `train` says of the kept model. Two ratios:
-the kept model's error over the solver's, and over what was reported.
+the kept model's error over the solver's, and over what was reported. `progressive` and `followed` are of the same file
+followed in its order (`shuffle=False`): what the progressive score says, and the kept model on the fifth.
+Errors are the share of wrong classes, or the RMSE.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pages
 import pandas as pd
 
 import unitless as ul
@@ -53,6 +56,7 @@ def main() -> None:
     parser.add_argument("--rows", type=int, help="at most so many rows of a table")
     parser.add_argument("--seed", type=int, default=1, help="of the fifth that is not seen")
     parser.add_argument("--json", help="write all numbers to this file")
+    parser.add_argument("--page", action="store_true", help="write the tables into README.md and docs/benchmarks.md")
     given = parser.parse_args()
     folder = os.environ.get("UNITLESS_DATA")
     found = []
@@ -67,6 +71,10 @@ def main() -> None:
     _summary(found)
     if given.json:
         pathlib.Path(given.json).write_text(json.dumps(found, indent=1), encoding="utf-8")
+    if given.page:
+        parts = {"fitting": _table(found), "fitting short": _short_table(found)}
+        for page in pages.PAGES:
+            page.write_text(pages.filled(page.read_text(encoding="utf-8"), parts), encoding="utf-8")
 
 
 # ---------------------------------------------------------------------------------------------------- the data
@@ -79,8 +87,8 @@ def _cut(rows: int, seed: int) -> np.ndarray:
     return unseen
 
 
-def _raw(table: Table, path: pathlib.Path, seed: int, rows: int | None, to: str) -> tuple[str, pd.DataFrame]:
-    """The lines of the four fifths in a file, and the other fifth as a frame."""
+def _raw(table: Table, path: pathlib.Path, seed: int, rows: int | None, to: str) -> tuple[str, str]:
+    """The lines of the four fifths and of the other one, as files."""
     with gzip.open(path, "rb") as stream:
         lines = stream.read().splitlines(keepends=True)
     header = [] if "header" in table.reading else lines[:1]
@@ -108,9 +116,7 @@ def _paper(path: pathlib.Path, seed: int, rows: int | None, to: str) -> tuple[st
 
 
 def _frame(path: str, table: Table) -> tuple[pd.DataFrame, pd.Series]:
-    frame = pd.read_parquet(path) if path.endswith("parquet") else pd.read_csv(path, **table.reading)
-    frame.columns = [str(k + 1) for k in range(len(frame.columns))] if "header" in table.reading else frame.columns
-    frame = frame.dropna(subset=[table.target]).reset_index(drop=True)
+    frame = _read(path, table).dropna(subset=[table.target]).reset_index(drop=True)
     y = frame.pop(table.target)
     if y.dtype == object or str(y.dtype) in ("str", "category"):
         y = y.astype(str).str.strip()
@@ -125,20 +131,23 @@ def _frame(path: str, table: Table) -> tuple[pd.DataFrame, pd.Series]:
 def compared(name: str, folder: pathlib.Path, rows: int | None, seed: int) -> dict[str, Any]:
     table = RAW.get(name, Table(f"{name}.parquet", "label", {}))
     with tempfile.TemporaryDirectory() as to:
-        cut = _raw(table, folder / table.path, seed, rows, to) if name in RAW else _paper(folder / table.path, seed, rows, to)
+        path = folder / table.path
+        cut = _raw(table, path, seed, rows, to) if name in RAW else _paper(path, seed, rows, to)
         options = {"header": False} if "header" in table.reading else {}
         start = time.perf_counter()
         result = ul.train(cut[0], table.target, **options)
         seconds = time.perf_counter() - start
+        followed = ul.train(cut[0], table.target, shuffle=False, **options)
         X, y = _frame(cut[1], table)
-        ours = result.predict(cut[1], **options)
-        labelled = [row for row, value in enumerate(_targets(cut[1], table)) if value == value and value is not None]
-        ours = [ours[row] for row in labelled] if len(ours) != len(y) else ours
+        labelled = np.flatnonzero(pd.notna(_read(cut[1], table)[table.target]))
+        ours, theirs = (np.asarray(one.predict(cut[1], **options))[labelled] for one in (result, followed))
         learned = _frame(cut[0], table)
     return {
         "name": name,
         "rows": result.rows,
-        "ours": _error(np.asarray(ours), y),
+        "ours": _error(ours, y),
+        "progressive": _main(followed.metrics),
+        "followed": _error(theirs, y),
         "reported": _main(result.score),
         "interval": result.score_interval,
         "passes": result.passes,
@@ -148,10 +157,10 @@ def compared(name: str, folder: pathlib.Path, rows: int | None, seed: int) -> di
     }
 
 
-def _targets(path: str, table: Table) -> list[Any]:
+def _read(path: str, table: Table) -> pd.DataFrame:
     frame = pd.read_parquet(path) if path.endswith("parquet") else pd.read_csv(path, **table.reading)
     frame.columns = [str(k + 1) for k in range(len(frame.columns))] if "header" in table.reading else frame.columns
-    return frame[table.target].tolist()
+    return frame
 
 
 def noise(seed: int) -> dict[str, Any]:
@@ -162,11 +171,14 @@ def noise(seed: int) -> dict[str, Any]:
     start = time.perf_counter()
     result = ul.train(X[~unseen], y[~unseen])
     seconds = time.perf_counter() - start
-    ours = float(np.mean(np.asarray(result.predict(X[unseen])) != y[unseen]))
+    followed = ul.train(X[~unseen], y[~unseen], shuffle=False)
+    ours, theirs = (float(np.mean(np.asarray(one.predict(X[unseen])) != y[unseen])) for one in (result, followed))
     return {
         "name": "noise, sorted",
         "rows": result.rows,
         "ours": ours,
+        "progressive": _main(followed.metrics),
+        "followed": theirs,
         "reported": result.score["zero_one"],
         "interval": result.score_interval,
         "passes": result.passes,
@@ -227,18 +239,55 @@ def _others(X: pd.DataFrame, y: pd.Series, X_unseen: pd.DataFrame, y_unseen: pd.
 
 # ---------------------------------------------------------------------------------------------------- the table
 
-COLUMNS = ("trivial", "solver", "sgd", "lightgbm", "ours", "reported")
+COLUMNS = ("trivial", "solver", "sgd", "lightgbm", "progressive", "followed", "ours", "reported")
 
 
 def _print(found: dict[str, Any], first: bool) -> None:
     if first:
-        print(f"{'table':<16}{'rows':>9}", *(f"{name:>11}" for name in COLUMNS), " /solver  /reported passes kept     seconds")
+        ratios = " /solver  /reported passes kept     seconds"
+        print(f"{'table':<16}{'rows':>9}", *(f"{name:>11}" for name in COLUMNS), ratios)
     cells = [f"{found[name]:>11.5g}" if name in found else f"{'':>11}" for name in COLUMNS]
     solver = f"{found['ours'] / found['solver']:>8.3f}" if "solver" in found else f"{'':>8}"
     print(
-        f"{found['name']:<16}{found['rows']:>9,}", *cells, solver, f"{found['ours'] / found['reported']:>9.3f}",
-        f"{found['passes']:>6} {found['kept']:<8} {found['seconds']:>6.2f}", flush=True,
+        f"{found['name']:<16}{found['rows']:>9,}",
+        *cells,
+        solver,
+        f"{found['ours'] / found['reported']:>9.3f}",
+        f"{found['passes']:>6} {found['kept']:<8} {found['seconds']:>6.2f}",
+        flush=True,
     )
+
+
+def _shown(one: dict[str, Any], name: str) -> str:
+    if name not in one:
+        return ""
+    number = one[name]
+    return f"{number:.2%}" if one["trivial"] <= 1 else f"{number:,.0f}" if number >= 100 else f"{number:.3g}"
+
+
+def _table(found: list[dict[str, Any]]) -> str:
+    """For the page of benchmarks."""
+    names = {"rows": "rows", "trivial": "trivial answer", "solver": "solver", "sgd": "SGD", "lightgbm": "LightGBM"}
+    names |= {"ours": "**fitted**", "reported": "reported", "progressive": "progressive", "followed": "followed"}
+    lines = [f"| table | {' | '.join(names.values())} | fitted / solver | fitted / reported | seconds |"]
+    lines.append("|---|" + "---:|" * (len(names) + 3))
+    for one in found:
+        cells = [f"{one['rows']:,}", *(_shown(one, name) for name in list(names)[1:])]
+        solver = f"{one['ours'] / one['solver']:.3f}" if "solver" in one else ""
+        cells += [solver, f"{one['ours'] / one['reported']:.3f}", f"{one['seconds']:.2f}"]
+        lines.append(f"| {one['name']} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def _short_table(found: list[dict[str, Any]]) -> str:
+    """For the first page: tables whose order misleads."""
+    head = ("file in its own order", "followed: progressive", "followed: new rows", "fitted: score", "fitted: new rows")
+    lines = [f"| {' | '.join(head)} |", "|---|" + "---:|" * 4]
+    for one in found:
+        if one["followed"] > 1.3 * one["progressive"] and one["name"] != "bank":
+            shown = (_shown(one, name) for name in ("progressive", "followed", "reported", "ours"))
+            lines.append(f"| {one['name']} | {' | '.join(shown)} |")
+    return "\n".join(lines)
 
 
 def _summary(found: list[dict[str, Any]]) -> None:

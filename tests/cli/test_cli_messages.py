@@ -92,6 +92,6 @@ def test_explaining_needs_names_and_values(folder: pathlib.Path, capsys: Capture
 )
 def test_an_interruption_in_a_later_pass_says_which(passes: int, interrupted: bool, rows: str, after: str) -> None:
     outcome = SimpleNamespace(rows=100, learned=90, passes=passes, held=0, unlabelled=0, skipped=0)
-    vars(outcome).update(fitted=False, shuffled="", kept="last")
+    vars(outcome).update(fitted=False, shuffled="", kept="last", kept_pass=1)
     assert display.learned(outcome, interrupted) == rows
     assert not interrupted or display.of_pass(outcome) == after

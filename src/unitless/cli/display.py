@@ -101,7 +101,9 @@ def learned(outcome: Any, interrupted: bool) -> str:
     rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []
     rows += [f"{outcome.skipped:,} skipped"] if outcome.skipped else []
     rows += [f"{outcome.passes} passes"] if outcome.passes > 1 and not stopped else []
-    rows += ["averaged weights kept"] if outcome.kept == "averaged" else []
+    if outcome.fitted and not interrupted:
+        of_pass = f" of pass {outcome.kept_pass}" if outcome.passes > 1 else ""
+        rows += [f"the {outcome.kept} weights{of_pass} kept"]
     return ", ".join(rows)
 
 

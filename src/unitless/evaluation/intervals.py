@@ -90,7 +90,7 @@ def rmse_interval(errors: Float64, confidence: float = CONFIDENCE) -> tuple[floa
     >>> import numpy as np
     >>> low, high = rmse_interval(np.random.default_rng(0).normal(0, 2, size=1000))
     >>> f"{low:.2f} {high:.2f}"
-    '1.87 2.03'
+    '1.88 2.03'
     """
     count = len(errors)
     size = float(np.max(np.abs(errors), initial=0.0))

@@ -54,7 +54,8 @@ class Passes:
         """Whether another pass over so many rows, of which some are held back, may help."""
         if done < plan.least_passes(rows):
             return True
-        return done < plan.most_passes(rows) and held >= ENOUGH and self.stale < PATIENCE
+        patience = max(PATIENCE, plan.least_passes(rows) // 2)  # small tables say less, and cost less
+        return done < plan.most_passes(rows) and held >= ENOUGH and self.stale < patience
 
     def end_pass(self, model: Learner | OneVsAll) -> None:
         """From here on rates would be chosen by rows that they have learned."""

@@ -116,8 +116,8 @@ def train(
         "binary: is it 'yes' (positive) or 'no' (negative)?"
         >>> result.score["zero_one"], result.scored_on
         (0.0, '100 rows held back, then learned too')
-        >>> round(result.baseline["zero_one"], 2)  # always 'no'
-        0.33
+        >>> result.trivial, round(result.baseline["zero_one"], 2)
+        ("always 'no'", 0.35)
         >>> result.predict([{"age": 30, "job": "pilot"}])
         ['yes']
     """

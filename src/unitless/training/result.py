@@ -55,6 +55,7 @@ class TrainResult:
         self.fitted = run.fitted
         self.shuffled = run.shuffled
         self.kept: str = run.model.kept
+        self.kept_pass = run.passes.best or self.passes
         self._score, self._past, self._baseline = run.score, run.past, run.baseline
         self._errors = run.row_errors
         self._last_label = None if run.fitted else run.last_label
@@ -251,6 +252,7 @@ class TrainResult:
             "fitted": self.fitted,
             "shuffled": self.shuffled,
             "kept": self.kept,
+            "kept_pass": self.kept_pass,
             "notes": list(self.notes),
             "per_class": {str(label): {k: plain(v) for k, v in row.items()} for label, row in self.per_class.items()},
             "history": [
