@@ -76,8 +76,8 @@ format: $(VENV)/.test
 # Python itself is not built for the sanitizer, so its library is loaded first, and with it the one for exceptions. The
 # environment sees the installed packages but not the installed unitless. Python's own memory would be taken for leaks.
 SANITIZED := build/sanitize/venv
-SANITIZED_TESTS := bad_input centre csv_reader exact hard_cases interactions merge model_file models one_vs_all \
-                   repeated_names restored_state sparse_rows sweep target text_readers weights
+SANITIZED_TESTS := averaging bad_input centre csv_reader exact hard_cases interactions merge model_file models one_vs_all \
+                   predictor repeated_names restored_state shuffle sparse_rows sweep target text_readers weights
 sanitize: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet 'cmake>=3.20' 'nanobind>=2.4'
 	$(BIN)/cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
