@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -73,9 +74,19 @@ def test_every_mark_on_the_pages_names_a_part_of_the_benchmark(monkeypatch: pyte
     pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     names = {f"workload {name}" for name in importlib.import_module("workloads").ALL} | {"machine", "goals", "scaling"}
+    names |= {"fitting"}  # by a script of its own
     marks = MARK.findall((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"))
     assert set(marks) == names
     assert set(MARK.findall((ROOT / "docs" / "river.md").read_text(encoding="utf-8"))) < names
+
+
+def test_noise_sorted_by_class_is_scored_as_noise_by_the_benchmark_of_fitting() -> None:
+    pytest.importorskip("pandas")
+    environment = {name: value for name, value in os.environ.items() if name != "UNITLESS_DATA"}
+    command = [sys.executable, str(ROOT / "benchmarks" / "fitting.py")]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, timeout=120)
+    assert "noise, sorted" in run.stdout
+    assert "more than 10% and its interval worse than reported: none" in run.stdout
 
 
 def test_the_picture_of_the_page_is_drawn_from_the_numbers_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
