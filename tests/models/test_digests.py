@@ -181,11 +181,6 @@ IN_MEMORY = (*ARRAYS, "mappings", "frame")
 TRAINED = ("table", "csv", "parquet", "vwtext", "libsvm")  # by ul.train
 # Rows have weights; there are many; a sweep over the paper's grid; rows in random order.
 OTHERS = ("weights", "long", "auto-grid", "fitted")
-    "weights",
-    "long",
-    "auto-grid",
-    "fitted",
-)  # weighted rows; many; the paper's grid of rates; rows in random order
 
 ROWS, LONG, COLUMNS = 300, 2300, 9
 UNITS = (1e-6, 1.0, 1e5, 3.0, 1.0, 250.0, 1.0, 1e-3, 40.0)
