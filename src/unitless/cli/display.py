@@ -119,6 +119,7 @@ class Watch:
 
     def __init__(self, quiet: bool) -> None:
         self._quiet, self._shown, self._judged = quiet, 0, 0
+        self._total: int | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
         self._out = None if quiet else console(stderr=True)
@@ -133,6 +134,7 @@ class Watch:
 
     def start(self, total: int | None) -> None:
         """The data is open: so many bytes are to come."""
+        self._total = total
         if not self._terminal:
             return
         from rich.progress import (  # noqa: PLC0415
@@ -155,8 +157,10 @@ class Watch:
 
     def show(self, run: Any) -> None:
         """After a batch."""
-        if self._quiet or run.evaluation is None:
+        if self._quiet:
             return
+        if run.evaluation is None:  # the rows are read, to be put into random order
+            return self._advance(run.progress, "-", "-", rows=run.read)
         if self._shown == 0 and run.evaluation.history:
             self._head(run)
         for moment in run.evaluation.history[self._shown :]:
@@ -167,15 +171,20 @@ class Watch:
             self.say(f"pass {done}: loss on the rows held back {said}")
         self._judged = len(run.passes.losses)
         now = run.evaluation.now
-        self._advance(run.progress, number(now.loss), number(now.since_last))
+        share = run.progress.rows / max(1, run.read) if run.fitted else None  # of the pass
+        self._advance(run.progress, number(now.loss), number(now.since_last), share)
 
-    def _advance(self, progress: Any, loss: str = "", since: str = "") -> None:
+    def _advance(
+        self, progress: Any, loss: str = "", since: str = "", share: float | None = None, rows: int | None = None
+    ) -> None:
         if self._bar is not None and self._task is not None:
+            rows = progress.rows if rows is None else rows
+            done = progress.consumed if share is None else share * (self._total or 0)
             self._bar.update(
                 self._task,
-                completed=progress.consumed,
-                rows=progress.rows,
-                speed=progress.rows / max(progress.seconds, 1e-9),
+                completed=done,
+                rows=rows,
+                speed=rows / max(progress.seconds, 1e-9),
                 loss=loss,
                 since=since,
             )
