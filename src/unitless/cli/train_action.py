@@ -152,7 +152,8 @@ def _score(result: TrainResult, wanted: list[str]) -> list[tuple[str, str]]:
         main = f"rmse {display.number(score['rmse'])}"
         between = f"{display.number(low)} to {display.number(high)}"
         answer = f"rmse {display.number(trivial['rmse'])}"
-    gone = f"; {display.share(result.gone)} of its error is gone" if result.gone > 0 else "; the model is no better"
+    error = "error" if "zero_one" in score else "squared error"
+    gone = f"; {display.share(result.gone)} of its {error} is gone" if result.gone > 0 else "; the model is no better"
     return [
         ("score", f"{main} (90% confidence: {between}) on {result.scored_on}"),
         ("", _listed(score, result, wanted, apart=("zero_one", "rmse"))),
