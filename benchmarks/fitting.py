@@ -1,6 +1,6 @@
 """What is shown is what is kept: `ul.train` with no option but the target, on files as they are.
 
-    UNITLESS_DATA=DIRECTORY python benchmarks/fitting.py [NAME ...] [--rows N] [--seed N] [--json FILE]
+    UNITLESS_DATA=DIRECTORY python benchmarks/fitting.py [NAME ...] [--rows N] [--seed N] [--json FILE] [--page]
 
 Each table is cut into four fifths, which stay in the order of the file, and a random fifth that nobody sees. Beside the
 kept model stand the trivial answer, scikit-learn's solver on scaled columns (LogisticRegression, Ridge), its SGD with

@@ -44,8 +44,9 @@ OPTIONS = (
 
 
 def command(**given: Any) -> int:
-    """Learn from any data in one pass: nothing to prepare, nothing to tune.
+    """Learn from any data: nothing to prepare, nothing to tune.
 
-    Every row is predicted before it is learned, so the loss that is shown is out of sample.
+    Files are fitted: rows in random order, some held back, and the score is that of the model which is
+    kept, on these. Pipes, and files with --no-shuffle, are followed: rows as they come.
     """
     return carry_out(given)

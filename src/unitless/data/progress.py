@@ -21,8 +21,8 @@ class Progress:
     rows: int = 0  # read in this pass, whether learned or not
     learned: int = 0  # each row counted once, whatever the passes
     skipped: int = 0  # could not be read, or had no usable label
-    unlabelled: int = 0  # VW text without label: predicted, not learned
-    held: int = 0  # kept for the hold-out
+    unlabelled: int = 0  # without a label: counted, not learned
+    held: int = 0  # back, to be scored
     passes: int = 0  # finished ones
     consumed: int = 0  # bytes of the source in this pass
     seconds: float = 0.0
