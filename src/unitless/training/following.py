@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 from ..data import Batch, Position
 from ..data.sample import Sample
 from ..data.shuffle import hashes_of
-from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
-from ..evaluation.row_errors import RowErrors
 from .plan import MOST_HELD
 from .watched import Watched
 
@@ -186,20 +184,18 @@ class Follow:
         if run.model is None or run.baseline is None:
             return
         run.baseline.begin_scoring()
-        past = self._past.rows()
-        if past is not None:
-            run.past = Evaluation(run.model)
-            run.count([past[0]], [run.past])
-        held = self._held.rows()
+        past, held = self._past.rows(), self._held.rows()
         batches = last or [] if self._last else [] if held is None else [held[0]]
         if self._last:
             run.progress.held = sum(batch.rows for batch in batches)
         if batches:
             run.score_rows(batches, run.progress.held)
+            if past is not None:
+                run.past = Evaluation(run.model)
+                run.count([past[0]], [run.past])
         elif past is not None:
-            run.score = run.past
-            run.curves, run.row_errors = Curves(run.model, run.score), RowErrors(run.model)
-            run.count([past[0]], [run.baseline, run.curves, run.row_errors])
+            run.score_rows([past[0]], past[0].rows)
+            run.past, run.progress.held = run.score, 0
 
 
 def _rows(parts: deque[Part]) -> int:
