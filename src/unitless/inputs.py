@@ -123,6 +123,14 @@ def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:
     return found if found.any() else None
 
 
+def is_finite(value: Any) -> bool:
+    """Whether this is one finite number."""
+    try:
+        return bool(np.isfinite(value))
+    except (TypeError, ValueError):
+        return False
+
+
 def take(data: Input, keep: NDArray[np.bool_]) -> Input:
     """The rows that are to be kept."""
     if isinstance(data, TextRows):

@@ -192,7 +192,7 @@ def test_a_model_that_was_not_made_by_train_is_scored_on_arrays(kind: str, loss:
     evaluation.add(model.predict(X), y)
     found = ul.score(model, X, target=y)
     assert found.metrics == pytest.approx(evaluation.metrics)
-    assert found.interval == pytest.approx(evaluation.interval)
+    assert found.interval == pytest.approx(evaluation.score_interval)
     with pytest.raises(ul.OptionError, match="not made by train"):
         ul.score(model, pd.DataFrame(X), target=y)
 
@@ -273,18 +273,18 @@ def test_a_feature_can_be_the_weight(tmp_path: pathlib.Path) -> None:
         assert ul.score(MODELS["price"], path, weight="rooms").metrics == pytest.approx(found.metrics), name
 
 
-def test_rows_without_label_are_an_error_or_skipped(tmp_path: pathlib.Path) -> None:
+def test_rows_without_label_are_counted_and_others_an_error_or_skipped(tmp_path: pathlib.Path) -> None:
     table = TEST.assign(dear=[None if k in (7, 9) else label for k, label in enumerate(TEST["dear"])])
     table.loc[11, "size"] = np.inf
     table.loc[12, "w"] = -1.0
     path = write(tmp_path / "t.csv", table.to_csv(index=False))
     result = MODELS["dear"]
-    with pytest.raises(ul.InputError, match=r"row 8: the target has no value; correct it, or skip"):
+    with pytest.raises(ul.InputError, match=r"row 12, column 'size': value is inf"):
         ul.score(result, path)
     for source in (table, path):
         found = ul.score(result, source, weight="w", on_error="skip")
-        assert (found.scored, found.skipped) == (ROWS - 4, 4)
-        assert len(found.bad) == 4
+        assert (found.scored, found.skipped, found.unlabelled) == (ROWS - 4, 2, 2)
+        assert len(found.bad) == 2
         rows = [k for k in range(ROWS) if k not in (7, 9, 11, 12)]
         assert found.metrics == pytest.approx(ul.score(result, TEST.iloc[rows], weight="w").metrics)
 

@@ -288,7 +288,77 @@ def test_drift_is_found_where_there_is_one() -> None:
     assert not drifts(numbers[:100] * 1.0, numbers[:100])
 
 
+# ------------------------------------------------------------------------------------------------ honest words
+
+
+def test_a_score_on_rows_that_were_learned_before_says_so(tmp_path: Path) -> None:
+    path, other = (
+        write(tmp_path / name, prices(400, k).to_csv(index=False)) for k, name in enumerate(("a.csv", "b.csv"))
+    )
+    model = tmp_path / "m.unitless"
+    assert "earlier" not in ul.train(path, "price", model=model, passes=1).scored_on
+    again = ul.train(path, resume=model, model=model, passes=1)
+    assert "which an earlier training may have learned" in again.scored_on
+    assert "has learned from" in again.notes[-1]
+    new = ul.train(other, resume=model, model=model, passes=1)
+    assert "earlier" not in new.scored_on
+    assert not new.notes
+    assert "earlier" in ul.train(path, resume=model, passes=1).scored_on  # two trainings later
+    assert "earlier" in ul.train(prices(400), resume=model, passes=1).scored_on  # a frame cannot be recognised
+
+
+def test_what_is_held_back_at_random_from_a_stream_is_not_said_to_be_learned() -> None:
+    rows = prices(400).to_dict("records")
+    result = ul.train(iter(rows), "price", holdout=0.25)
+    assert result.scored_on == f"{result.held} rows held back"
+    assert result.learned == 400 - result.held
+    twice = ul.train(rows, "price", holdout=0.25, shuffle=False, passes=2)
+    assert (twice.held, set(twice.score)) == (result.held, set(result.score))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_after_the_score_nothing_is_chosen(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(700, 4)), rng.normal(size=700)
+    without, with_them = (ul.train(X, y, seed=seed, passes=3, learn_holdout=also) for also in (False, True))
+    assert without.learning_rate == with_them.learning_rate
+    assert without.kept == with_them.kept
+    assert with_them.model._chooses_rates
+
+
+def test_compared_models_go_on_choosing_rates() -> None:
+    comparison = ul.compare(prices(400), "price", ["nag", "snag"], passes=2)
+    assert all(one.model._chooses_rates for one in comparison.learners.values())
+
+
+def test_weights_of_one_change_nothing_of_the_interval() -> None:
+    frame = prices()
+    plain, weighted = ul.train(frame, "price"), ul.train(frame.assign(w=1.0), "price", weight="w")
+    assert plain.score_interval == pytest.approx(weighted.score_interval)
+    scored = ul.score(plain.model, frame)
+    assert scored.interval[0] < scored.metrics["rmse"] < scored.interval[1] < 1.2 * scored.interval[0]
+
+
+def test_a_drift_is_noted_whatever_the_memory() -> None:
+    X = np.random.default_rng(0).normal(size=(20_000, 8))
+    frame = pd.DataFrame(X).add_prefix("x").assign(y=X[:, 0] + np.linspace(0, 5, 20_000))
+    assert len(ul.train(frame, "y", passes=1, memory="1MiB").notes) == 1
+
+
+def test_losses_that_are_no_squares_are_judged_by_themselves() -> None:
+    result = ul.train(prices(), "price", loss="quantile", quantile=0.9)
+    assert result.judged_by == "loss"
+    assert result.gone == pytest.approx(1 - result.score["loss"] / result.baseline["loss"])
+
+
 # ------------------------------------------------------------------------------------------------ bad input
+
+
+def test_odd_values_of_mappings_are_skipped() -> None:
+    rows: list[dict[str, Any]] = [{"x": float(k), "y": k + 0.5} for k in range(40)]
+    rows[7]["x"] = [1, 2]
+    assert ul.train(rows, "y", on_error="skip").skipped == 1
+    assert ul.train(iter(rows), "y", on_error="skip").skipped == 1
 
 
 @pytest.mark.parametrize(

@@ -148,15 +148,18 @@ def _score(result: TrainResult, wanted: list[str]) -> list[tuple[str, str]]:
         main = f"accuracy {display.share(1 - score['zero_one'])}"
         between = f"{display.share(1 - high)} to {display.share(1 - low)}"
         answer = f"accuracy {display.share(1 - trivial['zero_one'])}"
-    else:
+    elif result.judged_by == "rmse":
         main = f"rmse {display.number(score['rmse'])}"
         between = f"{display.number(low)} to {display.number(high)}"
         answer = f"rmse {display.number(trivial['rmse'])}"
-    error = "error" if "zero_one" in score else "squared error"
+    else:
+        main, between = f"loss {display.number(score['loss'])}", ""
+        answer = f"loss {display.number(trivial['loss'])}"
+    error = {"zero_one": "error", "rmse": "squared error"}.get(result.judged_by, "loss")
     gone = f"; {display.share(result.gone)} of its {error} is gone" if result.gone > 0 else "; the model is no better"
     return [
-        ("score", f"{main} (90% confidence: {between}) on {result.scored_on}"),
-        ("", _listed(score, result, wanted, apart=("zero_one", "rmse"))),
+        ("score", f"{main}{f' (90% confidence: {between})' if between else ''} on {result.scored_on}"),
+        ("", _listed(score, result, wanted, apart=("zero_one", result.judged_by))),
         ("baseline", f"{answer} by saying {result.trivial}{gone}"),
     ]
 

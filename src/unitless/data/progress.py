@@ -41,7 +41,7 @@ class Progress:
     def begin_pass(self) -> None:
         """To the beginning: the same rows again."""
         self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0
-        self.held = self.skipped = self.unlabelled = 0
+        self.skipped = self.unlabelled = 0
         self.missing, self.bad = Counter(), []
 
     def plain(self) -> dict[str, Any]:

@@ -209,10 +209,6 @@ class Shuffle:
             return "in memory"
         return f"through a temporary file of {math.ceil(self._file.size / 1e6):,} MB"
 
-    def numbers(self, first: int) -> Index | None:
-        """The numbers that the rows from `first` on had when they were added; None if they are not in memory."""
-        return None if self._order is None else self._order[first : self.rows]
-
     # ------------------------------------------------------------------------------------------------ in
 
     def add(self, batch: Batch) -> None:

@@ -37,7 +37,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from . import metrics
 from .history import Moment, Track
-from .intervals import CONFIDENCE, chernoff_interval, relative_entropy
+from .intervals import CONFIDENCE, chernoff_interval, relative_entropy, rmse_interval
 from .label_sums import LabelSums, running
 from .metrics import Found
 from .ranking import Ranking, SmallRanking
@@ -90,6 +90,7 @@ class Evaluation:
         self._latest: tuple[Float64, NDArray[Any], Float64 | None] | None = None
         self.examples = 0
         self.weight = self._squared_weight = 0.0
+        self._spread: tuple[float, float] | None = (0.0, 0.0)  # of numbers: sums of h² e² and h² e⁴; not in the state
 
     # What is given is checked whole before anything is counted; what comes after the check cannot fail.
 
@@ -180,7 +181,15 @@ class Evaluation:
             self._labels = (min(self._labels[0], float(truth.min())), max(self._labels[1], float(truth.max())))
             if self._label_sums is not None:
                 self._label_sums.add(truth, h)
-        self._total(metrics.each(rows, self._task, self._loss), len(p), h)
+        each = metrics.each(rows, self._task, self._loss)
+        if self._spread is not None and isinstance(rows, metrics.NumberRows):
+            squares, hh = each.get("squared", each["loss"]), None if h is None else h * h
+            second, fourth = self._spread
+            self._spread = (
+                float(running(second, squares, hh)[-1]),
+                float(running(fourth, squares * squares, hh)[-1]),
+            )
+        self._total(each, len(p), h)
 
     def _rows(self, p: Float64, truth: NDArray[Any]) -> metrics.Rows:
         if isinstance(self._model, OneVsAll):
@@ -333,6 +342,21 @@ class Evaluation:
         low, high = chernoff_interval(min(1.0, squared / self.weight / (span * span)), n)
         return span * math.sqrt(low), span * math.sqrt(high)
 
+    @property
+    def score_interval(self) -> tuple[float, float]:
+        """The same for a model that did not change meanwhile: of numbers by the spread of their squared errors.
+
+        It is narrow where errors are small beside the labels' range. See `rmse_interval`.
+        """
+        if self._task != "regression" or self._spread is None or not self.examples:
+            return self.interval
+        second, fourth = self._spread
+        mean = self._sums.get("squared", self._sums["loss"]) / self.weight
+        square = (fourth - 2 * mean * second + mean * mean * self._squared_weight) / self.weight**2
+        if not math.isfinite(square) or self.examples < 2:
+            return self.interval
+        return rmse_interval(mean, math.sqrt(max(0.0, square)), self.weight**2 / self._squared_weight)
+
     def state(self) -> dict[str, Any]:
         """All that has been counted, as JSON can keep it, for `restore`.
 
@@ -391,6 +415,7 @@ class Evaluation:
         if type(self.examples) is not int or not 0 <= self.examples < 2**63:
             raise ValueError("an impossible number of examples")
         self.weight, self._squared_weight = float.fromhex(state["weight"]), float.fromhex(state["squared_weight"])
+        self._spread = None
         low, high = map(float.fromhex, state["labels"])
         self._labels = (low, high)
         self._confusion = np.array(
@@ -437,6 +462,8 @@ class Evaluation:
         self.examples += other.examples
         self.weight += other.weight
         self._squared_weight += other._squared_weight
+        if self._spread is not None and other._spread is not None:
+            self._spread = self._spread[0] + other._spread[0], self._spread[1] + other._spread[1]
         self._labels = (min(self._labels[0], other._labels[0]), max(self._labels[1], other._labels[1]))
         width = max(self._confusion.shape[1], other._confusion.shape[1])
         wide = [np.pad(one._confusion, ((0, 0), (0, width - one._confusion.shape[1]))) for one in (self, other)]

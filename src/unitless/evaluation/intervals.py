@@ -6,10 +6,7 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from ..errors import InputError, OptionError
-from ..inputs import Float64
 
 CONFIDENCE = 0.9
 
@@ -82,22 +79,22 @@ def _student_within(angle: float, freedom: int) -> float:
     return 2 / math.pi * (angle + sine * total) if odd else sine * total
 
 
-def rmse_interval(errors: Float64, confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Where the root mean squared error truly lies, given some independent errors: by the spread of their squares.
+def rmse_interval(mean: float, spread: float, count: float, confidence: float = CONFIDENCE) -> tuple[float, float]:
+    """Where a root mean squared error truly lies, by the spread of the squared errors.
 
     Unlike `chernoff_interval` it asks for no limit of the errors; it holds if there are many and none is far out.
 
+    Args:
+        mean: of the squared errors.
+        spread: the standard deviation of that mean.
+        count: how many errors there are, or how many equally weighted ones they are worth.
+        confidence: how sure it is to be.
+
     >>> import numpy as np
-    >>> low, high = rmse_interval(np.random.default_rng(0).normal(0, 2, size=1000))
+    >>> squares = np.random.default_rng(0).normal(0, 2, size=1000) ** 2
+    >>> low, high = rmse_interval(float(squares.mean()), float(squares.std()) / 1000**0.5, 1000)
     >>> f"{low:.2f} {high:.2f}"
     '1.88 2.03'
     """
-    count = len(errors)
-    size = float(np.max(np.abs(errors), initial=0.0))
-    if count < 2 or not 0 < size < math.inf:
-        return size, size
-    squares = (errors / size) ** 2
-    reach = student_quantile((1 + confidence) / 2, min(count - 1, 200))
-    reach *= float(squares.std(ddof=1)) / math.sqrt(count)
-    mean = float(squares.mean())
-    return size * math.sqrt(max(0.0, mean - reach)), size * math.sqrt(mean + reach)
+    reach = student_quantile((1 + confidence) / 2, max(1, min(int(count) - 1, 200))) * spread
+    return math.sqrt(max(0.0, mean - reach)), math.sqrt(mean + reach)

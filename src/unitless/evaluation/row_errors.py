@@ -20,17 +20,14 @@ class RowErrors:
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._model = model
         self._parts: list[Float64] = []
-        self.weighted = False  # some rows had weights
 
     def add(self, scores: Float64, truth: NDArray[np.float64], weight: Float64 | None) -> None:
         """Scores, as `predict` gives them, and labels."""
         self._parts.append(self._model.link(scores) - truth)
-        self.weighted |= weight is not None
 
     def add_numbered(self, scores: Float64, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
         """The same for classes by number."""
         self._parts.append((scores.argmax(axis=1) != numbers).astype(np.float64))
-        self.weighted |= weight is not None
 
     @property
     def errors(self) -> Float64:

@@ -224,7 +224,7 @@ class Scoring:
         usable = self._usable(batch)
         batch, groups = batch.select(usable), None if groups is None else groups[usable]
         assert batch.labels is not None
-        unlabelled = ~batch.labels.present()  # of VW text, where that is allowed
+        unlabelled = ~batch.labels.present()
         if unlabelled.any():
             self.progress.unlabelled += int(unlabelled.sum())
             batch, groups = batch.select(~unlabelled), None if groups is None else groups[~unlabelled]
@@ -269,8 +269,6 @@ class Scoring:
         return ~bad
 
     def _problems(self, batch: Batch, labels: RawLabels) -> Iterator[tuple[NDArray[np.bool_], Callable[[int], str]]]:
-        if not isinstance(batch.data, inputs.TextRows):  # in VW text rows without label are meant so
-            yield ~labels.present(), lambda row: "the target has no value"
         if isinstance(labels, Numbers):
             yield np.isinf(labels.values), lambda row: f"the target is {labels.values[row]}"
         least = LOSSES[self.model.options.loss].smallest_label
@@ -289,7 +287,7 @@ class Scoring:
         elif isinstance(batch.data, inputs.Dense):
             wrong = ~np.isfinite(batch.data.array).all(axis=1)
         elif isinstance(batch.data, inputs.NamedRows):
-            wrong = np.array([not np.isfinite([*one.values()]).all() for one in batch.data.mappings], bool)
+            wrong = np.array([not all(map(inputs.is_finite, one.values())) for one in batch.data.mappings], bool)
         yield wrong, lambda row: "a value is not a finite number"
 
     def _truth(self, batch: Batch, labels: RawLabels, scores: Float64, classes: int) -> NDArray[Any]:
@@ -409,7 +407,7 @@ class Score:
         self.missing = dict(progress.missing)
         self.seconds = progress.seconds
         self.metrics: dict[str, float] = scoring.evaluation.metrics
-        self.interval: tuple[float, float] = scoring.evaluation.interval
+        self.interval: tuple[float, float] = scoring.evaluation.score_interval
         self.baseline: dict[str, float] = scoring.baseline.metrics
         answer = scoring.baseline.answer
         self.baseline_answer: Any = self.target.classes[int(answer)] if self.target.task == "binary" else answer
@@ -538,7 +536,7 @@ def _objects(values: list[Any]) -> NDArray[Any]:
 
 
 def _group_score(evaluation: Evaluation) -> GroupScore:
-    return GroupScore(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.interval)
+    return GroupScore(evaluation.examples, evaluation.weight, evaluation.metrics, evaluation.score_interval)
 
 
 def _plain_group(one: GroupScore) -> dict[str, Any]:

@@ -50,7 +50,7 @@ from .kernels import chosen_kernel
 if TYPE_CHECKING:
     from .model import Model, State
 
-VERSION = 2
+VERSION, NEWER = 2, 3  # the newer one is of models with an average, or with an earlier state
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
 _KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
@@ -148,7 +148,7 @@ def _encoded(
     if model.options.average:
         arrays |= {name: state[name] for name in _AVERAGE}  # type: ignore[literal-required]
     header: dict[str, Any] = {
-        "version": VERSION,
+        "version": NEWER if model.options.average or earlier is not None else VERSION,
         "kind": model._kind,
         "options": {
             name: value
@@ -184,10 +184,9 @@ def from_bytes(data: bytes) -> Any:
     chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
     try:
-        if header.get("version") != VERSION:
-            raise ModelFileError(
-                f"this is a model of format {header.get('version')!r}; this version of unitless reads {VERSION}"
-            )
+        if header.get("version") not in (VERSION, NEWER):
+            known = f"this version of unitless reads {VERSION} and {NEWER}"
+            raise ModelFileError(f"this is a model of format {header.get('version')!r}; {known}")
         digest = header.pop("digest", None)
         if digest != _digest(header, arrays):
             raise ModelFileError("the file is damaged: its content does not match its digest")

@@ -37,7 +37,7 @@ def check(training: Any, model: Model) -> None:
     labels = model.classes if isinstance(model, OneVsAll) else []
     _require(_plain(labels, 1), "its classes are not text and numbers as data has them")
     _require(target.task == task, f"its task is {target.task}, which a model of this kind does not have")
-    kinds = {"reading": dict, "source": list, "plan": dict, "best": dict}
+    kinds = {"reading": dict, "source": list, "before": list, "known": bool, "plan": dict, "best": dict}
     kinds |= {"evaluation": dict, "baseline": dict, "last_label": dict}
     for name, kind in kinds.items():
         given = training.get(name)

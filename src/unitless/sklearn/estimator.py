@@ -94,6 +94,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
                 passes.judge(model, plan, done, lambda: self._loss_of(model, data, y, weight, apart))
         passes.settle(model, done)
         self._learn_some(model, data, y, weight, apart, note=False)
+        passes.finish(model)
         self.n_iter_ = done
 
     def _learn_some(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Fit:
                 self._learn_held(rows, rows.rows - held, watched)
                 run.progress.rows = run.read
                 run.check_values()
+                assert run.model is not None
+                run.passes.finish(run.model)
         return finished
 
     def _passes(self, rows: Shuffle, learned: int, watched: Watched) -> bool:
@@ -92,10 +94,16 @@ class Fit:
     def _score(self, rows: Shuffle, learned: int) -> None:
         """Of the model as it is now, on rows that it has not learned."""
         run = self.run
-        run.score_rows(rows.batches(learned), rows.rows - learned)
-        numbers = rows.numbers(learned)
-        if run.row_errors is not None and numbers is not None:
-            run.drifting = drifts(run.row_errors.errors, numbers)
+        numbers: list[Any] = []
+
+        def noted() -> Iterator[Batch]:
+            for batch in rows.batches(learned):
+                numbers.append(batch.place.numbers)
+                yield batch
+
+        run.score_rows(noted(), rows.rows - learned)
+        if run.row_errors is not None:
+            run.drifting = drifts(run.row_errors.errors, np.concatenate(numbers))
 
     def _learn_held(self, rows: Shuffle, learned: int, watched: Watched) -> None:
         run = self.run

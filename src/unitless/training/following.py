@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .run import Run
 
 SAMPLED = 4_000  # rows of the past that are scored at the end
-MUCH = 1.25  # times the progressive error is much worse
 
 
 @dataclass

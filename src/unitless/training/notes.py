@@ -24,8 +24,18 @@ LEAST = 500  # rows below which nothing is said about it
 
 def notes(run: Run) -> list[Phrase]:
     """About the order of the rows, one line each."""
-    found = [_in_time(run) if run.fitted else _forgotten(run)]
+    found = [_in_time(run) if run.fitted else _forgotten(run), _known(run)]
     return [note for note in found if note is not None]
+
+
+def _known(run: Run) -> Phrase | None:
+    """A model goes on with data from which it has learned before."""
+    if not run.known or run.score is None or not run.source.identity:
+        return None
+    return Phrase(
+        f"the model has learned from {run.source.name} before, so that its score there may be too good: "
+        "score it on new rows"
+    )
 
 
 def _error(evaluation: Evaluation) -> float:

@@ -73,17 +73,21 @@ class Passes:
         self.begin(model)
         self.losses[done] = losses
         kept = min(losses, key=lambda name: losses[name])
-        helped = losses[kept] < self.loss - WORTH * abs(self.loss) or self.loss == math.inf
+        first = self.loss == math.inf
+        helped = losses[kept] < (math.inf if first else self.loss - WORTH * abs(self.loss))
         self.stale = 0 if helped else self.stale + 1
         if losses[kept] < self.loss:
             self.loss, self.best, self.kept = losses[kept], done, kept
             self.state = model._remembered()
+
+    def finish(self, model: Learner | OneVsAll) -> None:
+        """Rows that are learned from now on are new ones: rates are chosen by them again."""
+        model._choose_rates(True)
 
     def settle(self, model: Learner | OneVsAll, done: int) -> None:
         """Go back to the best weights, and let them speak."""
         if self.state is not None and self.best < done:
             model._go_back(self.state)
         self.state = None
-        model._choose_rates(True)
         if model.options.average:
             model.keep(self.kept)

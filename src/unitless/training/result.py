@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..evaluation.baseline import error_gone
 from ..evaluation.evaluation import Evaluation, Moment
-from ..evaluation.intervals import rmse_interval
 from ..inference.predictor import Predictor
 from ..losses import LOSSES
 from ..models.learner import Learner
@@ -57,9 +56,10 @@ class TrainResult:
         self.kept: str = run.model.kept
         self.kept_pass = run.passes.best or self.passes
         self._score, self._past, self._baseline = run.score, run.past, run.baseline
-        self._errors = run.row_errors
         self._last_label = None if run.fitted else run.last_label
-        self._learned_too = run.finishing and run.plan.learn_holdout
+        random = not run.fitted and run.plan.holdout != "last"  # what is held back so from a stream is never learned
+        self._learned_too = run.finishing and run.plan.learn_holdout and not random
+        self._known = run.known
         self._of_last = run.plan.holdout == "last"
         self.notes: Sequence[str] = run.notes()
         self.curves = run.curves
@@ -84,21 +84,18 @@ class TrainResult:
     @property
     def score_interval(self) -> tuple[float, float]:
         """Where the kept model's error (for numbers the RMSE) truly lies, with 90% confidence."""
-        if self._score is None:
-            return math.nan, math.nan
-        if self.target.task == "regression" and self._errors is not None and not self._errors.weighted:
-            return rmse_interval(self._errors.errors)
-        return self._score.interval
+        return (math.nan, math.nan) if self._score is None else self._score.score_interval
 
     @property
     def scored_on(self) -> str:
         """Which rows `score` is about, in words."""
-        if self._score is None:
+        if self._score is None or not self._score.examples:
             return "no rows"
         rows = f"{self._score.examples:,} rows"
         if self._score is self._past:
             return f"a sample of {rows} of the past, which it had learned"
         which = f"the last {rows}" if self._of_last else f"{rows} held back"
+        which += " (which an earlier training may have learned)" if self._known else ""
         return f"{which}, then learned too" if self._learned_too else which
 
     @property
@@ -123,8 +120,17 @@ class TrainResult:
 
     @property
     def gone(self) -> float:
-        """What part of the trivial answer's error is gone: for numbers of its squared error, which is R²."""
-        return error_gone(self.score, self.baseline) if self.score else math.nan
+        """What part of the trivial answer's error is gone: of its squared error, which is R², for numbers; of its loss
+        if that is another one than the squared.
+        """
+        return error_gone(self.score, self.baseline, self.judged_by) if self.score else math.nan
+
+    @property
+    def judged_by(self) -> str:
+        """The metric that says how good the model is: "zero_one" of classes, "rmse" of numbers, or another "loss"."""
+        if self.target.task != "regression":
+            return "zero_one"
+        return "rmse" if LOSSES[self.model.options.loss].is_squared_error else "loss"
 
     @property
     def metrics(self) -> dict[str, float]:

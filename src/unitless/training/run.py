@@ -114,6 +114,8 @@ class Run:
         self.passes = Passes()
         self.drifting = False  # its errors differ along the data
         self.shuffled = ""  # how the rows came into random order
+        self.before: list[Any] = []  # files from which the model has learned earlier
+        self.known = False  # these rows may be among them
         self.midway = False  # it goes on where it was interrupted
         self.read = 0  # rows that were read to be fitted
         self.finishing = False  # these are the rows that were held back
@@ -145,7 +147,9 @@ class Run:
             raise OptionError(other_kind(schema.family, self.source))
         self.model = model
         before = Progress.read(training.get("progress"))
+        self.before = [*(training.get("before") or []), *((training.get("source") or []) if before.done else [])]
         if before.done:
+            self.known = not self.source.identity or any(file in self.before for file in self.source.identity)
             self.evaluation, self.baseline = Evaluation(model), Baseline(model)
             self.last_label = LastLabel(model)
             return schema
@@ -157,7 +161,7 @@ class Run:
         if training.get("plan") != self.plan.plain(self.fitted):
             raise OptionError(f"training of this model was begun with other settings: {training.get('plan')}")
         self.progress = before
-        self.midway = True
+        self.midway, self.known = True, training.get("known") is True
         self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
         self.baseline = Baseline.restore(model, training.get("baseline") or {})
         self.last_label = LastLabel.restore(model, training.get("last_label") or {})
@@ -211,6 +215,8 @@ class Run:
             "reading": self.reader.options.kept(self.reader.schema.family),
             "progress": self.progress.plain(),
             "source": self.source.identity,
+            "before": self.before,
+            "known": self.known,
             "content": None if done else self.source.content(self.progress.consumed),
             "plan": self.plan.plain(self.fitted),
             "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
@@ -254,7 +260,7 @@ class Run:
 
     def begin_like(self, other: Run) -> None:
         """What another run has counted while it read all rows into random order."""
-        self.progress = replace(other.progress)
+        self.progress = replace(other.progress, bad=list(other.progress.bad), missing=other.progress.missing.copy())
         self.shuffled = other.shuffled
 
     def score_rows(self, batches: Iterable[Batch], held: int) -> None:

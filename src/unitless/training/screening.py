@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +50,8 @@ def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Proble
         return found  # it is found on the way
     if target is not None:
         unknown = target.unknown(labels) & labels.present()
-        found.append((unknown, lambda row: f"the target is {_label_at(labels, row)}, which is not one of its values"))
+        why = "not finite" if target.task == "regression" else "not one of its values"
+        found.append((unknown, lambda row: f"the target is {_label_at(labels, row)}, which is {why}"))
     if batch.weight is not None:
         h = batch.weight
         found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"))
@@ -59,20 +59,13 @@ def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Proble
         wrong = ~np.isfinite(batch.data.array).all(axis=1)
         found.append((wrong, lambda row: "a value is not a finite number"))
     if isinstance(batch.data, inputs.NamedRows):
-        wrong = np.array([any(not _finite(x) for x in one.values()) for one in batch.data.mappings])
+        wrong = np.array([not all(map(inputs.is_finite, one.values())) for one in batch.data.mappings])
         found.append((wrong, lambda row: "a value is not a finite number"))
     if isinstance(batch.data, inputs.Frame):
         for name, column in zip(batch.data.names, batch.data.columns, strict=True):
             if (infinite := inputs.infinite(column)) is not None:
                 found.append((infinite, partial(_infinite, name)))
     return found
-
-
-def _finite(value: Any) -> bool:
-    try:
-        return bool(np.isfinite(value))
-    except TypeError:
-        return False
 
 
 def _infinite(column: str, row: int) -> str:

@@ -92,6 +92,9 @@ class SharedRun(Generic[AnyRun]):
                             contender.run.progress.rows = first.read
                             contender.run.score_rows(rows.batches(rows.rows - held), held)
             self.interrupted = interrupted()
+            for contender in self.contenders:
+                if contender.run.model is not None:
+                    contender.run.passes.finish(contender.run.model)
 
     def _passes(self, batches: Callable[[], Iterator[Batch]], watched: Watched) -> None:
         passes = self.contenders[0].run.plan.passes

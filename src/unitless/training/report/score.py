@@ -51,7 +51,7 @@ def headline(result: TrainResult) -> Iterator[Html]:
 
 
 def _sentences(result: TrainResult) -> Iterator[Html]:
-    by, score, trivial = words.judged_by(result), result.score, result.baseline
+    by, score, trivial = result.judged_by, result.score, result.baseline
     if by == "zero_one":
         good, other = f"is right for {words.accuracy(score)} of the rows", f"is right for {words.accuracy(trivial)}"
     else:
@@ -96,7 +96,7 @@ def _main(metrics: Mapping[str, float], by: str) -> str:
 
 
 def _tiles(result: TrainResult) -> Iterator[Html]:
-    by, score = words.judged_by(result), result.score
+    by, score = result.judged_by, result.score
     label = {"zero_one": "Accuracy", "rmse": "RMSE"}.get(by, f"{result.model.options.loss.capitalize()} loss")
 
     progressive = ("each row was predicted before it was learned", words.interval(by, result.interval))
@@ -120,7 +120,7 @@ def _tiles(result: TrainResult) -> Iterator[Html]:
 
 def _errors(result: TrainResult) -> Html:
     """Bars of the errors side by side; short is good."""
-    by = words.judged_by(result)
+    by = result.judged_by
     asked = [
         ("kept model", result.score, result.score_interval, ""),
         (f"trivial answer: {words.trivial(result)}", result.baseline, None, "other"),

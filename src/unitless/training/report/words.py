@@ -9,19 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from ... import shown
 from ...html import Html
-from ...losses import LOSSES
 
 if TYPE_CHECKING:
     from ..result import TrainResult
 
 _NAMES = {"auc": "AUC", "f1": "F1", "rmse": "RMSE", "mae": "MAE", "r2": "R²", "brier": "Brier score"}
-
-
-def judged_by(result: TrainResult) -> str:
-    """The metric in front: the error of classes, the RMSE of numbers, or the loss that was asked for in its place."""
-    if "zero_one" in (result.score or result.metrics):
-        return "zero_one"
-    return "rmse" if LOSSES[result.model.options.loss].is_squared_error else "loss"
 
 
 def name(metric: str, result: TrainResult) -> str:
