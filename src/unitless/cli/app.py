@@ -58,7 +58,7 @@ def _typed(command: ModuleType) -> Callable[..., None]:
 
 app = typer.Typer(
     name="unitless",
-    help="Online learning that does not care about units: from any file to a model, in one pass, nothing to tune.",
+    help="Online learning that does not care about units: from any file to a model, nothing to tune.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode="rich",

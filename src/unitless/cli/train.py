@@ -44,8 +44,9 @@ OPTIONS = (
 
 
 def command(**given: Any) -> int:
-    """Learn from any data in one pass: nothing to prepare, nothing to tune.
+    """Learn from any data: nothing to prepare, nothing to tune.
 
-    Every row is predicted before it is learned, so the loss that is shown is out of sample.
+    A file is fitted: random order, as many passes as help, and the score of the kept model on rows held back.
+    A pipe is followed (a file with --no-shuffle): rows in their order, once, each predicted before it is learned.
     """
     return carry_out(given)
