@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,13 +54,16 @@ def table(title: str | None, header: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names and values, aligned."""
+    """Names and values, aligned; on a terminal, long values go on below their own beginning."""
     shown = [(name, value) for name, value in pairs if value]
     width = max((len(name) for name, _ in shown), default=0)
     if sys.stdout.isatty():
         out = console()
+        room = max(20, out.width - width - 2)
         for name, value in shown:
-            out.print(f"[bold cyan]{_escaped(name).ljust(width)}[/]  {_escaped(value)}")
+            lines = textwrap.wrap(value, room, break_long_words=False, break_on_hyphens=False)
+            text = ("\n" + " " * (width + 2)).join(lines)
+            out.print(f"[bold cyan]{_escaped(name).ljust(width)}[/]  {_escaped(text)}")
         return
     for name, value in shown:
         print(f"{name.ljust(width)}  {value}")
