@@ -348,7 +348,7 @@ def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> No
     assert lines[1].startswith("score        rmse ")
     assert "on 120 rows held back, then learned too" in lines[1]
     assert [line.partition(" ")[0] for line in lines[3:6]] == ["baseline", "progressive", "rows"]
-    assert "of its error is gone" in lines[3]
+    assert "of its squared error is gone" in lines[3]
     assert "in random order (in memory)" in lines[5]
     run = cli("train", path, "--target", "price", "-q", "--no-shuffle", "--holdout", "last", "--no-learn-holdout")
     assert "on the last 120 rows" in run.stdout

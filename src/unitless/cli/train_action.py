@@ -152,7 +152,8 @@ def _score(result: TrainResult, wanted: list[str]) -> list[tuple[str, str]]:
         main = f"rmse {display.number(score['rmse'])}"
         between = f"{display.number(low)} to {display.number(high)}"
         answer = f"rmse {display.number(trivial['rmse'])}"
-    gone = f"; {display.share(result.gone)} of its error is gone" if result.gone > 0 else "; the model is no better"
+    error = "error" if "zero_one" in score else "squared error"
+    gone = f"; {display.share(result.gone)} of its {error} is gone" if result.gone > 0 else "; the model is no better"
     return [
         ("score", f"{main} (90% confidence: {between}) on {result.scored_on}"),
         ("", _listed(score, result, wanted, apart=("zero_one", "rmse"))),
@@ -164,13 +165,16 @@ def _progressive(result: TrainResult, wanted: list[str]) -> str:
     metrics = result.metrics
     if not metrics:
         return ""
-    main = f"accuracy {display.share(1 - metrics['zero_one'])}, " if "zero_one" in metrics else ""
+    if "zero_one" in metrics:
+        main = f"accuracy {display.share(1 - metrics['zero_one'])}"
+    else:
+        main = f"rmse {display.number(metrics['rmse'])}"
     repeated = ""
     if result.repeated:
         name = "zero_one" if "zero_one" in metrics else "rmse"
         show = (lambda x: f"accuracy {display.share(1 - x)}") if name == "zero_one" else display.number
         repeated = f"; repeating the label before: {show(result.repeated[name])}"
-    return main + _listed(metrics, result, wanted, apart=("zero_one",)) + repeated
+    return ", ".join(filter(None, (main, _listed(metrics, result, wanted, apart=("zero_one", "rmse"))))) + repeated
 
 
 def _listed(metrics: dict[str, float], result: TrainResult, wanted: list[str], apart: tuple[str, ...]) -> str:
