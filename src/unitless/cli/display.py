@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -53,13 +54,16 @@ def table(title: str | None, header: Sequence[str], rows: Iterable[Sequence[Any]
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> None:
-    """Names and values, aligned."""
+    """Names and values, aligned; on a terminal, long values go on below their own beginning."""
     shown = [(name, value) for name, value in pairs if value]
     width = max((len(name) for name, _ in shown), default=0)
     if sys.stdout.isatty():
         out = console()
+        room = max(20, out.width - width - 2)
         for name, value in shown:
-            out.print(f"[bold cyan]{_escaped(name).ljust(width)}[/]  {_escaped(value)}")
+            lines = textwrap.wrap(value, room, break_long_words=False, break_on_hyphens=False)
+            text = ("\n" + " " * (width + 2)).join(lines)
+            out.print(f"[bold cyan]{_escaped(name).ljust(width)}[/]  {_escaped(text)}")
         return
     for name, value in shown:
         print(f"{name.ljust(width)}  {value}")
@@ -91,7 +95,7 @@ def rates(rate: Any) -> str:
     return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
 
 
-def learned(outcome: Any, interrupted: bool) -> str:
+def learned(outcome: Any, interrupted: bool, kept: bool = True) -> str:
     """How many rows there were, and what became of them."""
     stopped = interrupted and outcome.passes > 0
     rows = [count(outcome.rows if not stopped else outcome.learned, "row")]
@@ -101,7 +105,7 @@ def learned(outcome: Any, interrupted: bool) -> str:
     rows += [f"{outcome.unlabelled:,} without label"] if outcome.unlabelled else []
     rows += [f"{outcome.skipped:,} skipped"] if outcome.skipped else []
     rows += [f"{outcome.passes} passes"] if outcome.passes > 1 and not stopped else []
-    if outcome.fitted and not interrupted:
+    if outcome.fitted and kept and not interrupted:
         of_pass = f" of pass {outcome.kept_pass}" if outcome.passes > 1 else ""
         rows += [f"the {outcome.kept} weights{of_pass} kept"]
     return ", ".join(rows)

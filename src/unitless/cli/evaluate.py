@@ -108,7 +108,7 @@ def summary(comparison: Comparison) -> None:
         [
             ("task", comparison.task),
             ("loss", whole.model.options.loss),
-            ("rows", display.learned(whole, comparison.interrupted)),
+            ("rows", display.learned(whole, comparison.interrupted, kept=False)),
             ("features", f"{whole.features:,}"),
             ("time", f"{comparison.seconds:.2f} s"),
         ]

@@ -141,7 +141,8 @@ def summary(found: Score, quiet: bool) -> None:
 def _baseline(found: Score) -> str:
     answer, name = found.baseline_answer, found.judged_by
     gone = found.error_gone
-    tail = f"; {gone:.1%} of its error is gone" if math.isfinite(gone) else ""
+    error = "squared error" if name == "rmse" else "error"
+    tail = f"; {gone:.1%} of its {error} is gone" if math.isfinite(gone) else ""
     if math.isfinite(gone) and gone < 0:
         tail = "; the model is worse"
     if name == "zero_one":

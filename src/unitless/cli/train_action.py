@@ -168,13 +168,16 @@ def _progressive(result: TrainResult, wanted: list[str]) -> str:
     metrics = result.metrics
     if not metrics:
         return ""
-    main = f"accuracy {display.share(1 - metrics['zero_one'])}, " if "zero_one" in metrics else ""
+    if "zero_one" in metrics:
+        main = f"accuracy {display.share(1 - metrics['zero_one'])}"
+    else:
+        main = f"rmse {display.number(metrics['rmse'])}"
     repeated = ""
     if result.repeated:
         name = "zero_one" if "zero_one" in metrics else "rmse"
         show = (lambda x: f"accuracy {display.share(1 - x)}") if name == "zero_one" else display.number
         repeated = f"; repeating the label before: {show(result.repeated[name])}"
-    return main + _listed(metrics, result, wanted, apart=("zero_one",)) + repeated
+    return ", ".join(filter(None, (main, _listed(metrics, result, wanted, apart=("zero_one", "rmse"))))) + repeated
 
 
 def _listed(metrics: dict[str, float], result: TrainResult, wanted: list[str], apart: tuple[str, ...]) -> str:

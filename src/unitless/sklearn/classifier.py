@@ -48,7 +48,7 @@ def _with_probabilities(method: Method) -> Method:
 
 
 class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[misc]
-    """A linear classifier that learns in one pass and does not care about the features' units.
+    """A linear classifier that does not care about the features' units.
 
     It takes the place of `make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))`, with nothing to scale and
     nothing to tune. Two classes are one `unitless.Learner`, more are a `unitless.OneVsAll`; it is in `model_`.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc]
-    """A linear regressor that learns in one pass and does not care about units, the target's included.
+    """A linear regressor that does not care about units, the target's included.
 
     It takes the place of `make_pipeline(StandardScaler(), SGDRegressor())`, with nothing to scale and nothing to tune,
     for the features or for y. It is one `unitless.Learner`, in `model_`.

@@ -110,7 +110,7 @@ class TrainResult:
             return ""
         answer = self._baseline.answer
         if self.target.task == "regression":
-            return f"always the {LOSSES[self.model.options.loss].best_constant}, {answer:.6g}"
+            return f"always the {LOSSES[self.model.options.loss].best_constant}, {answer:,.6g}"
         return f"always {self.target.classes[bool(answer)] if self.target.task == 'binary' else answer!r}"
 
     @property
