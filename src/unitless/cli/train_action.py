@@ -129,7 +129,7 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
             for label, of in ranked
         ]
         print()
-        which = f"on {result.scored_on}" if result.score else "progressive"
+        which = "of the score" if result.score else "progressive"
         display.table(None, (f"class ({which})", "share", "precision", "recall"), rows_of)
     top = result.top_features(8)
     if top:

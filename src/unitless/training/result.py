@@ -110,7 +110,9 @@ class TrainResult:
             return ""
         answer = self._baseline.answer
         if self.target.task == "regression":
-            return f"always the {LOSSES[self.model.options.loss].best_constant}, {answer:,.6g}"
+            loss = LOSSES[self.model.options.loss]
+            what = f"{self.model.options.quantile:g} quantile" if loss.has_quantile else loss.best_constant
+            return f"always the {what}, {answer:,.6g}"
         return f"always {self.target.classes[bool(answer)] if self.target.task == 'binary' else answer!r}"
 
     @property
