@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from sources import cli, content, json_lines, write
 
 import unitless as ul
-from unitless.data.shuffle import order
+from unitless.data.shuffle import hashes, order
 from unitless.training.notes import drifts
 from unitless.training.plan import MOST_HELD, Plan
 
@@ -398,6 +398,28 @@ def test_an_error_in_a_row_names_its_own_place(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", frame.to_csv(index=False))
     with pytest.raises(ul.InputError, match=r"a\.csv, row 124, column 'size': value is inf"):
         ul.train(path, "price")
+
+
+@pytest.mark.parametrize("weight", [-1.0, math.nan, math.inf])
+def test_a_weight_that_is_none_is_found_while_reading_wherever_its_row_goes(weight: float) -> None:
+    frame = prices(300).assign(w=1.0)
+    frame.loc[order(0, 0, 300)[-1], "w"] = weight  # a row that is held back
+    row = order(0, 0, 300)[-1] + 1
+    with pytest.raises(ul.InputError, match=f"row {row}: weight is {weight:g}; weights must be finite"):
+        ul.train(frame, "price", weight="w")
+    held = np.flatnonzero(hashes(0, 0, 300) < np.uint64(int(0.3 * 2**64)))[0]
+    frame = prices(300).assign(w=1.0)
+    frame.loc[held, "w"] = weight
+    with pytest.raises(ul.InputError, match=f"row {held + 1}: weight is {weight:g}; weights must be finite"):
+        ul.train(frame, "price", weight="w", shuffle=False, holdout=0.3)
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_rows_without_label_or_weight_are_said_to_be_so(shuffle: bool) -> None:
+    with pytest.raises(ul.InputError, match=r"no row of .* has a label$"):
+        ul.train(prices(50).assign(price=np.nan), "price", shuffle=shuffle)
+    with pytest.raises(ul.InputError, match="no row has a weight above 0"):
+        ul.train(prices(50).assign(w=0.0), "price", weight="w", shuffle=shuffle)
 
 
 def test_the_only_row_of_a_class_may_be_held_back() -> None:

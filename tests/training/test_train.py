@@ -471,6 +471,15 @@ def test_rows_that_are_held_out_or_missing_are_counted_once_whatever_the_passes(
     assert (once.model.examples, thrice.model.examples) == (200, 480)  # those held back are learned once
 
 
+def test_rows_held_back_from_a_stream_are_scored_after_any_number_of_passes() -> None:
+    frame = table(500).drop(columns="extreme")
+    once, thrice = (ul.train(frame, "y", holdout=0.3, passes=passes, shuffle=False) for passes in (1, 3))
+    held = hashes(0, 0, 500) < np.uint64(int(0.3 * 2**64))
+    assert thrice.held == once.held == held.sum()
+    assert thrice.score == ul.score(thrice.model, frame[held]).metrics
+    assert thrice.scored_on == f"{held.sum()} rows held back"
+
+
 def test_a_column_that_begins_with_zeros_and_ones_can_be_called_a_number() -> None:
     frame = pd.DataFrame({"n": [0.0, 1.0] * 100, "y": np.arange(200) * 0.5})
     flag, number = ul.train(frame, "y"), ul.train(frame, "y", numbers="n")

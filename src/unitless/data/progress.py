@@ -39,7 +39,7 @@ class Progress:
         self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
 
     def begin_pass(self) -> None:
-        """To the beginning: the same rows again."""
+        """To the beginning: the same rows again. Those that are held back are so in the first pass, for good."""
         self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0
         self.skipped = self.unlabelled = 0
         self.missing, self.bad = Counter(), []

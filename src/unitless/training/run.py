@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -277,19 +277,28 @@ class Run:
 
     def check_rows(self, rows: int) -> None:
         """Was there anything to learn from?"""
-        if not rows:
-            why = f": {self.progress.bad[0]}" if self.progress.bad else ""
-            raise InputError(f"{self.source.name} has no rows to learn from{why}")
+        if rows:
+            return
+        if self.progress.unlabelled:
+            self._raise_unlabelled()
+        why = f": {self.progress.bad[0]}" if self.progress.bad else ""
+        if not why and self.read:
+            why = ": no row has a weight above 0"
+        raise InputError(f"{self.source.name} has no rows to learn from{why}")
+
+    def _raise_unlabelled(self) -> NoReturn:
+        hint = "; in VW text a space must stand between the label and the bar" if self.source.family == "named" else ""
+        raise InputError(f"no row of {self.source.name} has a label{hint}")
 
     def check_learned(self) -> None:
         """At the end of a pass: was there anything to learn?"""
         progress = self.progress
         self.check_rows(0 if self.model is None and not progress.unlabelled else 1)
-        if not progress.learned:
-            raise InputError(
-                f"no row of {self.source.name} has a label"
-                + ("; in VW text a space must stand between the label and the bar" if progress.unlabelled else "")
-            )
+        if progress.learned:
+            return
+        if progress.unlabelled:
+            self._raise_unlabelled()
+        raise InputError(f"{self.source.name} has no rows to learn from: no row has a weight above 0")
 
     def check_values(self) -> None:
         """Only at the end of the data is it known that there is nothing to tell apart: it may be sorted by label."""

@@ -14,7 +14,7 @@ from ..data import labels as task_labels
 from ..data.labels import Numbers, RawLabels
 from ..data.progress import SHOWN_BAD, Progress
 from ..data.read_options import SKIP_ROWS
-from ..errors import InputError
+from ..errors import InputError, Phrase
 
 Problem = tuple[NDArray[np.bool_], Callable[[int], str]]
 
@@ -33,7 +33,8 @@ def usable(batch: Batch, target: Target | None, on_error: str, progress: Progres
             continue
         at = np.flatnonzero(new)
         if on_error == "fail":
-            raise InputError(problem(int(at[0])), advice=SKIP_ROWS, **batch.place.at(int(at[0])))
+            advice = Phrase("weights must be finite and not negative; ") + SKIP_ROWS
+            raise InputError(problem(int(at[0])), advice=advice, **batch.place.at(int(at[0])))
         room = SHOWN_BAD - len(progress.bad)
         progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[: max(0, room)]]
         bad |= new
@@ -46,15 +47,15 @@ def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Proble
     assert batch.labels is not None
     labels = batch.labels
     found: list[Problem] = []
+    if batch.weight is not None:
+        h = batch.weight
+        found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"weight is {h[row]:g}"))
     if on_error == "fail":
-        return found  # it is found on the way
+        return found  # the rest is found on the way
     if target is not None:
         unknown = target.unknown(labels) & labels.present()
         why = "not finite" if target.task == "regression" else "not one of its values"
         found.append((unknown, lambda row: f"the target is {_label_at(labels, row)}, which is {why}"))
-    if batch.weight is not None:
-        h = batch.weight
-        found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"))
     if isinstance(batch.data, inputs.Dense):
         wrong = ~np.isfinite(batch.data.array).all(axis=1)
         found.append((wrong, lambda row: "a value is not a finite number"))
