@@ -405,12 +405,12 @@ def test_a_weight_that_is_none_is_found_while_reading_wherever_its_row_goes(weig
     frame = prices(300).assign(w=1.0)
     frame.loc[order(0, 0, 300)[-1], "w"] = weight  # a row that is held back
     row = order(0, 0, 300)[-1] + 1
-    with pytest.raises(ul.InputError, match=f"row {row}: weight is {weight:g}; weights must be finite"):
+    with pytest.raises(ul.InputError, match=f"weight is {weight:g} at row {row}; weights must be finite"):
         ul.train(frame, "price", weight="w")
     held = np.flatnonzero(hashes(0, 0, 300) < np.uint64(int(0.3 * 2**64)))[0]
     frame = prices(300).assign(w=1.0)
     frame.loc[held, "w"] = weight
-    with pytest.raises(ul.InputError, match=f"row {held + 1}: weight is {weight:g}; weights must be finite"):
+    with pytest.raises(ul.InputError, match=f"weight is {weight:g} at row {held + 1}; weights must be finite"):
         ul.train(frame, "price", weight="w", shuffle=False, holdout=0.3)
 
 
