@@ -58,8 +58,9 @@ class TrainResult:
         self._score, self._past, self._baseline = run.score, run.past, run.baseline
         self._errors = run.row_errors
         self._last_label = None if run.fitted else run.last_label
-        self._learned_too = run.finishing and run.plan.learn_holdout
         self._of_last = run.plan.holdout == "last"
+        # What is held back at random from rows that are followed is never learned.
+        self._learned_too = run.finishing and run.plan.learn_holdout and (run.fitted or self._of_last)
         self.notes: Sequence[str] = run.notes()
         self.curves = run.curves
         """What the predictions that `score` is about look like (see `evaluation.curves`); None without a score."""
