@@ -215,6 +215,28 @@ def test_limits_of_passes() -> None:
     assert Plan(passes=3).least_passes(10) == Plan(passes=3).most_passes(10**9) == 3
 
 
+def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 6))
+    y = np.digitize(X[:, 0] + 0.3 * X[:, 1] * X[:, 2], [-1, 0, 1])
+    held = order(0, 0, 2000)[-200:]
+
+    def losses(labels: NDArray[Any]) -> dict[int, Any]:
+        runs: list[Any] = []
+        ul.train(X, [f"class {label}" for label in labels], progress=runs.append)
+        found: dict[int, Any] = runs[-1].passes.losses
+        return found
+
+    usual = losses(y)
+    rare = y.copy()
+    rare[held[:4]] = [11, 12, 13, 14]
+    found = losses(rare)
+    assert list(found) == list(usual)
+    assert found[len(found)]["averaged"] == pytest.approx(usual[len(usual)]["averaged"], rel=0.05)
+    rare[held] = 100 + np.arange(200)  # nothing can be judged: it ends
+    assert len(losses(rare)) <= 10
+
+
 def test_training_that_goes_on_keeps_the_average() -> None:
     first, second = prices(2000, 1), prices(2000, 2)
     model = ul.train(first, "price").model

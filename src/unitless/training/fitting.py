@@ -83,10 +83,10 @@ class Fit:
                 done = last
 
     def _loss(self, rows: Shuffle, learned: int) -> float:
-        """Of what the model says of the rows held back."""
+        """Of what the model says of the rows held back; no weights can tell a class that was never met."""
         assert self.run.model is not None
         evaluation = Evaluation(self.run.model)
-        self.run.count(rows.batches(learned), [evaluation])
+        self.run.count(rows.batches(learned), [evaluation], known_classes=True)
         return steering_loss(evaluation)
 
     # ------------------------------------------------------------------------------------------------ the score

@@ -73,8 +73,8 @@ class Passes:
         self.begin(model)
         self.losses[done] = losses
         kept = min(losses, key=lambda name: losses[name])
-        first = self.loss == math.inf
-        helped = losses[kept] < (math.inf if first else self.loss - WORTH * abs(self.loss))
+        worth = WORTH * abs(self.loss) if self.loss < math.inf else 0.0
+        helped = losses[kept] < self.loss - worth
         self.stale = 0 if helped else self.stale + 1
         if losses[kept] < self.loss:
             self.loss, self.best, self.kept = losses[kept], done, kept

@@ -57,10 +57,10 @@ class TrainResult:
         self.kept_pass = run.passes.best or self.passes
         self._score, self._past, self._baseline = run.score, run.past, run.baseline
         self._last_label = None if run.fitted else run.last_label
-        random = not run.fitted and run.plan.holdout != "last"  # what is held back so from a stream is never learned
-        self._learned_too = run.finishing and run.plan.learn_holdout and not random
         self._known = run.known
         self._of_last = run.plan.holdout == "last"
+        # What is held back at random from rows that are followed is never learned.
+        self._learned_too = run.finishing and run.plan.learn_holdout and (run.fitted or self._of_last)
         self.notes: Sequence[str] = run.notes()
         self.curves = run.curves
         """What the predictions that `score` is about look like (see `evaluation.curves`); None without a score."""

@@ -405,9 +405,18 @@ class Run:
             self.last_label.add_numbered(truth, weight)
 
     def count(
-        self, batches: Iterable[Batch], evaluations: Sequence[Evaluation | Baseline | Curves | RowErrors]
+        self,
+        batches: Iterable[Batch],
+        evaluations: Sequence[Evaluation | Baseline | Curves | RowErrors],
+        known_classes: bool = False,
     ) -> None:
-        """Score the predictions that the model makes now, and whatever else is to be scored on the same rows."""
+        """Score the predictions that the model makes now, and whatever else is to be scored on the same rows.
+
+        Args:
+            batches: the rows.
+            evaluations: what counts.
+            known_classes: leave out rows of classes that the model has not met.
+        """
         for batch in batches:
             some = self._usable(batch, Progress())
             assert some.labels is not None
@@ -415,13 +424,16 @@ class Run:
             if not some.rows:
                 continue
             scores, truth = self._asked(some)
+            weight = some.weight
+            if known_classes and isinstance(self.model, OneVsAll) and not (met := truth < scores.shape[1]).all():
+                scores, truth, weight = scores[met], truth[met], None if weight is None else weight[met]
             for evaluation in evaluations:
                 if isinstance(evaluation, Baseline):
-                    evaluation.score_numbered(truth, some.weight)
+                    evaluation.score_numbered(truth, weight)
                 elif isinstance(self.model, OneVsAll):
-                    evaluation.add_numbered(scores, truth, some.weight)
+                    evaluation.add_numbered(scores, truth, weight)
                 else:
-                    evaluation.add(scores, truth, some.weight)
+                    evaluation.add(scores, truth, weight)
 
     def _asked(self, batch: Batch) -> tuple[Float64, NDArray[Any]]:
         """What the model says of rows that have labels, and what these are: numbers, or the numbers of classes."""
