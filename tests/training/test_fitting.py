@@ -209,6 +209,16 @@ def test_passes_end_when_they_help_no_more_and_the_best_is_kept() -> None:
     assert losses[1] > 1.01 * auto.score["loss"]
 
 
+def test_small_tables_of_noise_are_not_learned_by_heart() -> None:
+    """With twenty passes and no choice the error was 1.5 times that of the mean, with the choice it is 1.14 times."""
+    errors = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X, y = rng.normal(size=(2250, 200)), rng.normal(size=2250)
+        errors.append(np.sqrt(np.mean((ul.train(X[:250], y[:250]).model.predict(X[250:]) - y[250:]) ** 2)))
+    assert np.mean(errors) < 1.3
+
+
 def test_limits_of_passes() -> None:
     assert [Plan().least_passes(rows) for rows in (1, 100, 1000, 5000, 10**6)] == [20, 20, 10, 2, 1]
     assert [Plan().most_passes(rows) for rows in (1, 10**5, 10**6, 5 * 10**7)] == [100, 100, 20, 1]

@@ -16,7 +16,7 @@ Passes: TypeAlias = int | Literal["auto"] | None
 
 HELD = 0.1  # the share of the rows that is held back
 MOST_HELD = 20_000  # and how many they are at most
-ENOUGH = 30  # fewer rows say nothing about which weights are better
+ENOUGH = 5  # fewer rows say nothing about which weights are better
 # Passes "auto": at least so many that a small table is seen about 10,000 times (and at most 20 for that), ...
 SEEN, FIRST_PASSES = 10_000, 20
 # ... at most so many that 20 million rows are learned, and a hundred.
