@@ -57,8 +57,11 @@ WAYS: dict[str, dict[str, Any]] = {"follow": {"shuffle": False}, "fit": {"passes
 
 def goes_on(source: Any, folder: Path, moments: int = 3, **options: Any) -> None:
     """Killed at several moments and again while it goes on, it ends as if nothing had happened, followed or fitted."""
-    for way in WAYS.values() if "shuffle" not in options else [{}]:
-        one_goes_on(source, folder, moments, **{**way, **options})
+    if "shuffle" in options:
+        return one_goes_on(source, folder, moments, **options)
+    for way, choice in WAYS.items():
+        one_goes_on(source, folder, moments if way == "follow" else 2, **{**choice, **options})
+    return None
 
 
 def one_goes_on(source: Any, folder: Path, moments: int, **options: Any) -> None:
