@@ -53,7 +53,8 @@ class Learner {
     void predict(const NamedRows& input, bool extrapolate, Results& results);
     void predict(const Table& input, bool extrapolate, Results& results);
 
-    // Everything that it knows; and back, whatever it has learned since. A state that is none changes nothing.
+    // A snapshot of everything that it knows, and the way back to one, also after it has learned more. An invalid one
+    // is refused and changes nothing.
     Snapshot snapshot() const;
     void restore(const Snapshot& from) {
         const std::lock_guard guard(lock_);

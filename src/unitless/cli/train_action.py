@@ -58,7 +58,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
 
 
 def _check_outputs(given: Mapping[str, Any]) -> None:
-    """Before long work: each file that is to be written can be, and is no other file of the command."""
+    """Before long work: every output can be written, and replaces neither an input nor another output."""
     outputs = [("plot", "the picture")] if given["plot"] is not None else []
     outputs += [("report", "the report")] if given["report"] is not None else []
     if given["plot"] is not None:

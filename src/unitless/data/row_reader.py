@@ -91,7 +91,7 @@ class RowReader:
         return [str(name) for name in row if name not in known]
 
     def features(self, row: Any) -> Any:
-        """A row as features by name. What is no column but has a number is a feature by name already."""
+        """A row as features by name. A key that is not a column but has a number is taken for a feature's name."""
         if not isinstance(row, Mapping):
             return row  # to be refused by the core
         kinds, apart = self.schema.kinds, (self.schema.target, self.schema.weight)

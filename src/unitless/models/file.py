@@ -375,7 +375,7 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
 
 
 def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> dict[str, Any]:
-    """What files have that came later: an average of the weights, and that rates are no longer chosen."""
+    """The fields that older files lack: the average of the weights, and whether rates are still chosen."""
     wanted = model.options.average
     there = [name in arrays for name in _AVERAGE] + [key in header for key in ("kept", "averaged_t", "next_look")]
     _require(all(found == wanted for found in there), "an average that does not agree with the options")

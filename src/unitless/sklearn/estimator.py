@@ -26,8 +26,7 @@ from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
 from ..options import Auto
-from ..training.fitting import steering_loss
-from ..training.passes import Passes
+from ..training.passes import Passes, steering_loss
 from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
 from . import rows
 from .rows import Rows
@@ -84,18 +83,14 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         held = plan.held_rows(len(order))
         held = held if held >= ENOUGH else 0
         learned, apart = np.split(order, [len(order) - held])
-        passes, done = Passes(), 0
+        passes = Passes()
         passes.begin(model)
-        while passes.go_on(plan, done, len(order), held):
-            self._learn_some(model, data, y, weight, learned, note=done == 0)
-            done += 1
-            passes.end_pass(model)
-            if held:
-                passes.judge(model, plan, done, lambda: self._loss_of(model, data, y, weight, apart))
-        passes.settle(model, done)
+        size, loss = (len(order), held), lambda: self._loss_of(model, data, y, weight, apart)
+        for number in passes.made(plan, size, 0, lambda: model, loss):
+            self._learn_some(model, data, y, weight, learned, note=number == 1)
+            self.n_iter_ = number
         self._learn_some(model, data, y, weight, apart, note=False)
         passes.finish(model)
-        self.n_iter_ = done
 
     def _learn_some(
         self,

@@ -19,7 +19,7 @@ from ..data.progress import Progress
 from ..data.shuffle import Shuffle
 from ..evaluation.evaluation import Evaluation
 from .notes import drifts
-from .plan import ENOUGH
+from .passes import steering_loss
 from .screening import usable
 from .watched import Watched
 
@@ -53,23 +53,18 @@ class Fit:
 
     def _passes(self, rows: Shuffle, learned: int, watched: Watched) -> bool:
         run, progress, passes = self.run, self.run.progress, self.run.passes
-        held = rows.rows - learned
-        passes.begin(run.model)
-        while passes.go_on(run.plan, progress.passes, rows.rows, held):
+        if run.model is not None:
+            passes.begin(run.model)
+        size, done = (rows.rows, rows.rows - learned), progress.passes
+        for number in passes.made(run.plan, size, done, lambda: run.model, lambda: self._loss(rows, learned)):
             for batch in self._parts(rows, learned):
                 run.learn(batch)
                 if watched.tell():
                     return False
                 run.checkpoint()
             run.check_learned()
-            progress.rows, progress.passes = 0, progress.passes + 1
-            assert run.model is not None
-            passes.end_pass(run.model)
-            if held >= ENOUGH:
-                passes.judge(run.model, run.plan, progress.passes, lambda: self._loss(rows, learned))
-        assert run.model is not None
+            progress.rows, progress.passes = 0, number
         progress.rows = learned
-        passes.settle(run.model, progress.passes)
         return True
 
     def _parts(self, rows: Shuffle, learned: int) -> Iterator[Batch]:
@@ -113,13 +108,6 @@ class Fit:
         for batch in rows.batches(learned):
             run.learn(batch)
             watched.tell()
-
-
-def steering_loss(evaluation: Evaluation) -> float:
-    """The loss by which weights are compared: of classes that of the probabilities, if there are any."""
-    metrics = evaluation.metrics
-    loss = metrics.get("log_loss", metrics.get("loss", np.inf))
-    return np.inf if np.isnan(loss) else loss
 
 
 @contextmanager

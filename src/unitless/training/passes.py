@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..evaluation.evaluation import Evaluation
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Kept
@@ -45,10 +46,42 @@ class Passes:
         """From a model file that was checked when it was loaded."""
         return cls(float.fromhex(plain["loss"]), plain["best"], plain["kept"], plain["stale"], state)
 
-    def begin(self, model: Learner | OneVsAll | None) -> None:
+    def begin(self, model: Learner | OneVsAll) -> None:
         """Until it is known which weights are better, the last ones speak."""
-        if model is not None and model.options.average:
+        if model.options.average:
             model.keep("last")
+
+    def made(
+        self,
+        plan: Plan,
+        size: tuple[int, int],
+        done: int,
+        model: Callable[[], Learner | OneVsAll | None],
+        loss: Callable[[], float],
+    ) -> Iterator[int]:
+        """The numbers of the passes that are to be made, from 1; whoever asks makes each of them before the next.
+
+        After each pass it is judged; after the last one the model is back at the best weights.
+
+        Args:
+            plan: how many passes a user wants.
+            size: how many rows there are, and how many of them are held back.
+            done: passes that were made before.
+            model: gives the model, which may be made by the first rows.
+            loss: gives the loss of what the model says of the rows held back.
+        """
+        rows, held = size
+        while self.go_on(plan, done, rows, held):
+            done += 1
+            yield done
+            made = model()
+            assert made is not None
+            self.end_pass(made)
+            if held >= ENOUGH:
+                self.judge(made, plan, done, loss)
+        found = model()
+        assert found is not None
+        self.settle(found, done)
 
     def go_on(self, plan: Plan, done: int, rows: int, held: int) -> bool:
         """Whether another pass over so many rows, of which some are held back, may help."""
@@ -91,3 +124,10 @@ class Passes:
         self.state = None
         if model.options.average:
             model.keep(self.kept)
+
+
+def steering_loss(evaluation: Evaluation) -> float:
+    """The loss by which weights are compared: of classes that of the probabilities, if there are any."""
+    metrics = evaluation.metrics
+    loss = metrics.get("log_loss", metrics.get("loss", math.inf))
+    return math.inf if math.isnan(loss) else loss

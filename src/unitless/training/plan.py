@@ -12,7 +12,7 @@ from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
 
 Holdout: TypeAlias = float | Literal["last"] | None
-Passes: TypeAlias = int | Literal["auto"] | None
+PassCount: TypeAlias = int | Literal["auto"] | None
 
 HELD = 0.1  # the share of the rows that is held back
 MOST_HELD = 20_000  # and how many they are at most
@@ -31,7 +31,7 @@ class Plan:
     of them held back; rows that are followed, once, with none held back.
     """
 
-    passes: Passes = None
+    passes: PassCount = None
     holdout: Holdout = None
     seed: int = 0
     path: str | None = None

@@ -32,7 +32,7 @@ def usable(batch: Batch, target: Target | None, on_error: str, progress: Progres
         if not new.any():
             continue
         at = np.flatnonzero(new)
-        if on_error == "fail":
+        if on_error == "fail":  # which only a weight can be here: see `_problems`
             advice = Phrase("weights must be finite and not negative; ") + SKIP_ROWS
             raise InputError(problem(int(at[0])), advice=advice, **batch.place.at(int(at[0])))
         room = SHOWN_BAD - len(progress.bad)
