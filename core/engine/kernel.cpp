@@ -42,6 +42,7 @@ const Kernel UNITLESS_OF_ISA(kernel_) = {
     &UNITLESS_OF_ISA(single_kernel_),
     &UNITLESS_OF_ISA(placed_kernel_),
     &UNITLESS_OF_ISA(lane_kernel_),
+    &UNITLESS_OF_ISA(shape_kernel_),
     loss,
     score_two_classes,
 };

@@ -4,6 +4,7 @@
 #include "algorithm/dispatch.hpp"
 #include "engine/engine.hpp"
 #include "engine/lanes/engine.hpp"
+#include "engine/shapes/engine.hpp"
 #include "engine/single/engine.hpp"
 
 namespace unitless {
@@ -43,6 +44,12 @@ std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kern
     setup.options.learning_rate = setup.rates[0];
     if (setup.has_classes() && setup.options.clip == Clip::labels) setup.options.clip = Clip::signs;
     const Clock clock = fresh_clock(setup.options);
+    if (setup.shape != Shape::linear && setup.shape != Shape::automatic) {
+        EngineSetup terms = setup;
+        terms.shape = Shape::linear;
+        return std::make_unique<ShapedEngine>(
+            setup, kernel, clock, setup.shape == Shape::curves_only ? nullptr : make_engine(terms, kernel));
+    }
     if (setup.has_classes() || setup.selecting != Selecting::none)
         return std::make_unique<LaneEngine>(setup, kernel, clock);
     return std::make_unique<SingleEngine>(setup, kernel, clock);

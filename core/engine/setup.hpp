@@ -13,6 +13,10 @@ namespace unitless {
 // the smallest loss so far makes the prediction (selection.hpp).
 enum class Selecting { none, sweep, follow };
 
+// What a model is made of: linear terms; curves of the columns beside them; trees over all columns beside both; curves
+// alone. automatic: what suits the data, settled when the first row is learned.
+enum class Shape { linear, curves, trees, curves_only, automatic };
+
 struct EngineSetup {
     Options options;
     std::vector<double> rates = {};             // none: the one of the options
@@ -22,6 +26,7 @@ struct EngineSetup {
     bool open = false;        // classes may join
     bool average = false;     // v is averaged too (averaging.hpp)
     std::uint64_t slots = 0;  // how many there may be, where that is known
+    Shape shape = Shape::linear;
 
     bool has_classes() const { return classes > 0 || open; }
 };

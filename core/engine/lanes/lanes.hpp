@@ -57,7 +57,8 @@ class Lanes {
     std::size_t octet_count() const { return (lanes_.size() + 7) / 8; }
     std::size_t capacity() const { return capacity_; }
     std::size_t bytes() const {
-        return capacity_ * (1 + (octets_.size() + averages_.size()) * octet_doubles) * sizeof(double);
+        return (capacity_ * (1 + (octets_.size() + averages_.size()) * octet_doubles) + leaf_capacity_ * lanes_.size()) *
+               sizeof(double);
     }
 
     double* scale() const { return scale_.data(); }
@@ -82,17 +83,23 @@ class Lanes {
         for (const auto& average : averages_) average.data()[slot * octet_doubles + 8] = scale;
     }
 
+    // Leaves of curves and trees (shapes/): indicators, whose weights have neither a scale nor an H of their own.
+    double* leaves(std::size_t o) const { return leaves_[o].data(); }
+    double& w(std::size_t leaf, std::size_t lane) const { return leaves_[lane / 8].data()[leaf * 8 + lane % 8]; }
+    std::size_t leaf_capacity() const { return leaf_capacity_; }
+
     void reserve(std::size_t slots) {
         if (slots <= capacity_) return;
-        const auto grow = [&](ZeroedDoubles& memory, std::size_t each) {
-            ZeroedDoubles wider(slots * each);
-            if (capacity_) std::memcpy(wider.data(), memory.data(), capacity_ * each * sizeof(double));
-            memory = std::move(wider);
-        };
-        grow(scale_, 1);
-        for (auto& octet : octets_) grow(octet, octet_doubles);
-        for (auto& average : averages_) grow(average, octet_doubles);
+        grow(scale_, capacity_, slots, 1);
+        for (auto& octet : octets_) grow(octet, capacity_, slots, octet_doubles);
+        for (auto& average : averages_) grow(average, capacity_, slots, octet_doubles);
         capacity_ = slots;
+    }
+    void reserve_leaves(std::size_t leaves) {
+        if (leaves <= leaf_capacity_) return;
+        leaves_.resize(octet_count());
+        for (auto& octet : leaves_) grow(octet, leaf_capacity_, leaves, 8);
+        leaf_capacity_ = leaves;
     }
 
     // Other lanes: lane k becomes what lane from[k] was.
@@ -112,6 +119,7 @@ class Lanes {
             }
             if (averaged_) other.set_average_scale(slot, average_scale(slot));
         }
+        rearrange_leaves(other, from);
         other.capacity_ = capacity_;
         other.scale_ = std::move(scale_);
         *this = std::move(other);
@@ -122,11 +130,24 @@ class Lanes {
     std::vector<Lane> lanes_;
     std::size_t heads_;
     bool classes_, open_, averaged_;
-    std::size_t capacity_ = 0;
+    std::size_t capacity_ = 0, leaf_capacity_ = 0;
     ZeroedDoubles scale_;
-    std::vector<ZeroedDoubles> octets_, averages_;
+    std::vector<ZeroedDoubles> octets_, averages_, leaves_;
     std::vector<std::size_t> begins_;
     std::vector<double> lane_rate_, lane_label_;
+
+    static void grow(ZeroedDoubles& memory, std::size_t from, std::size_t to, std::size_t each) {
+        ZeroedDoubles wider(to * each);
+        if (from) std::memcpy(wider.data(), memory.data(), from * each * sizeof(double));
+        memory = std::move(wider);
+    }
+
+    void rearrange_leaves(Lanes& other, const std::vector<std::size_t>& from) const {
+        other.reserve_leaves(leaf_capacity_);
+        for (std::size_t leaf = 0; leaf < leaf_capacity_; ++leaf)
+            for (std::size_t k = 0; k < from.size(); ++k)
+                if (const double weight = w(leaf, from[k]); weight != 0) other.w(leaf, k) = weight;  // untouched: 0
+    }
 
     // Lanes that fill up the last octet have rate 0: they never move.
     void describe() {

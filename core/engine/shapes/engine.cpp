@@ -1,0 +1,295 @@
+#include "engine/shapes/engine.hpp"
+
+#include <algorithm>
+
+#include "algorithm/dispatch.hpp"
+#include "base/workers.hpp"
+#include "engine/shapes/numbers.hpp"
+
+namespace unitless {
+namespace {
+
+constexpr const char* expert_names[] = {"curves", "trees"};
+
+EngineSetup without_average(EngineSetup setup) {
+    setup.average = false;
+    return setup;
+}
+
+std::vector<Expert> make_experts(const EngineSetup& setup, const Kernel& kernel) {
+    std::vector<Expert> experts;
+    experts.reserve(2);
+    experts.emplace_back(setup, kernel, false);
+    if (setup.shape == Shape::trees) experts.emplace_back(setup, kernel, true);
+    return experts;
+}
+
+Mixture::Kind mixture_kind(const EngineSetup& setup) {
+    const std::string loss = facts_of(setup.options.loss).name;
+    if (loss == "logistic") return setup.has_classes() ? Mixture::Kind::classes : Mixture::Kind::logistic;
+    return loss == "squared" && !setup.has_classes() ? Mixture::Kind::squared : Mixture::Kind::other;
+}
+
+// The number of rows before the first label or weight whose square would overflow.
+std::size_t sane(const Labels& labels, std::size_t rows, bool numbers) {
+    for (std::size_t r = 0; r < rows; ++r) {
+        const double h = weight_of(labels, r);
+        if (labels.pace && !(labels.pace[r] <= __DBL_MAX__)) return r;
+        if (h > 0x1p490 || (h > 0 && numbers && !(std::fabs(labels.y[r]) <= 0x1p490))) return r;
+    }
+    return rows;
+}
+
+}  // namespace
+
+ShapedEngine::ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock,
+                           std::unique_ptr<Engine> linear)
+    : Engine(linear ? setup : without_average(setup), clock),
+      setup_(setup),
+      kernel_(kernel),
+      linear_(std::move(linear)),
+      experts_(make_experts(setup, kernel)),
+      mixture_(mixture_kind(setup), experts_.size() + (linear_ ? 1 : 0)) {}
+
+void ShapedEngine::add_classes(std::size_t count) {
+    if (!setup_.open) return Engine::add_classes(count);
+    if (linear_) linear_->add_classes(count);
+    for (Expert& expert : experts_) expert.add_classes(count);
+}
+
+void ShapedEngine::reserve(std::size_t slots, bool growing) {
+    if (linear_) linear_->reserve(slots, growing);
+    if (slots <= slots_) return;
+    slots_ = growing ? std::max(slots, 2 * slots_) : slots;
+    for (Expert& expert : experts_) expert.reserve(slots_);
+}
+
+void ShapedEngine::split(std::uint32_t, std::uint32_t, std::uint32_t, double) {
+    throw InputError("slots of a model with curves are not split");
+}
+
+// What was asked of this engine is asked of the linear one.
+void ShapedEngine::forward_settings() {
+    if (!linear_) return;
+    linear_->choose_rates(chooses_rates());
+    if (averages()) linear_->keep_average(keeps_average());
+}
+
+// ---------------------------------------------------------------------------------------------------- rows
+
+ShapedRows ShapedEngine::begin(const SparseInput& input) {
+    staged_.make_stage(input);
+    said_.resize(std::max(said_.size(), expert_count() * input.rows * predict_width()));
+    leaves_.clear();
+    cuts_.clear();
+    leaf_ends_.clear();
+    cut_ends_.clear();
+    return {};
+}
+
+void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::size_t columns) {
+    const std::size_t before = leaves_.size();
+    leaves_.resize(before + columns);
+    leaves_.resize(before + curves_.find(*kernel_.shapes, input.raw + r * input.raw_stride, columns,
+                                         leaves_.data() + before));
+    leaf_ends_.push_back(leaves_.size());
+}
+
+// Each expert by itself, side by side where that is worth it.
+template <class Action>
+void ShapedEngine::with_experts(std::size_t rows, Action action) {
+    if (experts_.size() == 1 || rows < 16) {
+        for (std::size_t i = 0; i < experts_.size(); ++i) action(i);
+    } else {
+        in_parts(workers(), experts_.size(), [&](std::size_t i) { action(experts_.size() - 1 - i); });
+    }
+}
+
+void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row) {
+    forward_settings();
+    begin(all);
+    const std::size_t width = predict_width();
+    std::size_t rows = all.rows, diverged_at = row;
+    if (linear_) {
+        try {
+            linear_->learn(all, labels, said_by(0, all.rows), row);
+            linear_->finish();
+        } catch (const DivergedError& error) {
+            rows = error.row - row;  // the others learn as far as it came
+            diverged_at = error.diverged_at;
+        }
+    } else {
+        rows = sane(labels, rows, !setup_.has_classes());
+        diverged_at = row + rows;
+    }
+    const SparseInput input = part_of(all, 0, rows);
+    const Clock before = clock_;
+    Expert& first = experts_[0];
+    rows = kernel_.lanes->stage_learn(setup_.options, clock_, first.lanes().scale(), input, labels, staged_.stage);
+    for (std::size_t i = 1; i < experts_.size(); ++i)
+        std::copy_n(first.lanes().scale(), slots_, experts_[i].lanes().scale());
+    const std::size_t columns = rows && input.raw_counts ? input.raw_counts[rows - 1] : 0;
+    curves_.reserve(columns, input.raw_kinds);
+    for (Expert& expert : experts_) expert.reserve_columns(curves_.columns());
+    std::uint64_t examples = before.examples;
+    for (std::size_t r = 0; r < rows; ++r) {
+        const std::size_t known = columns ? input.raw_counts[r] : 0;
+        find_curves(input, r, known);
+        if (staged_.staged[r].weight > 0)
+            curves_.learn(input.raw + r * input.raw_stride, known, ++examples,
+                          [&](const Curves::Cut& cut) { cuts_.push_back(cut); });
+        cut_ends_.push_back(cuts_.size());
+    }
+    const ShapedRows shaped{rows, staged_.stage, input.raw, input.raw_stride, input.raw_counts, input.raw_kinds,
+                            leaves_.data(), leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
+    with_experts(rows, [&](std::size_t i) {
+        experts_[i].learn(shaped, labels, before, chooses_rates(), width, said_by(i + (linear_ ? 1 : 0), all.rows));
+    });
+    SparseInput learned = part_of(all, 0, rows);
+    mix(learned, &labels, before, predictions);
+    if (rows < all.rows) throw_diverged(diverged_at, row + rows);
+}
+
+void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* predictions) {
+    forward_settings();
+    begin(input);
+    const std::size_t width = predict_width();
+    if (linear_) linear_->predict(input, extrapolate, said_by(0, input.rows));
+    kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, extrapolate,
+                                 staged_.stage);
+    for (std::size_t r = 0; r < input.rows; ++r) {
+        const std::size_t known = input.raw_counts ? input.raw_counts[r] : 0;
+        find_curves(input, r, std::min(known, curves_.columns()));
+        cut_ends_.push_back(0);
+    }
+    const ShapedRows shaped{input.rows, staged_.stage, input.raw, input.raw_stride, input.raw_counts, input.raw_kinds,
+                            leaves_.data(), leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
+    with_experts(input.rows, [&](std::size_t i) {
+        experts_[i].predict(shaped, width, said_by(i + (linear_ ? 1 : 0), input.rows));
+    });
+    mix(input, nullptr, clock_, predictions);
+}
+
+// The loss of one expert's scores, all classes together.
+double ShapedEngine::loss_of(const double* scores, double y) const {
+    double total = 0;
+    const double negative = facts_of(setup_.options.loss).negative;
+    for (std::size_t head = 0; head < predict_width(); ++head) {
+        const double label = !setup_.has_classes() ? y : y == static_cast<double>(head) ? 1.0 : negative;
+        double loss = 0;
+        kernel_.loss(setup_.options, 0, scores + head, &label, nullptr, 1, &loss);
+        total += loss;
+    }
+    return total;
+}
+
+// What the experts have said of rows becomes one prediction each. With labels the mixture learns on the way.
+void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clock& before, double* predictions) {
+    const std::size_t width = predict_width(), experts = expert_count(), stride = input.rows * width;
+    const double* const said = said_.data();
+    if (experts == 1) {
+        std::copy_n(said, stride, predictions);
+        return;
+    }
+    const bool learning = labels && chooses_rates(), losses_matter = mixture_kind(setup_) == Mixture::Kind::other;
+    row_said_.resize(experts * width);
+    std::vector<double> losses(experts);
+    double t = before.t;
+    std::uint64_t examples = before.examples;
+    for (std::size_t r = 0; r < input.rows; ++r) {
+        for (std::size_t e = 0; e < experts; ++e)
+            std::copy_n(said + e * stride + r * width, width, row_said_.data() + e * width);
+        mixture_.say(row_said_.data(), width, predictions + r * width);
+        const double h = labels ? weight_of(*labels, r) : 0.0;
+        if (!(h > 0)) continue;
+        t += h;
+        examples += 1;
+        if (!learning) continue;
+        for (std::size_t e = 0; losses_matter && e < experts; ++e)
+            losses[e] = loss_of(row_said_.data() + e * width, labels->y[r]);
+        mixture_.learn(row_said_.data(), width, labels->y[r], h * (static_cast<double>(examples) / t), losses.data());
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- state
+
+void ShapedEngine::save(std::size_t slots, EngineState& to) const {
+    const double* const scale = experts_[0].lanes().scale();
+    save_common(to);
+    if (linear_) linear_->save(slots, to);
+    to.clock = clock_;
+    to.choosing = choosing_;
+    to.keeps_average = keeps_average_;
+    std::vector<double> kinds, counts, thresholds, places, seen, values;
+    curves_.save(counts, thresholds, places, seen, values);
+    to.shape.push_back({"curve.leaves", std::move(counts)});
+    to.shape.push_back({"curve.thresholds", std::move(thresholds)});
+    to.shape.push_back({"curve.places", std::move(places)});
+    to.shape.push_back({"curve.seen", std::move(seen)});
+    to.shape.push_back({"curve.values", std::move(values)});
+    for (std::size_t i = 0; i < experts_.size(); ++i) {
+        const std::string name = expert_names[i];
+        EngineState lanes;
+        experts_[i].save(name, scale, slots, linear_ ? lanes : to, to.shape);
+        if (!linear_) continue;
+        std::vector<double> heads, rates, scores;
+        for (const Lane& lane : lanes.lanes) {
+            heads.push_back(lane.head);
+            rates.push_back(lane.rate);
+        }
+        for (const LaneScores& own : lanes.scores)
+            scores.insert(scores.end(), {own.loss, own.recent, own.gap, own.square, own.total_gap, own.total_square});
+        to.shape.push_back({name + ".v", std::move(lanes.v)});
+        to.shape.push_back({name + ".H", std::move(lanes.H)});
+        to.shape.push_back({name + ".lane_heads", std::move(heads)});
+        to.shape.push_back({name + ".lane_rates", std::move(rates)});
+        to.shape.push_back({name + ".scores", std::move(scores)});
+        to.shape.push_back({name + ".followed", std::move(lanes.followed)});
+    }
+    if (expert_count() > 1) to.shape.push_back({"mixture", mixture_.save()});
+}
+
+void ShapedEngine::load(const EngineState& from) {
+    const auto numbers = [&](const std::string& name) -> const std::vector<double>& {
+        return numbers_named(from.shape, name);
+    };
+    if (linear_) linear_->load(from);
+    curves_.load(numbers("curve.leaves"), numbers("curve.thresholds"), numbers("curve.places"), numbers("curve.seen"),
+                 numbers("curve.values"));
+    for (std::size_t i = 0; i < experts_.size(); ++i) {
+        const std::string name = expert_names[i];
+        EngineState lanes;
+        if (linear_) {
+            lanes.slots = from.slots;
+            lanes.scale = from.scale;
+            lanes.v = numbers(name + ".v");
+            lanes.H = numbers(name + ".H");
+            lanes.followed = numbers(name + ".followed");
+            const auto &heads = numbers(name + ".lane_heads"), &rates = numbers(name + ".lane_rates");
+            const auto& scores = numbers(name + ".scores");
+            if (rates.size() != heads.size() || scores.size() != 6 * heads.size())
+                throw InputError("the model's arrays differ in length");
+            for (std::size_t k = 0; k < heads.size(); ++k) {
+                if (!is_count(heads[k], 0x7fffffff) || !is_count(rates[k], 0x7fffffff))
+                    throw InputError("the lanes do not belong to a model with these options");
+                lanes.lanes.push_back({static_cast<std::uint32_t>(heads[k]), static_cast<std::uint32_t>(rates[k])});
+                const double* const own = &scores[6 * k];
+                lanes.scores.push_back({own[0], own[1], own[2], own[3], own[4], own[5]});
+            }
+        }
+        experts_[i].load(name, linear_ ? lanes : from, from.shape, slots_, curves_.columns());
+        if (experts_[i].class_count() != experts_[0].class_count() ||
+            (linear_ && setup_.has_classes() && experts_[i].class_count() != linear_->class_count()))
+            throw InputError("the experts differ in their classes");
+    }
+    if (expert_count() > 1) mixture_.load(numbers("mixture"));
+    load_common(from);
+}
+
+std::size_t ShapedEngine::bytes() const {
+    std::size_t total = sizeof(*this) + curves_.bytes() + staged_.bytes() + (linear_ ? linear_->bytes() : 0);
+    for (const Expert& expert : experts_) total += expert.bytes();
+    return total;
+}
+
+}  // namespace unitless

@@ -1,0 +1,72 @@
+// The engine of models that are more than linear: experts that read the same rows, and what is made of their
+// predictions.
+//
+//   shape        experts
+//   curves       linear; linear and curves
+//   trees        linear; linear and curves; linear, curves and trees
+//   curves only  curves, without linear terms of numbers: there is nothing to mix
+//
+// The linear expert is an engine of its own. Curves are cut by the values alone, so that a batch of rows goes through
+// them once for all experts; each expert is then told, row by row, which leaves a row has and which were cut after it.
+// Experts do not know of each other, so that they can run side by side.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine.hpp"
+#include "engine/lanes/lane_batch.hpp"
+#include "engine/shapes/curves.hpp"
+#include "engine/shapes/expert.hpp"
+#include "engine/shapes/mixture.hpp"
+
+namespace unitless {
+
+class ShapedEngine final : public Engine {
+  public:
+    // `linear`: the engine of linear terms alone, or null.
+    ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, std::unique_ptr<Engine> linear);
+
+    std::size_t predict_width() const override { return setup_.has_classes() ? class_count() : 1; }
+    std::size_t class_count() const override { return experts_[0].class_count(); }
+    void add_classes(std::size_t count) override;
+
+    void reserve(std::size_t slots, bool growing) override;
+    void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
+    void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
+    void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
+    void settle() noexcept override {
+        if (linear_) linear_->settle();
+    }
+    void save(std::size_t slots, EngineState& to) const override;
+    void load(const EngineState& from) override;
+    std::size_t bytes() const override;
+
+  private:
+    EngineSetup setup_;
+    const Kernel& kernel_;
+    std::unique_ptr<Engine> linear_;
+    std::vector<Expert> experts_;
+    Curves curves_;
+    Mixture mixture_;
+    std::size_t slots_ = 0;
+
+    // Working memory of a batch.
+    LaneBatch staged_;
+    std::vector<std::uint32_t> leaves_;
+    std::vector<std::size_t> leaf_ends_, cut_ends_;
+    std::vector<Curves::Cut> cuts_;
+    std::vector<double> said_, row_said_;  // [expert][row][head]; of one row [expert][head]
+
+    std::size_t expert_count() const { return experts_.size() + (linear_ ? 1 : 0); }
+    double* said_by(std::size_t expert, std::size_t rows) { return said_.data() + expert * rows * predict_width(); }
+    ShapedRows begin(const SparseInput& input);
+    void find_curves(const SparseInput& input, std::size_t r, std::size_t columns);
+    template <class Action>
+    void with_experts(std::size_t rows, Action action);
+    void mix(const SparseInput& input, const Labels* labels, const Clock& before, double* predictions);
+    double loss_of(const double* scores, double y) const;
+    void forward_settings();
+};
+
+}  // namespace unitless

@@ -1,0 +1,295 @@
+#include "engine/shapes/expert.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "algorithm/dispatch.hpp"
+#include "engine/engine.hpp"
+#include "engine/shapes/numbers.hpp"
+
+namespace unitless {
+namespace {
+
+std::size_t head_count(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
+
+std::vector<Lane> first_lanes(const EngineSetup& setup) {
+    std::vector<Lane> lanes;
+    for (std::uint32_t head = 0; head < head_count(setup); ++head)
+        for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
+            lanes.push_back({head, rate});
+    return lanes;
+}
+
+// A mean residual, over the loss's largest curvature, is how far the predictions of a leaf are to move; each tree does
+// its part of it. Where a loss has no curvature, leaves begin where they were split.
+double kick_of(const LossFacts& facts) {
+    const std::string name = facts.name;
+    return (name == "squared" ? 0.5 : name == "logistic" ? 4.0 : 0.0) / static_cast<double>(Trees::count);
+}
+
+}  // namespace
+
+Expert::Expert(const EngineSetup& setup, const Kernel& kernel, bool trees)
+    : setup_(setup),
+      kernel_(kernel),
+      adaptive_(is_adaptive(setup.options.rule)),
+      kick_(kick_of(facts_of(setup.options.loss))),
+      unit_(unit_of_v(setup.options)),
+      lanes_(setup.rates, first_lanes(setup), head_count(setup), setup.has_classes(), setup.open, false),
+      selection_(setup.selecting, lanes_.lanes().size(), head_count(setup), setup.rates.size()) {
+    if (trees) trees_.emplace(heads(), setup.has_classes());
+}
+
+void Expert::reserve_columns(std::size_t columns) {
+    const std::size_t leaves = first_curve_leaf() + columns * Curves::each;
+    columns_ = columns;
+    if (leaves <= lanes_.leaf_capacity()) return;
+    lanes_.reserve_leaves(leaves);
+    evidence_.resize(leaves * head_stride());
+}
+
+// Classes join with the state of the head that was never right.
+void Expert::add_classes(std::size_t count) {
+    const std::size_t before = heads(), stride = head_stride(), last = before - 1;
+    selection_.add_classes(lanes_, count);
+    std::vector<double> wider(lanes_.leaf_capacity() * head_stride());
+    for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf)
+        for (std::size_t head = 0; head < heads(); ++head)
+            wider[leaf * head_stride() + head] = evidence_[leaf * stride + std::min(head, last)];
+    evidence_ = std::move(wider);
+    if (trees_) trees_->regroup(heads(), true);
+}
+
+// ---------------------------------------------------------------------------------------------------- rows
+
+LeafLanes Expert::working_memory(std::size_t longest_row, std::size_t most_leaves) {
+    const std::size_t octets = lanes_.octet_count(), lanes = octets * 8;
+    octets_.clear();
+    leaf_octets_.clear();
+    for (std::size_t o = 0; o < octets; ++o) {
+        octets_.push_back(lanes_.octet(o));
+        leaf_octets_.push_back(lanes_.leaves(o));
+    }
+    head_of_.assign(lanes, 0);
+    for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) head_of_[k] = lanes_.lanes()[k].head;
+    double* at = aligned(memory_, 4 * lanes + 8 * longest_row + (most_leaves + 2) * head_stride() + 8);
+    const auto take = [&](std::size_t count) { return std::exchange(at, at + count); };
+    LeafLanes all{octets, heads(), head_stride(), octets_.data(), leaf_octets_.data(), lanes_.rate_of(0),
+                  lanes_.label_of(0), head_of_.data(), evidence_.data(), nullptr, nullptr, nullptr, nullptr, nullptr,
+                  nullptr};
+    all.y = take(lanes);
+    all.p = take(lanes);
+    all.slope = take(lanes);
+    all.loss = take(lanes);
+    all.step = take(8 * longest_row);
+    all.leaf_step = take((most_leaves + 2) * head_stride());
+    return all;
+}
+
+std::size_t Expert::find_leaves(const ShapedRows& rows, std::size_t r) {
+    const auto first = static_cast<std::uint32_t>(first_curve_leaf());
+    std::size_t found = 0;
+    for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k) leaves_[found++] = first + rows.leaves[k];
+    if (trees_) found += trees_->find(*kernel_.shapes, rows.raw + r * rows.raw_stride, &leaves_[found]);
+    return found;
+}
+
+// Two leaves instead of one; `root_t` belongs to the row after which that happens.
+void Expert::hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double root_t) {
+    const std::size_t stride = head_stride();
+    const double bias_unit = unit_ == Unit::root_mean_square ? root_t * root_t : 1.0;
+    for (std::size_t head = 0; head < heads(); ++head) {
+        double &G = evidence_[leaf * stride + head], &G_right = evidence_[right * stride + head];
+        if (first) G = lanes_.H(0, leader(head)) * bias_unit;
+        G_right = (1.0 - share) * G;
+        G *= share;
+    }
+    for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
+}
+
+void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& clock, bool choosing, std::size_t width,
+                   double* predictions) {
+    const bool several = setup_.selecting != Selecting::none && choosing;
+    std::size_t longest = 0;
+    for (std::size_t r = 0; r < rows.rows; ++r)
+        longest = std::max(longest, rows.stage.rows[r].end - rows.stage.rows[r].begin);
+    const std::size_t most_leaves = columns_ + Trees::count;
+    leaves_.resize(most_leaves + 8);
+    LeafLanes lanes = working_memory(longest, most_leaves);
+    const LaneLabels lane_labels{labels.y, labels.pace, lanes_.classes(), facts_of(setup_.options.loss).negative, 0};
+    std::vector<std::size_t> leaders(heads());
+    std::vector<double> leading(head_stride()), residuals(head_stride());
+    double t = clock.t, T = clock.T;
+    std::uint64_t examples = clock.examples;
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        const StagedRow& row = rows.stage.rows[r];
+        const double h = row.weight;
+        LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
+        if (h > 0) {
+            T += h;
+            N_ += h * (row.spread * row.spread * row.zz + static_cast<double>(leaf_row.count));
+            leaf_row.damp = N_ > 0 ? with_rule(setup_.options.rule,
+                                               [&](auto rule) { return decltype(rule)::type::damp(T / N_); })
+                                   : 0.0;
+        }
+        kernel_.shapes->foresee(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
+        for (std::size_t head = 0; head < heads(); ++head) {
+            const std::size_t first = leaders[head] = leader(head);
+            if (head < width) predictions[r * width + head] = lanes.p[first];
+            leading[head] = h > 0 ? lanes.slope[first] : 0.0;
+            residuals[head] = -leading[head];
+        }
+        if (!(h > 0)) continue;
+        kernel_.shapes->update(setup_.options, rows.stage, row, labels.pace ? labels.pace[r] : 1.0, leading.data(),
+                               leaf_row, lanes);
+        t += h;
+        examples += 1;
+        if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
+        const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
+        for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
+            const Curves::Cut& cut = rows.cuts[k];
+            hand_down(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, row.root_t);
+        }
+        if (trees_) {
+            const double relative = h * (static_cast<double>(examples) / t);
+            trees_->learn(*kernel_.shapes, rows.raw + r * rows.raw_stride, rows.kinds, rows.raw_counts[r],
+                          residuals.data(), relative, [&](const Trees::Split& split) {
+                              hand_down(split.leaf, split.right, split.share, split.first, row.root_t);
+                              for (std::size_t i = 0; i < split.heads; ++i) {
+                                  const std::size_t head = split.first_head + i;
+                                  for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
+                                      lanes_.w(split.leaf, k) += kick_ * split.stay_mean[i];
+                                      lanes_.w(split.right, k) += kick_ * split.right_mean[i];
+                                  }
+                              }
+                          });
+        }
+        if (several && setup_.selecting == Selecting::follow && examples == Selection::next_look(examples - 1)) {
+            selection_.look(lanes_, examples);
+            lanes = working_memory(longest, most_leaves);
+        }
+    }
+}
+
+void Expert::predict(const ShapedRows& rows, std::size_t width, double* predictions) {
+    leaves_.resize(columns_ + Trees::count + 8);
+    const LeafLanes lanes = working_memory(0, 0);
+    const LaneLabels none{nullptr, nullptr, false, 0, 0};
+    std::vector<std::size_t> leaders(width);
+    for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(head);
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        const LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
+        kernel_.shapes->foresee(setup_.options, rows.stage, rows.stage.rows[r], none, r, leaf_row, lanes);
+        for (std::size_t head = 0; head < width; ++head) predictions[r * width + head] = lanes.p[leaders[head]];
+    }
+}
+
+bool Expert::diverged() const {
+    for (std::size_t head = 0; head < heads(); ++head) {
+        bool any = false;
+        for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k)
+            any = any || selection_.scores()[k].loss <= __DBL_MAX__;
+        if (!any) return true;
+    }
+    return false;
+}
+
+// ---------------------------------------------------------------------------------------------------- state
+
+void Expert::save(const std::string& name, const double* scale, std::size_t slots, EngineState& lanes,
+                  std::vector<NamedNumbers>& to) const {
+    lanes.lanes = lanes_.lanes();
+    lanes.scores = selection_.scores();
+    lanes.followed = selection_.followed();
+    lanes.errors = selection_.errors();
+    for (std::size_t j = 0; j < std::min(lanes_.capacity(), slots); ++j) {
+        if (scale[j] == 0) continue;
+        lanes.slots.push_back(static_cast<std::uint32_t>(j));
+        lanes.scale.push_back(scale[j]);
+        for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
+            lanes.v.push_back(lanes_.v(j, lane));
+            lanes.H.push_back(lanes_.H(j, lane));
+        }
+    }
+    // Of leaves, those that were ever other than zero.
+    std::vector<double> leaves, weights, evidence;
+    const std::size_t stride = head_stride();
+    for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf) {
+        bool used = false;
+        for (std::size_t head = 0; head < heads(); ++head) used = used || evidence_[leaf * stride + head] != 0;
+        for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) used = used || lanes_.w(leaf, k) != 0;
+        if (!used) continue;
+        leaves.push_back(static_cast<double>(leaf));
+        for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) weights.push_back(lanes_.w(leaf, k));
+        for (std::size_t head = 0; head < heads(); ++head) evidence.push_back(evidence_[leaf * stride + head]);
+    }
+    to.push_back({name + ".leaves", std::move(leaves)});
+    to.push_back({name + ".weights", std::move(weights)});
+    to.push_back({name + ".evidence", std::move(evidence)});
+    to.push_back({name + ".N", {N_}});
+    if (trees_) trees_->save(to);
+}
+
+void Expert::load(const std::string& name, const EngineState& from, const std::vector<NamedNumbers>& numbers,
+                  std::size_t slots, std::size_t columns) {
+    const auto require = [](bool sound) {
+        if (!sound) throw InputError("the leaves do not belong to a model with these options");
+    };
+    const std::size_t heads = from.lanes.empty() ? 0 : from.lanes.back().head + 1;
+    require(heads >= lanes_.heads() && (heads == lanes_.heads() || setup_.open));
+    for (std::size_t k = 0; k < from.lanes.size(); ++k) {
+        const auto [head, rate] = from.lanes[k];
+        const Lane last = k ? from.lanes[k - 1] : Lane{0, 0};
+        require(k == 0 ? head == 0 : head == last.head ? rate > last.rate : head == last.head + 1);
+        require(rate < setup_.rates.size());
+    }
+    const std::size_t lanes = from.lanes.size();
+    if (setup_.selecting != Selecting::follow) require(lanes == heads * setup_.rates.size());
+    require(from.scores.size() == lanes && from.followed.size() == heads && from.scale.size() == from.slots.size());
+    require(from.v.size() == lanes * from.slots.size() && from.H.size() == from.v.size());
+    require(from.errors.size() == selection_.errors().size());
+    lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, false);
+    lanes_.reserve(slots);
+    selection_.restore(from.scores, from.followed, from.errors);
+    for (std::size_t k = 0; k < from.slots.size(); ++k) {
+        require(from.slots[k] < slots);
+        lanes_.scale()[from.slots[k]] = from.scale[k];
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+            require(std::isfinite(from.v[k * lanes + lane]) && from.H[k * lanes + lane] >= 0);
+            lanes_.v(from.slots[k], lane) = from.v[k * lanes + lane];
+            lanes_.H(from.slots[k], lane) = from.H[k * lanes + lane];
+        }
+    }
+    evidence_.clear();
+    reserve_columns(columns);
+    const auto& leaves = numbers_named(numbers, name + ".leaves");
+    const auto& weights = numbers_named(numbers, name + ".weights");
+    const auto& evidence = numbers_named(numbers, name + ".evidence");
+    const auto& N = numbers_named(numbers, name + ".N");
+    require(weights.size() == lanes * leaves.size() && evidence.size() == heads * leaves.size() && N.size() == 1);
+    require(N[0] >= 0 && std::isfinite(N[0]));
+    N_ = N[0];
+    for (std::size_t i = 0; i < leaves.size(); ++i) {
+        require(is_count(leaves[i], lanes_.leaf_capacity()) && (i == 0 || leaves[i] > leaves[i - 1]));
+        const auto leaf = static_cast<std::size_t>(leaves[i]);
+        for (std::size_t k = 0; k < lanes; ++k) {
+            require(std::isfinite(weights[i * lanes + k]));
+            lanes_.w(leaf, k) = weights[i * lanes + k];
+        }
+        for (std::size_t head = 0; head < heads; ++head) {
+            require(evidence[i * heads + head] >= 0 && std::isfinite(evidence[i * heads + head]));
+            evidence_[leaf * head_stride() + head] = evidence[i * heads + head];
+        }
+    }
+    if (trees_) {
+        trees_->regroup(heads, lanes_.classes());
+        trees_->load(numbers, columns);
+    }
+}
+
+std::size_t Expert::bytes() const {
+    return sizeof(*this) + lanes_.bytes() + evidence_.capacity() * sizeof(double) + (trees_ ? trees_->bytes() : 0);
+}
+
+}  // namespace unitless

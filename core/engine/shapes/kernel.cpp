@@ -1,0 +1,265 @@
+// Rows of leaves through the lanes of an expert; the ways of values through curves and trees.
+// Compiled once per instruction set, with UNITLESS_ISA naming it.
+
+#include "engine/shapes/kernel.hpp"
+
+#include "algorithm/dispatch.hpp"
+#include "engine/lanes/lane_rows.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+namespace {
+
+constexpr double suspicious = 0x1p500;  // beyond this a lane has diverged: it is not moved any more
+constexpr std::size_t octet_lanes = width;
+
+// What a new scale does to the state (2.(a).i).
+void rescale(Rescale kind, const Stage& stage, const StagedRow& row, double* state) {
+    for (std::size_t k = row.begin; k < row.end; ++k) {
+        const double rho = stage.rho[k];
+        if (rho == 1.0) continue;
+        double *v = state + std::size_t{stage.slot[k]} * octet_doubles, *H = v + width;
+        if (kind != Rescale::none) (Vec8::load(H) * (rho * rho)).store(H);
+        if (kind == Rescale::v_by_rho) (Vec8::load(v) * rho).store(v);
+    }
+}
+
+// The linear terms, and the leaves' weights, in four sums that do not wait for one another.
+UNITLESS_INLINE Vec8 sum_of(const Stage& stage, const StagedRow& row, const LeafRow& leaves, const double* linear,
+                            const double* weights) {
+    Vec8 total = Vec8::all(0.0), part[4] = {total, total, total, total};
+    for (std::size_t k = row.begin; k < row.end; ++k)
+        total = total + Vec8::load(linear + std::size_t{stage.slot[k]} * octet_doubles) * stage.z[k];
+    std::size_t i = 0;
+    const auto weight = [&](std::size_t k) {
+        return Vec8::load(weights + std::size_t{leaves.leaves[k]} * octet_lanes);
+    };
+    for (; i + 4 <= leaves.count; i += 4)
+        for (std::size_t k = 0; k < 4; ++k) part[k] = part[k] + weight(i + k);
+    for (; i < leaves.count; ++i) part[0] = part[0] + weight(i);
+    return row.spread * total + ((part[0] + part[1]) + (part[2] + part[3]));
+}
+
+template <class Loss>
+void foresee_with(const Options& options, Rescale kind, const Stage& stage, const StagedRow& row,
+                  const LaneLabels& labels, std::size_t r, const LeafRow& leaves, const LeafLanes& lanes) {
+    const Loss loss(options);
+    const bool limited = options.clip != Clip::none && row.label_min <= row.label_max;
+    for (std::size_t o = 0; o < lanes.octets; ++o) {
+        if (row.weight > 0 && row.grown) rescale(kind, stage, row, lanes.linear[o]);
+        const Vec8 raw = sum_of(stage, row, leaves, lanes.linear[o], lanes.leaves[o]);
+        Vec8 p = smaller(larger(raw, Vec8::all(-suspicious)), Vec8::all(suspicious));
+        if (limited) p = smaller(larger(p, Vec8::all(row.label_min)), Vec8::all(row.label_max));
+        p.store(lanes.p + o * width);
+        if (!(row.weight > 0)) continue;
+        const Vec8 y = label_of(labels, r, Vec8::load(lanes.label + o * width));
+        Vec8 slope, value;
+        if constexpr (std::is_same_v<Loss, Logistic>) {
+            const auto evaluated = loss.evaluate(p, y);
+            slope = evaluated.slope;
+            value = loss.value_of(evaluated.m, evaluated.small);
+        } else {
+            slope = loss.slope(p, y);
+            value = loss.value(p, y);
+        }
+        Flags odd;
+        odd.note_beyond(raw, Vec8::all(suspicious));
+        odd.note_beyond(slope, Vec8::all(suspicious));
+        if (odd.any()) [[unlikely]] {
+            const Mask8 sound = (absolute(raw) <= suspicious) & (absolute(slope) <= suspicious);
+            slope = select(sound, slope, 0.0);
+            value = select(sound, value, infinity);
+        }
+        y.store(lanes.y + o * width);
+        slope.store(lanes.slope + o * width);
+        value.store(lanes.loss + o * width);
+    }
+}
+
+// G += h g^2 of the leading lane; keeps 1/sqrt(G) and gives its sum over the row's leaves, by head.
+template <bool adaptive>
+void step_leaves(const StagedRow& row, const double* leading, const LeafRow& leaves, const LeafLanes& lanes,
+                 double* reach) {
+    const double h = row.weight;
+    if (lanes.heads == 1) {
+        const double more = adaptive ? h * (leading[0] * leading[0]) : h;
+        Vec8 total = Vec8::all(0.0);
+        std::size_t k = 0;
+        for (; k + width <= leaves.count; k += width) {
+            const Vec8 now = Vec8::gather(lanes.evidence, leaves.leaves + k) + more;
+            double each[width];
+            now.store(each);
+            for (std::size_t i = 0; i < width; ++i) lanes.evidence[leaves.leaves[k + i]] = each[i];
+            const Vec8 step = adaptive ? inverse_root(now) : Vec8::all(1.0);
+            step.store(lanes.leaf_step + k);
+            total = total + step;
+        }
+        double rest = 0;
+        for (; k < leaves.count; ++k) {
+            double& G = lanes.evidence[leaves.leaves[k]];
+            G += more;
+            lanes.leaf_step[k] = adaptive ? inverse_root(G) : 1.0;
+            rest += lanes.leaf_step[k];
+        }
+        reach[0] = sum(total) + rest;
+        return;
+    }
+    for (std::size_t first = 0; first < lanes.head_stride; first += width) {
+        const Vec8 g = Vec8::load(leading + first), more = adaptive ? h * (g * g) : Vec8::all(h);
+        Vec8 total = Vec8::all(0.0);
+        for (std::size_t k = 0; k < leaves.count; ++k) {
+            double* G = lanes.evidence + std::size_t{leaves.leaves[k]} * lanes.head_stride + first;
+            const Vec8 now = Vec8::load(G) + more;
+            now.store(G);
+            const Vec8 step = adaptive ? inverse_root(now) : Vec8::all(1.0);
+            step.store(lanes.leaf_step + k * lanes.head_stride + first);
+            total = total + step;
+        }
+        total.store(reach + first);
+    }
+}
+
+template <class Loss, bool adaptive, bool aware>
+void update_with(const Options& options, const Stage& stage, const StagedRow& row, double pace, const double* leading,
+                 const LeafRow& leaves, const LeafLanes& lanes) {
+    const Loss loss(options);
+    double* const reach = lanes.leaf_step + leaves.count * lanes.head_stride;
+    step_leaves<adaptive>(row, leading, leaves, lanes, reach);
+    const bool falling = !adaptive && options.schedule == Schedule::root;
+    const double common = pace * row.weight * leaves.damp * (falling ? 1.0 / row.root_t : 1.0);
+    for (std::size_t o = 0; o < lanes.octets; ++o) {
+        const Vec8 slope = Vec8::load(lanes.slope + o * width);
+        const std::uint32_t* const head = lanes.head + o * width;
+        double* const steps = lanes.step;
+        Vec8 linear = Vec8::all(row.zz);
+        if constexpr (adaptive) {
+            linear = Vec8::all(0.0);
+            const Vec8 weighted = slope * slope * row.weight;
+            for (std::size_t k = row.begin; k < row.end; ++k) {
+                double* const H = lanes.linear[o] + std::size_t{stage.slot[k]} * octet_doubles + width;
+                const Vec8 zz = Vec8::all(stage.squared[k]), now = Vec8::load(H) + weighted * zz;
+                now.store(H);
+                const Vec8 rate = inverse_root(now);
+                (stage.z[k] * rate).store(steps + (k - row.begin) * width);
+                linear = linear + zz * rate;
+            }
+        }
+        const Vec8 of_leaves = lanes.heads == 1 ? Vec8::all(reach[0]) : Vec8::gather(reach, head);
+        const Vec8 length = row.spread * linear + of_leaves;
+        const Vec8 speed = Vec8::load(lanes.rate + o * width) * common;
+        Vec8 move = -(speed * slope);
+        const Mask8 moving = (absolute(slope) > 0.0) & (length > __DBL_MIN__);
+        if constexpr (aware) {
+            const Vec8 whole = select(moving, length, 1.0), downhill = select(moving, slope, 1.0);
+            move = loss.change(Vec8::load(lanes.p + o * width), Vec8::load(lanes.y + o * width), downhill,
+                               speed * whole) /
+                   whole;
+        }
+        move = select(moving, move, 0.0);
+        if (any_beyond(move, Vec8::all(suspicious))) [[unlikely]] {
+            const Mask8 sound = absolute(move) <= suspicious;
+            move = select(sound, move, 0.0);
+            select(sound, Vec8::load(lanes.loss + o * width), infinity).store(lanes.loss + o * width);
+        }
+        for (std::size_t k = row.begin; k < row.end; ++k) {
+            double* const v = lanes.linear[o] + std::size_t{stage.slot[k]} * octet_doubles;
+            if constexpr (adaptive) {
+                (Vec8::load(v) + move * Vec8::load(steps + (k - row.begin) * width)).store(v);
+            } else {
+                (Vec8::load(v) + move * stage.z[k]).store(v);
+                (Vec8::load(v + width) + row.weight * stage.squared[k]).store(v + width);
+            }
+        }
+        for (std::size_t k = 0; k < leaves.count; ++k) {
+            double* const w = lanes.leaves[o] + std::size_t{leaves.leaves[k]} * octet_lanes;
+            const Vec8 step = lanes.heads == 1 ? Vec8::all(lanes.leaf_step[k])
+                                               : Vec8::gather(lanes.leaf_step + k * lanes.head_stride, head);
+            (Vec8::load(w) + move * step).store(w);
+        }
+    }
+}
+
+void foresee(const Options& options, const Stage& stage, const StagedRow& row, const LaneLabels& labels, std::size_t r,
+             const LeafRow& leaves, const LeafLanes& lanes) {
+    const Rescale kind = with_rule(options.rule, [](auto rule) { return decltype(rule)::type::rescale; });
+    with_loss(options.loss, [&](auto loss) {
+        foresee_with<typename decltype(loss)::type>(options, kind, stage, row, labels, r, leaves, lanes);
+    });
+}
+
+void update(const Options& options, const Stage& stage, const StagedRow& row, double pace, const double* leading,
+            const LeafRow& leaves, const LeafLanes& lanes) {
+    const bool adaptive = with_rule(options.rule, [](auto rule) { return decltype(rule)::type::adaptive; });
+    with_loss(options.loss, [&](auto loss) {
+        using Loss = typename decltype(loss)::type;
+        const auto aware = adaptive ? update_with<Loss, true, true> : update_with<Loss, false, true>;
+        const auto plain = adaptive ? update_with<Loss, true, false> : update_with<Loss, false, false>;
+        (options.importance_aware ? aware : plain)(options, stage, row, pace, leading, leaves, lanes);
+    });
+}
+
+void locate(const double* thresholds, const std::uint8_t* counts, const double* row, std::size_t columns,
+            std::uint8_t* intervals) {
+    for (std::size_t j = 0; j < columns; ++j) {
+        const double x = row[j];
+        const double* const from = thresholds + j * most_thresholds;
+        int below = 0;
+        for (std::size_t k = 0; k < counts[j]; ++k) below += from[k] < x;
+        intervals[j] = static_cast<std::uint8_t>(below);
+    }
+}
+
+// Eight trees side by side, so that one can go on while another waits for memory.
+template <std::size_t some>
+UNITLESS_INLINE void walk_some(const Question* nodes, std::size_t nodes_each, const double* row,
+                               std::uint32_t* reached) {
+    std::uint32_t at[some] = {};
+    for (std::uint32_t moved = 1; moved;) {
+        moved = 0;
+        for (std::size_t i = 0; i < some; ++i) {
+            const Question& node = nodes[i * nodes_each + at[i]];
+            const double x = row[node.column];
+            const std::uint32_t next =
+                node.child + (static_cast<std::uint32_t>(x > node.low) & static_cast<std::uint32_t>(x <= node.high));
+            moved |= next ^ at[i];
+            at[i] = next;
+        }
+    }
+    for (std::size_t i = 0; i < some; ++i) reached[i] = at[i];
+}
+
+void walk(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row, std::uint32_t* reached) {
+    std::size_t i = 0;
+    for (; i + 8 <= trees; i += 8) walk_some<8>(nodes + i * nodes_each, nodes_each, row, reached + i);
+    for (; i < trees; ++i) walk_some<1>(nodes + i * nodes_each, nodes_each, row, reached + i);
+}
+
+void watch(const Watched& to, const double* row, double weight, const double* residuals) {
+    for (std::size_t z = 0; z < to.candidates; z += width) {
+        const Vec8 x = Vec8::gather(row, to.column + z);
+        const Mask8 right = (x > Vec8::load(to.low + z)) & (x <= Vec8::load(to.high + z));
+        const Vec8 more = select(right, weight, 0.0);
+        (Vec8::load(to.rows + z) + more).store(to.rows + z);
+        if (to.heads == 1) {
+            double* const sums = to.sums + z;
+            (Vec8::load(sums) + select(right, residuals[0], 0.0)).store(sums);
+            continue;
+        }
+        double flags[width];
+        select(right, 1.0, 0.0).store(flags);
+        for (std::size_t i = 0; i < width; ++i) {
+            if (flags[i] == 0) continue;
+            for (std::size_t head = 0; head < to.heads; head += width) {
+                double* const sums = to.sums + (z + i) * to.heads + head;
+                (Vec8::load(sums) + Vec8::load(residuals + head)).store(sums);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace UNITLESS_ISA
+
+const ShapeKernel UNITLESS_OF_ISA(shape_kernel_) = {foresee, update, locate, walk, watch};
+
+}  // namespace unitless
