@@ -21,7 +21,8 @@ def test_the_stub_lists_what_the_extension_has() -> None:
     functions = {node.name for node in stub.body if isinstance(node, ast.FunctionDef)}
     classes = {node.name: node for node in stub.body if isinstance(node, ast.ClassDef)}
     assert functions == {name for name, value in vars(_core).items() if type(value).__name__ == "nb_func"}
-    for extension in (_core.Learner, _core.TextRows, _core.VwReader, _core.LibsvmReader, _core.CsvReader):
+    readers = (_core.VwReader, _core.LibsvmReader, _core.CsvReader)
+    for extension in (_core.Learner, _core.Mixture, _core.TextRows, *readers):
         methods = {node.name for node in classes[extension.__name__].body if isinstance(node, ast.FunctionDef)}
         assert methods - {"__init__"} == {name for name in vars(extension) if not name.startswith("__")}
 

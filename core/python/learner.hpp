@@ -253,5 +253,6 @@ void restore(PyLearner& self, const nb::dict& from);
 void define_learner(nb::module_& m);
 void define_text(nb::module_& m);
 void define_gather(nb::module_& m);
+void define_mixture(nb::module_& m);
 
 }  // namespace unitless

@@ -85,4 +85,5 @@ NB_MODULE(_core, m) {
     define_text(m);
     define_gather(m);
     define_learner(m);
+    define_mixture(m);
 }

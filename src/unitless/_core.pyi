@@ -226,6 +226,27 @@ class Learner:
     @property
     def examples(self) -> int: ...
 
+class Mixture:
+    """A mixture of experts by itself, for tests: learners mix by themselves.
+
+    `kind`: "logistic", "squared", "classes" or "other". Predictions are [expert, head], with one head but for classes.
+    """
+
+    def __init__(self, kind: str, experts: int) -> None: ...
+    def say(self, experts: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What is said of a row, by head."""
+
+    def learn(
+        self, experts: NDArray[np.float64], y: float, weight: float = 1.0, losses: NDArray[np.float64] | None = None
+    ) -> None:
+        """Learn the row's label. `losses`: by expert, for the kind "other"."""
+
+    def save(self) -> NDArray[np.float64]:
+        """All that it knows."""
+
+    def load(self, state: NDArray[np.float64]) -> None:
+        """Go on from there."""
+
 class TextRows:
     """What a chunk of text gives: rows of named features with their labels, and the lines that are bad."""
 

@@ -1,0 +1,120 @@
+// A second-order softmax learner over the experts' log probabilities x[class][expert], which starts as their mean.
+//
+//   score_c = w x_c; says softmax(score/sqrt(1 + pi/8 d'Cd)), d = x_first - x_second of the two highest scores
+//   w ~ Normal(w, C), C = 0.1 I before the first row: w becomes w' with the least (w' - w)'C^-1(w' - w)/2 - log
+//   p_y(w'), by three of Newton's steps, in which no weight moves by more than a half; C = (C^-1 + Cov_p(x))^-1 + q I
+//
+// A row that counts h times has h log p_y and h Cov_p(x).
+#pragma once
+
+#include "engine/shapes/small_matrix.hpp"
+#include "simd/elementary.hpp"
+
+namespace unitless {
+
+class ClassStacker {
+  public:
+    ClassStacker(std::size_t experts, double walk) : n_(experts), walk_(walk) {
+        for (std::size_t k = 0; k < n_; ++k) {
+            w_[k] = 1.0 / static_cast<double>(n_);
+            covariance_[k][k] = 0.1 + walk_;
+        }
+    }
+
+    // p: [class], the probabilities.
+    void say(const double* x, std::size_t classes, double* p) const {
+        std::size_t first = 0, second = classes;
+        for (std::size_t c = 0; c < classes; ++c) {
+            p[c] = dot(w_.data(), x + c * n_, n_);
+            if (c == 0) continue;
+            if (p[c] > p[first]) {
+                second = first;
+                first = c;
+            } else if (second == classes || p[c] > p[second]) {
+                second = c;
+            }
+        }
+        double variance = 0;
+        if (second < classes) {
+            SmallVector d{};
+            for (std::size_t i = 0; i < n_; ++i) d[i] = x[first * n_ + i] - x[second * n_ + i];
+            for (std::size_t i = 0; i < n_; ++i) variance += d[i] * dot(covariance_[i].data(), d.data(), n_);
+        }
+        softmax(p, classes, 1.0 / square_root(1.0 + pi_eighth * larger(0.0, variance)));
+    }
+
+    // p: room for [class].
+    void learn(const double* x, std::size_t classes, std::size_t y, double weight, double* p) {
+        const Factors now(covariance_, n_);
+        if (!now.positive()) return;
+        const SmallMatrix precision = now.inverse();
+        SmallVector w = w_;
+        for (int step = 0; step < 3; ++step) {
+            const Spread spread(w, x, classes, n_, p);
+            SmallVector slope{}, away{};
+            for (std::size_t i = 0; i < n_; ++i) away[i] = w[i] - w_[i];
+            for (std::size_t i = 0; i < n_; ++i)
+                slope[i] = weight * (x[y * n_ + i] - spread.mean[i]) - dot(precision[i].data(), away.data(), n_);
+            const SmallVector move = Factors(added(precision, spread, weight), n_).solve(slope);
+            for (std::size_t i = 0; i < n_; ++i) w[i] += smaller(0.5, larger(-0.5, move[i]));
+        }
+        const Factors then(added(precision, Spread(w, x, classes, n_, p), weight), n_);
+        if (!then.positive()) return;
+        w_ = w;
+        covariance_ = then.inverse();
+        for (std::size_t i = 0; i < n_; ++i) covariance_[i][i] += walk_;
+    }
+
+    template <class Each>
+    void numbers(Each each) {
+        for (std::size_t i = 0; i < n_; ++i) {
+            each(w_[i]);
+            for (std::size_t j = 0; j < n_; ++j) each(covariance_[i][j]);
+        }
+    }
+    bool sound() const { return true; }
+
+  private:
+    static constexpr double pi_eighth = 0x1.921fb54442d18p-2;  // pi/8
+    std::size_t n_;
+    double walk_;  // q: what w may have moved from one row to the next
+    SmallVector w_{};
+    SmallMatrix covariance_{};
+
+    // Scores become probabilities.
+    static void softmax(double* p, std::size_t classes, double factor) {
+        double highest = p[0], sum = 0;
+        for (std::size_t c = 1; c < classes; ++c) highest = larger(highest, p[c]);
+        for (std::size_t c = 0; c < classes; ++c) sum += p[c] = exp(factor * (p[c] - highest));
+        for (std::size_t c = 0; c < classes; ++c) p[c] /= sum;
+    }
+
+    // Mean and covariance of x over the classes.
+    struct Spread {
+        SmallVector mean{};
+        SmallMatrix covariance{};
+
+        Spread(const SmallVector& w, const double* x, std::size_t classes, std::size_t n, double* p) {
+            for (std::size_t c = 0; c < classes; ++c) p[c] = dot(w.data(), x + c * n, n);
+            softmax(p, classes, 1.0);
+            for (std::size_t c = 0; c < classes; ++c)
+                for (std::size_t i = 0; i < n; ++i) mean[i] += p[c] * x[c * n + i];
+            for (std::size_t c = 0; c < classes; ++c) {
+                SmallVector d;
+                for (std::size_t i = 0; i < n; ++i) {
+                    d[i] = x[c * n + i] - mean[i];
+                    for (std::size_t j = 0; j <= i; ++j) covariance[i][j] += p[c] * (d[i] * d[j]);
+                }
+            }
+        }
+    };
+
+    // As Factors reads it.
+    SmallMatrix added(SmallMatrix m, const Spread& spread, double weight) const {
+        for (std::size_t i = 0; i < n_; ++i)
+            for (std::size_t j = 0; j <= i; ++j) m[i][j] += weight * spread.covariance[i][j];
+        return m;
+    }
+};
+
+}  // namespace unitless
