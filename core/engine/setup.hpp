@@ -13,8 +13,13 @@ namespace unitless {
 // the smallest loss so far makes the prediction (selection.hpp).
 enum class Selecting { none, sweep, follow };
 
+// What the model is a sum of: a weight for each feature; and curves of the columns, and trees over them. automatic: what
+// suits the first rows.
+enum class Shape { linear, curves, trees, curves_only, automatic };
+
 struct EngineSetup {
     Options options;
+    Shape shape = Shape::linear;
     std::vector<double> rates = {};             // none: the one of the options
     std::size_t first_rate = 0, last_rate = 0;  // those that run from the beginning
     Selecting selecting = Selecting::none;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "algorithm/state.hpp"
@@ -40,6 +41,12 @@ struct Choosing {
     }
 };
 
+// What curves and trees know, under names of their own.
+struct NamedNumbers {
+    std::string name;
+    std::vector<double> numbers;
+};
+
 struct EngineState {
     Clock clock;
     std::vector<std::uint32_t> slots;
@@ -54,6 +61,7 @@ struct EngineState {
     std::vector<double> followed;    // by head: loss of the predictions made
     std::vector<double> errors;      // by rate, of a sweep: weight of wrong classes
     Choosing choosing;
+    std::vector<NamedNumbers> shape;
 };
 
 // Throws if it is not a state that learning could have given. The bias is 1 in every example, so that its scale is not
