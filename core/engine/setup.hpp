@@ -13,8 +13,8 @@ namespace unitless {
 // the smallest loss so far makes the prediction (selection.hpp).
 enum class Selecting { none, sweep, follow };
 
-// What the model is a sum of: a weight for each feature; and curves of the columns, and trees over them. automatic: what
-// suits the first rows.
+// What the model is a sum of: a weight for each feature; and curves of the columns, and trees over them. automatic:
+// what suits the first rows.
 enum class Shape { linear, curves, trees, curves_only, automatic };
 
 struct EngineSetup {

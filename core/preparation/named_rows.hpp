@@ -34,7 +34,8 @@ class NamedRowsIn {
     void begin_batch(Preparation&, std::size_t, std::size_t) const {}
 
     void add_row(Preparation& to, std::size_t row, std::size_t, Looking looking, double weight) {
-        const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = to.notes(), raw = to.raw();
+        const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = to.notes(),
+                   raw = to.raw();
         const std::size_t begin = row_begin(row), count = from_.row_ends[row] - begin;
         const auto [slots, values] = to.row().extend(count);
         std::size_t written = 0, moves = 0;

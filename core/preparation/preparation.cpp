@@ -179,9 +179,8 @@ void Preparation::load_products(const PreparationState& from) {
 }
 
 std::size_t Preparation::bytes() const {
-    std::size_t total =
-        sizeof(*this) + interactions_.bytes() + collected_.bytes() + wide.values.capacity() * sizeof(double) +
-        raw_columns_.bytes() + raw_rows_.bytes();
+    std::size_t total = sizeof(*this) + interactions_.bytes() + collected_.bytes() +
+                        wide.values.capacity() * sizeof(double) + raw_columns_.bytes() + raw_rows_.bytes();
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
     return total;
 }

@@ -29,8 +29,8 @@ struct PreparationSetup {
     bool centre = false;
     Pairs pairs = Pairs::none;
     std::vector<Interaction> listed = {};
-    bool raw = false;             // values as they came are collected beside the prepared rows
-    bool numbers_linear = true;   // if not, columns of numbers that are collected so are left out of the prepared rows
+    bool raw = false;            // values as they came are collected beside the prepared rows
+    bool numbers_linear = true;  // if not, columns of numbers that are collected so are left out of the prepared rows
 };
 
 // What a row is prepared for: to be learned with its weight, to be predicted, or to be predicted without any limit.
@@ -241,7 +241,7 @@ class Preparation {
     RawColumns raw_columns_;   // of names
     RawRows raw_rows_;         // beside either
     std::vector<double> side_by_side_;
-    double reached_ = 0;       // with centring: the largest magnitude met so far
+    double reached_ = 0;  // with centring: the largest magnitude met so far
 
     bool may_be_distant() const { return centring_ && reached_ >= distant; }
 
