@@ -2,6 +2,7 @@
 // nothing that is learned or written depends on them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <random>
@@ -47,5 +48,13 @@ inline std::uint64_t seeded_hash(std::string_view name, const NameSeed& seed) {
     std::memcpy(&rest, p, left);
     return folded(h ^ rest, seed.second);
 }
+
+// For tables of names.
+struct NameHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const {
+        return static_cast<std::size_t>(seeded_hash(name, NameSeed::of_process()));
+    }
+};
 
 }  // namespace unitless

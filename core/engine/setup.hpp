@@ -19,6 +19,7 @@ enum class Shape { linear, curves, trees, curves_only, automatic };
 
 struct EngineSetup {
     Options options;
+    Shape shape = Shape::linear;
     std::vector<double> rates = {};             // none: the one of the options
     std::size_t first_rate = 0, last_rate = 0;  // those that run from the beginning
     Selecting selecting = Selecting::none;

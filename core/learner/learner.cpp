@@ -10,8 +10,23 @@
 namespace unitless {
 namespace {
 
-EngineSetup engine_setup(const Setup& setup) {
+// More columns than that suit a linear model best, unless another one is asked for.
+constexpr std::size_t many_columns = 1000;
+
+Shape known(Shape shape) { return shape == Shape::automatic ? Shape::linear : shape; }
+
+PreparationSetup preparation_setup(const Setup& setup, Shape shape) {
+    PreparationSetup preparation = setup.preparation;
+    preparation.raw = known(shape) != Shape::linear;
+    preparation.numbers_linear = shape != Shape::curves_only;
+    if (preparation.raw && preparation.bits)
+        throw InputError("hashed features have neither curves nor trees", "leave out bits=, or use shape='linear'");
+    return preparation;
+}
+
+EngineSetup engine_setup(const Setup& setup, Shape shape) {
     EngineSetup engine = setup.engine;
+    engine.shape = known(shape);
     if (setup.target) engine.options.clip = Clip::labels;
     if (setup.preparation.bits) engine.slots = std::uint64_t{1} << *setup.preparation.bits;
     return engine;
@@ -36,12 +51,47 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
     : setup_(setup),
       options_(setup.engine.options),
       kernel_(kernel),
-      preparation_(setup.preparation, *kernel.rows),
-      engine_(make_engine(engine_setup(setup), kernel)),
+      preparation_(preparation_setup(setup, shape_), *kernel.rows),
+      engine_(make_engine(engine_setup(setup, shape_), kernel)),
       // Where a plain step follows the label by itself, it needs no pace.
       labels_(facts_of(options_.loss), setup.engine.has_classes(), setup.target,
               is_adaptive(options_.rule) || !facts_of(options_.loss).paces_itself) {
     reserve();
+}
+
+// ---------------------------------------------------------------------------------------------------- shapes
+
+Shape Learner::suitable(bool table, std::size_t raw_columns) const {
+    const bool single =
+        options_.order == Order::vw || options_.clip == Clip::vw || options_.precision == Precision::float32;
+    const bool wide = !table || raw_columns > many_columns || setup_.preparation.bits;
+    return single || wide ? Shape::linear : Shape::trees;
+}
+
+// What has been settled of a learner that has learned nothing is kept.
+Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) {
+    if (shape != Shape::linear) {
+        Preparation preparation(preparation_setup(learner.setup_, shape), *learner.kernel_.rows);
+        preparation.load(learner.preparation_.save());
+        std::unique_ptr<Engine> engine = make_engine(engine_setup(learner.setup_, shape), learner.kernel_);
+        reserve(*engine, preparation);
+        if (const std::size_t more = learner.engine_->class_count() - engine->class_count()) engine->add_classes(more);
+        engine->keep_average(learner.engine_->keeps_average());
+        engine->choose_rates(learner.engine_->chooses_rates());
+        preparation_ = std::make_unique<Preparation>(std::move(preparation));
+        std::swap(learner.preparation_, *preparation_);
+        engine_ = std::exchange(learner.engine_, std::move(engine));
+    }
+    learner.shape_ = shape;
+}
+
+Learner::Settling::~Settling() {
+    if (!learner_ || learner_->engine_->clock().examples > 0) return;
+    if (engine_ && engine_->class_count() != learner_->engine_->class_count()) return;  // new classes stay
+    learner_->shape_ = Shape::automatic;
+    if (!engine_) return;
+    std::swap(learner_->preparation_, *preparation_);
+    std::swap(learner_->engine_, engine_);
 }
 
 // ---------------------------------------------------------------------------------------------------- one call
@@ -154,6 +204,7 @@ void Learner::check_listed_columns(std::size_t count) const {
 
 void Learner::learn(const DenseInput& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
+    const Settling settling = settle_shape(given, input.rows, true, [&] { return input.column_count; });
     preparation_.check_columns(input.column_count);
     check_listed_columns(input.column_count);
     learn_all(given, input.rows, results, [&](const Labels& labels, double* predictions) {
@@ -197,6 +248,12 @@ void Learner::predict_columns(DenseRows rows, bool extrapolate, double* predicti
 
 // ---------------------------------------------------------------------------------------------------- matrices
 
+void Learner::check_sparse() const {
+    if (preparation_.raw())
+        throw InputError("a learner with curves or trees does not take sparse matrices",
+                         "give it a dense array, or make it with shape='linear'");
+}
+
 // Can the engine read the matrix where it is? Then it has been checked, too.
 bool Learner::reads(const CompressedRows& input) const {
     return engine_->reads_columns() && preparation_.plain() && !input.wide_indices &&
@@ -205,6 +262,8 @@ bool Learner::reads(const CompressedRows& input) const {
 
 void Learner::learn(const CompressedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
+    const Settling settling = settle_shape(given, input.rows, false, [&] { return input.columns; });
+    check_sparse();
     preparation_.check_columns(input.columns);
     check_listed_columns(input.columns);
     learn_all(given, input.rows, results, [&](const Labels& labels, double* predictions) {
@@ -223,6 +282,7 @@ void Learner::learn(const CompressedRows& input, const Labels& given, Results& r
 
 void Learner::predict(const CompressedRows& input, bool extrapolate, Results& results) {
     const std::lock_guard guard(lock_);
+    check_sparse();
     preparation_.check_columns(input.columns);
     predict_all(input.rows, results, [&](double* predictions) {
         preparation_.look_at_columns(input.columns);
@@ -241,6 +301,11 @@ void Learner::predict(const CompressedRows& input, bool extrapolate, Results& re
 
 void Learner::learn(const NamedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
+    const Settling settling = settle_shape(given, input.rows(), true, [&] {
+        RawColumns columns;
+        for (std::size_t i = 0; i < input.names(); ++i) columns.add(input.name(i));
+        return columns.count();
+    });
     preparation_.check_named();
     NamedRowsIn rows(input);
     rows.check(preparation_);
@@ -269,6 +334,7 @@ void Learner::predict(const NamedRows& input, bool extrapolate, Results& results
 
 void Learner::learn(const Table& table, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
+    const Settling settling = settle_shape(given, table.rows, true, [&] { return table.columns.size(); });
     preparation_.check_named();
     const auto is_there = [&](const Selector& selector) {
         return selector.column < 0 &&
@@ -331,7 +397,7 @@ void Learner::predict(const Table& table, bool extrapolate, Results& results) {
 bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) const {
     if (preparation_.interactions().any()) return false;
     using enum Placement::Kind;
-    const bool packs = !preparation_.centring() && engine_->places();
+    const bool packs = !preparation_.centring() && !preparation_.raw() && engine_->places();
     return to.assign(features, !packs ? in_order : preparation_.hashed() ? packed_in_sequence : packed);
 }
 
@@ -374,21 +440,33 @@ Clock Learner::clock() const {
 
 Snapshot Learner::snapshot() const {
     const std::lock_guard guard(lock_);
-    Snapshot to{preparation_.save(), {}, labels_.state()};
+    Snapshot to{preparation_.save(), {}, labels_.state(), shape_};
     engine_->save(preparation_.slot_count(), to.engine);
     return to;
 }
 
+Shape Learner::shape_of(const Snapshot& from) const {
+    const Shape asked = setup_.engine.shape, settled = from.settled;
+    if (asked == Shape::automatic && settled == Shape::automatic && from.engine.clock.examples > 0)
+        throw InputError("the model has learned, but its shape is not settled");
+    const bool possible = asked == Shape::automatic ? settled != Shape::curves && settled != Shape::curves_only
+                                                    : settled == Shape::automatic || settled == asked;
+    if (!possible) throw InputError("the model's shape is not the one that its options ask for");
+    return asked == Shape::automatic ? settled : asked;
+}
+
 void Learner::load(const Snapshot& from) {
-    Preparation preparation(setup_.preparation, *kernel_.rows);
+    const Shape shape = shape_of(from);
+    Preparation preparation(preparation_setup(setup_, shape), *kernel_.rows);
     preparation.load(from.preparation);
     check_slots(from.engine, preparation.slot_count());
-    std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_), kernel_);
+    std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_, shape), kernel_);
     reserve(*engine, preparation);
     engine->load(from.engine);
     labels_.load(from.labels);
     preparation_ = std::move(preparation);
     engine_ = std::move(engine);
+    shape_ = shape;
 }
 
 bool Learner::keeps_average() const {

@@ -36,6 +36,7 @@ struct Snapshot {
     PreparationState preparation;
     EngineState engine;
     LabelState labels;
+    Shape settled = Shape::automatic;  // what an automatic one has become; automatic: nothing yet
 };
 
 class Learner {
@@ -118,8 +119,26 @@ class Learner {
     bool notes() const { return preparation_.notes(); }
     void note(std::uint32_t feature, std::string_view name) { preparation_.note(feature, name); }
 
+    // Has an automatic learner still to learn what suits it? Then the first row that counts settles that.
+    bool unsettled() const { return shape_ == Shape::automatic; }
+
   private:
+    // An automatic learner's shape for a call of learn; taken back if nothing is learned after all.
+    class Settling {
+      public:
+        Settling() = default;
+        Settling(Learner& learner, Shape shape);
+        Settling(const Settling&) = delete;
+        ~Settling();
+
+      private:
+        Learner* learner_ = nullptr;
+        std::unique_ptr<Preparation> preparation_;  // as they were, where they had to be made anew
+        std::unique_ptr<Engine> engine_;
+    };
+
     Setup setup_;
+    Shape shape_ = setup_.engine.shape;
     Options options_;
     const Kernel& kernel_;
     std::shared_ptr<std::mutex> own_lock_ = ForkLocks::make();
@@ -128,12 +147,22 @@ class Learner {
     std::unique_ptr<Engine> engine_;
     LabelEncoder labels_;
 
+    // The shape that suits so many columns; `table`: they are those of an array, of a table or of rows of names.
+    Shape suitable(bool table, std::size_t raw_columns) const;
+    // At the start of every call; `raw_columns()` counts them.
+    template <class Count>
+    Settling settle_shape(const Labels& labels, std::size_t rows, bool table, Count raw_columns) {
+        if (!unsettled() || !any_weight(labels, rows)) return {};
+        return {*this, suitable(table, raw_columns())};
+    }
     static void reserve(Engine& engine, const Preparation& preparation) {
         engine.reserve(preparation.slot_count(), preparation.growing());
     }
     void reserve() { reserve(*engine_, preparation_); }
     std::size_t class_count(std::size_t new_classes) const { return engine_->class_count() + new_classes; }
     void check_listed_columns(std::size_t count) const;
+    void check_sparse() const;
+    Shape shape_of(const Snapshot& from) const;
     static Looking looking(bool extrapolate) { return extrapolate ? Looking::extrapolating : Looking::predicting; }
     bool reads(const DenseInput& input) const;
     bool reads(const CompressedRows& input) const;
@@ -151,9 +180,6 @@ class Learner {
     template <class Action>
     void learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
                      Action action);
-    template <class Resolve>
-    void prepare_named(std::size_t count, const double* values, Looking looking, double weight, const Resolve& resolve,
-                       std::size_t row);
 };
 
 // One row: `action` learns it, given its label as the loss wants it.
@@ -169,36 +195,9 @@ void Learner::learn_label(double y, double weight, std::size_t row, std::size_t 
 }
 
 template <class Resolve>
-void Learner::prepare_named(std::size_t count, const double* values, Looking looking, double weight,
-                            const Resolve& resolve, std::size_t row) {
-    const bool grow = looking == Looking::learning, noting = notes();
-    const bool centring = preparation_.centring();
-    preparation_.begin();
-    preparation_.begin_row();
-    SparseRows& rows = preparation_.row();
-    const auto [slots, written] = rows.extend(count);
-    std::size_t n = 0;
-    bool rising = true;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t feature = resolve(i, grow);
-        if (feature == 0) continue;
-        if (grow && centring) preparation_.centre().remember(feature);
-        const double x = centring ? preparation_.centred(feature, values[i], looking, weight) : values[i];
-        if (x == 0) continue;
-        if (noting) resolve.note(i, feature);
-        rising &= n == 0 || slots[n - 1] < feature;
-        slots[n] = feature;
-        written[n++] = x;
-    }
-    rows.commit(count, n);
-    if (!rising) rows.order_unknown();
-    preparation_.end_row(row, grow);
-    reserve();
-}
-
-template <class Resolve>
 void Learner::learn_named(std::size_t count, const double* values, double y, double weight, const Resolve& resolve,
                           double* predictions, std::size_t new_classes, std::size_t row) {
+    const Settling settling = settle_shape({&y, &weight}, 1, true, [&] { return count; });
     learn_label(y, weight, row, new_classes, predictions, [&](const Labels& labels) {
         preparation_.check_named();
         preparation_.centre().forget();
@@ -206,7 +205,9 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
         const std::uint64_t examples = engine_->clock().examples;
         try {
             if (weight > 0) preparation_.use_names();
-            prepare_named(count, values, weight > 0 ? Looking::learning : Looking::predicting, weight, resolve, row);
+            preparation_.prepare_named(count, values, weight > 0 ? Looking::learning : Looking::predicting, weight,
+                                       resolve, row);
+            reserve();
             if (new_classes) engine_->add_classes(new_classes);
             engine_->learn(preparation_.prepared(), labels, predictions, row);
             engine_->finish();
@@ -224,7 +225,8 @@ template <class Resolve>
 void Learner::predict_named(std::size_t count, const double* values, bool extrapolate, const Resolve& resolve,
                             double* predictions) {
     preparation_.check_named();
-    prepare_named(count, values, looking(extrapolate), 1.0, resolve, 0);
+    preparation_.prepare_named(count, values, looking(extrapolate), 1.0, resolve, 0);
+    reserve();
     engine_->predict(preparation_.prepared(), extrapolate, predictions);
     labels_.add_offset(predictions, predict_width());
 }

@@ -96,13 +96,15 @@ class DenseRows {
     void add_row(Preparation& to, std::size_t row, std::size_t at, Looking looking, double weight) const {
         const std::size_t columns = input_.column_count;
         if (side_by_side(to)) {
+            if (to.raw()) to.mention(input_, row);
             const char* from = input_.data + static_cast<std::ptrdiff_t>(row) * input_.row_stride;
             with_type(input_.type, [&](auto x) { to.row().add_side_by_side<decltype(x)>(from, columns, 1); });
             return;
         }
-        to.centre_wide(at, columns, looking, weight);
         const double* values = to.wide.values.data() + at * columns;
         const std::uint32_t* features = to.wide.features.data();
+        for (std::size_t j = 0; to.raw() && j < columns; ++j) to.mention(features[j], values[j]);
+        to.centre_wide(at, columns, looking, weight);
         if (!to.hashed()) return to.row().add_rising(features, values, columns);
         for (std::size_t j = 0; j < columns; ++j) {
             to.row().add(features[j], values[j]);

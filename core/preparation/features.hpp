@@ -155,12 +155,6 @@ class Features {
     }
 
   private:
-    struct TransparentHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view s) const {
-            return static_cast<std::size_t>(seeded_hash(s, NameSeed::of_process()));
-        }
-    };
     Space space_;
     std::size_t column_count_ = 0, product_count_ = 0;
     std::uint32_t mask_ = 0;
@@ -168,7 +162,7 @@ class Features {
     std::vector<std::uint8_t> lanes_;        // of slots, once there are products
     std::uint32_t lanes_from_ = 0;           // the first of them
     std::vector<std::string> names_;
-    std::unordered_map<std::string, std::uint32_t, TransparentHash, std::equal_to<>> slots_;
+    std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>> slots_;
 };
 
 }  // namespace unitless

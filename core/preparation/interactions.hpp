@@ -85,10 +85,13 @@ class Interactions {
         if (!noted_.empty()) noted_.clear();
     }
 
-    // The row that is being built gets its products; features become slots. `grow`: products may be new.
-    void expand(SparseRows& rows, Features& features, bool grow) {
+    // The row that is being built gets its products; features become slots. `grow`: products may be new. `leave`: which
+    // features then stand in products alone.
+    template <class Leave>
+    void expand(SparseRows& rows, Features& features, bool grow, Leave leave) {
         rows.take_row(ids_, values_);
-        for (std::size_t i = 0; i < ids_.size(); ++i) rows.add(features.slot_of(ids_[i]), values_[i]);
+        for (std::size_t i = 0; i < ids_.size(); ++i)
+            if (!leave(ids_[i])) rows.add(features.slot_of(ids_[i]), values_[i]);
         if (pairs_ == Pairs::listed) keep_listed(notes(features) ? noted_ : sides_);
         const std::size_t n = ids_.size(), room = pairs_ == Pairs::ordered ? n * n : n * (n + 1) / 2;
         const auto [slots, values] = rows.extend(room);

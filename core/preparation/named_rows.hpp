@@ -34,7 +34,8 @@ class NamedRowsIn {
     void begin_batch(Preparation&, std::size_t, std::size_t) const {}
 
     void add_row(Preparation& to, std::size_t row, std::size_t, Looking looking, double weight) {
-        const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = to.notes();
+        const bool learning = looking == Looking::learning, grow = learning && weight > 0, noting = to.notes(),
+                   raw = to.raw();
         const std::size_t begin = row_begin(row), count = from_.row_ends[row] - begin;
         const auto [slots, values] = to.row().extend(count);
         std::size_t written = 0, moves = 0;
@@ -46,6 +47,7 @@ class NamedRowsIn {
                 feature = mentioned(to, features_[id], from_.name(id), grow, learning);
                 if (!feature) continue;
             }
+            if (raw) to.mention(feature, from_.values[k]);
             const double x = to.centring() ? to.centred(feature, from_.values[k], looking, weight) : from_.values[k];
             if (x == 0) continue;
             if (noting) to.note(feature, from_.name(id));

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "rows/dense_input.hpp"
+
 namespace unitless {
 
 void Preparation::use_columns(std::size_t count) {
@@ -21,7 +23,10 @@ std::optional<std::uint32_t> Preparation::feature(std::string_view name, bool gr
     if (!grow && features_.space() == Space::unset) return std::nullopt;
     const std::size_t before = features_.names().size();
     const auto found = grow ? std::optional(features_.intern(name)) : features_.find(name);
-    if (features_.names().size() > before) interactions_.introduce(*found, name, -1);
+    if (features_.names().size() > before) {
+        interactions_.introduce(*found, name, -1);
+        if (raw_) raw_columns_.add(name);
+    }
     return found;
 }
 
@@ -29,6 +34,21 @@ void Preparation::collect(const DenseInput& rows) {
     collected_.reserve(rows.rows, rows.rows * rows.column_count);
     kernel_->collect(rows, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
     collected_.rows = rows.rows;
+    if (!raw_) return;
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        raw_rows_.begin_row(raw_count());
+        mention(rows, r);
+        raw_rows_.end_row(raw_count());
+    }
+    if (leaves_numbers_) collected_.leave_out([&](std::uint32_t feature) { return leaves(feature); });
+}
+
+void Preparation::mention(const DenseInput& input, std::size_t row) {
+    const std::size_t count = input.column_count;
+    if (count <= (by_column() ? RawColumns::most : raw_columns_.leading())) return widen(input, row, raw_rows_.row());
+    side_by_side_.resize(count);
+    widen(input, row, side_by_side_.data());
+    for (std::size_t j = 0; j < count; ++j) mention(static_cast<std::uint32_t>(1 + j), side_by_side_[j]);
 }
 
 SparseInput Preparation::prepared() const {
@@ -36,6 +56,9 @@ SparseInput Preparation::prepared() const {
     input.in_sequence = hashed();  // hashed features have no other kind of rows to agree with
     input.lanes = features_.lanes();
     input.lanes_from = features_.lanes_from();
+    if (!raw_) return input;
+    raw_rows_.view(input);
+    input.raw_kinds = by_column() ? RawColumns::numbers() : raw_columns_.kinds();
     return input;
 }
 
@@ -156,8 +179,8 @@ void Preparation::load_products(const PreparationState& from) {
 }
 
 std::size_t Preparation::bytes() const {
-    std::size_t total =
-        sizeof(*this) + interactions_.bytes() + collected_.bytes() + wide.values.capacity() * sizeof(double);
+    std::size_t total = sizeof(*this) + interactions_.bytes() + collected_.bytes() +
+                        wide.values.capacity() * sizeof(double) + raw_columns_.bytes() + raw_rows_.bytes();
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
     return total;
 }

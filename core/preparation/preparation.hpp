@@ -15,6 +15,8 @@
 #include "preparation/centre.hpp"
 #include "preparation/features.hpp"
 #include "preparation/interactions.hpp"
+#include "preparation/raw_columns.hpp"
+#include "preparation/raw_rows.hpp"
 #include "preparation/state.hpp"
 #include "rows/collected_rows.hpp"
 #include "rows/kernel.hpp"
@@ -27,6 +29,8 @@ struct PreparationSetup {
     bool centre = false;
     Pairs pairs = Pairs::none;
     std::vector<Interaction> listed = {};
+    bool raw = false;            // values as they came are collected beside the prepared rows
+    bool numbers_linear = true;  // if not, columns of numbers that are collected so are left out of the prepared rows
 };
 
 // What a row is prepared for: to be learned with its weight, to be predicted, or to be predicted without any limit.
@@ -48,7 +52,12 @@ concept Rows = requires(Input& input, Preparation& to, std::size_t n, Looking lo
 class Preparation {
   public:
     Preparation(const PreparationSetup& setup, const RowKernel& kernel)
-        : features_(setup.bits), interactions_(setup.pairs, setup.listed), centring_(setup.centre), kernel_(&kernel) {}
+        : features_(setup.bits),
+          interactions_(setup.pairs, setup.listed),
+          centring_(setup.centre),
+          raw_(setup.raw && !setup.bits),
+          leaves_numbers_(raw_ && !setup.numbers_linear),
+          kernel_(&kernel) {}
 
     const Features& features() const { return features_; }
     const Interactions& interactions() const { return interactions_; }
@@ -57,8 +66,9 @@ class Preparation {
 
     bool centring() const { return centring_; }
     bool hashed() const { return features_.space() == Space::hashed; }
-    // Are values taken as they are, one slot for each?
-    bool plain() const { return !centring_ && !interactions_.any(); }
+    bool raw() const { return raw_; }
+    // Are values taken as they are, one slot for each, and nothing else?
+    bool plain() const { return !centring_ && !interactions_.any() && !raw_; }
     std::size_t slot_count() const { return features_.slot_count(); }
     // Will there be more slots soon?
     bool growing() const { return features_.space() == Space::names || interactions_.any(); }
@@ -89,6 +99,7 @@ class Preparation {
         centre_.rewind(mark.centre);
         interactions_.rewind(mark.products);
         features_.rewind(mark.features);
+        if (raw_) raw_columns_.rewind(features_.names().size());
     }
 
     // ---- rows
@@ -108,12 +119,30 @@ class Preparation {
         interactions_.forget_notes();
         rows_.clear();
         collected_.rows = 0;
+        if (raw_) raw_rows_.clear();
     }
     SparseRows& row() { return rows_; }  // the one that is being built
-    void begin_row() { rows_.begin_row(); }
+    void begin_row() {
+        rows_.begin_row();
+        if (raw_) raw_rows_.begin_row(raw_count());
+    }
+    // With `raw`, before x is centred: the row has the feature, with that value. Names have got their numbers.
+    void mention(std::uint32_t feature, double x) {
+        const std::uint32_t column = raw_column(feature);
+        if (column == RawColumns::none) return;
+        if (!is_text(column)) return raw_rows_.put_number(column, x);
+        if (x != 0 && x == x) raw_rows_.put_text(column, feature);
+    }
+    // The same for rows that lie side by side, column j being feature 1 + j.
+    void mention(const DenseInput& input, std::size_t row);
     // `grow`: products may be new. `row`: its number, for messages.
     void end_row(std::size_t row, bool grow) {
-        if (interactions_.any()) interactions_.expand(rows_, features_, grow);
+        if (interactions_.any()) {
+            interactions_.expand(rows_, features_, grow, [&](std::uint32_t feature) { return leaves(feature); });
+        } else if (leaves_numbers_) {
+            rows_.leave_out([&](std::uint32_t feature) { return leaves(feature); });
+        }
+        if (raw_) raw_rows_.end_row(raw_count());
         if (!rows_.end_row())
             throw InputError("values of one feature add up to more than a float64 can hold", Place{row});
         if (may_be_distant() && !rows_.is_last_finite())
@@ -166,6 +195,12 @@ class Preparation {
         return rows;
     }
 
+    // One row of named features, whose values are finite. `resolve(i, grow)` gives the number of the i-th feature, or 0
+    // for none; `resolve.note(i, feature)` is called for each whose value is not zero, if `notes`.
+    template <class Resolve>
+    void prepare_named(std::size_t count, const double* values, Looking looking, double weight, const Resolve& resolve,
+                       std::size_t row);
+
     // ---- checks: throw before anything changes
 
     // Does the data know its features as the model does? By number, by name.
@@ -198,17 +233,62 @@ class Preparation {
 
     Features features_;
     Interactions interactions_;
-    bool centring_;
+    bool centring_, raw_, leaves_numbers_;
     Centre centre_;
     const RowKernel* kernel_;
     SparseRows rows_;
     CollectedRows collected_;  // instead of rows_, where it has rows
-    double reached_ = 0;       // with centring: the largest magnitude met so far
+    RawColumns raw_columns_;   // of names
+    RawRows raw_rows_;         // beside either
+    std::vector<double> side_by_side_;
+    double reached_ = 0;  // with centring: the largest magnitude met so far
 
     bool may_be_distant() const { return centring_ && reached_ >= distant; }
 
     void load_products(const PreparationState& from);
+
+    bool by_column() const { return features_.space() == Space::columns; }
+    std::size_t raw_count() const {
+        return by_column() ? std::min<std::size_t>(features_.column_count(), RawColumns::most) : raw_columns_.count();
+    }
+    std::uint32_t raw_column(std::uint32_t feature) const {
+        if (by_column()) return feature <= RawColumns::most ? feature - 1 : RawColumns::none;
+        return raw_columns_.of(feature);
+    }
+    bool is_text(std::uint32_t raw_column) const { return !by_column() && raw_columns_.is_text(raw_column); }
+    // Is the feature to be found in the raw values alone?
+    bool leaves(std::uint32_t feature) const {
+        if (!leaves_numbers_) return false;
+        const std::uint32_t column = raw_column(feature);
+        return column != RawColumns::none && !is_text(column);
+    }
 };
+
+template <class Resolve>
+void Preparation::prepare_named(std::size_t count, const double* values, Looking looking, double weight,
+                                const Resolve& resolve, std::size_t row) {
+    const bool grow = looking == Looking::learning, noting = notes();
+    begin();
+    begin_row();
+    const auto [slots, written] = rows_.extend(count);
+    std::size_t n = 0;
+    bool rising = true;
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::uint32_t feature = resolve(i, grow);
+        if (feature == 0) continue;
+        if (raw_) mention(feature, values[i]);
+        if (grow && centring_) centre_.remember(feature);
+        const double x = centring_ ? centred(feature, values[i], looking, weight) : values[i];
+        if (x == 0) continue;
+        if (noting) resolve.note(i, feature);
+        rising &= n == 0 || slots[n - 1] < feature;
+        slots[n] = feature;
+        written[n++] = x;
+    }
+    rows_.commit(count, n);
+    if (!rising) rows_.order_unknown();
+    end_row(row, grow);
+}
 
 template <class Has>
 void Preparation::check_listed(Has has, const std::string& what) const {

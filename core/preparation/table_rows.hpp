@@ -69,6 +69,7 @@ class TableRows {
             const bool missing = x != x;
             if (const std::uint32_t feature = missing ? 0 : mentioned(to, known, column.name, grow, learning)) {
                 if (noting && x != 0) to.note(feature, column.name);
+                if (to.raw()) to.mention(feature, x);
                 if (to.centring() && grow)
                     to.centre().settle(feature, column.numbers.indicator ? Offset::kept : Offset::removed);
                 to.row().add(feature, to.centred(feature, x, looking, weight));
@@ -90,6 +91,7 @@ class TableRows {
 
     void add_numbers(Preparation& to, double* numbers, Looking looking, double weight) {
         const std::size_t count = numeric_.size();
+        for (std::size_t i = 0; to.raw() && i < count; ++i) to.mention(numeric_features_[i], numbers[i]);
         bool whole = true;
         for (std::size_t i = 0; i < count; ++i) whole &= numbers[i] == numbers[i];
         if (whole && to.centring() && looking == Looking::learning && weight > 0) {
@@ -113,6 +115,7 @@ class TableRows {
             if (!feature) return;
             if (to.notes()) to.note(feature, name_);
         }
+        if (to.raw()) to.mention(feature, 1.0);
         to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
     }
 };

@@ -38,6 +38,11 @@ inline constexpr std::array<std::pair<const char*, Precision>, 2> precisions{
 
 inline constexpr std::array<std::pair<const char*, Selecting>, 3> selections{
     {{"none", Selecting::none}, {"sweep", Selecting::sweep}, {"follow", Selecting::follow}}};
+inline constexpr std::array<std::pair<const char*, Shape>, 5> shapes{{{"linear", Shape::linear},
+                                                                      {"curves", Shape::curves},
+                                                                      {"trees", Shape::trees},
+                                                                      {"curves only", Shape::curves_only},
+                                                                      {"auto", Shape::automatic}}};
 inline constexpr std::array<std::pair<const char*, Pairs>, 4> pairings{
     {{"none", Pairs::none}, {"all", Pairs::all}, {"ordered", Pairs::ordered}, {"listed", Pairs::listed}}};
 
@@ -86,6 +91,7 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.classes = count("classes");
     setup.engine.open = flag("open");
     setup.engine.average = flag("average");
+    setup.engine.shape = by_name(shapes, text("shape"));
     setup.preparation.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
     setup.preparation.centre = flag("centre");
     setup.preparation.pairs = by_name(pairings, text("pairs"));

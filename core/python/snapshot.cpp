@@ -1,6 +1,7 @@
 // All that a learner knows, as arrays by name.
 
 #include "python/learner.hpp"
+#include "python/options.hpp"
 
 namespace unitless {
 
@@ -61,6 +62,12 @@ nb::dict snapshot(const PyLearner& self) {
     to["centre_features"] = copied<NewSlots>(from.preparation.centre_features);
     to["centre_kinds"] = copied<NewSlots>(kinds);
     to["centre_means"] = copied<NewDoubles>(means);
+    nb::dict shape;
+    shape["settled"] = nb::none();
+    for (const auto& [word, kind] : shapes)
+        if (kind == from.settled && kind != Shape::automatic) shape["settled"] = word;
+    for (const auto& [name, values] : from.engine.shape) shape[name.c_str()] = copied<NewDoubles>(values);
+    to["shape"] = shape;
     return to;
 }
 
@@ -118,6 +125,17 @@ void restore(PyLearner& self, const nb::dict& from) {
         to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});
     for (std::size_t i = 0; i < kinds.size(); ++i)
         to.preparation.centre.push_back({means[2 * i], means[2 * i + 1], kinds[i] ? Offset::removed : Offset::kept});
+    if (from.contains("shape")) {
+        for (const auto& [key, value] : nb::cast<nb::dict>(from["shape"])) {
+            const auto name = nb::cast<std::string>(key);
+            if (name != "settled") {
+                const auto array = nb::cast<Doubles>(value);
+                to.engine.shape.push_back({name, {array.data(), array.data() + array.size()}});
+            } else if (!value.is_none()) {
+                to.settled = by_name(shapes, nb::cast<std::string>(value));
+            }
+        }
+    }
     self.load(to);
 }
 

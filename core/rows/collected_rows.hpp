@@ -21,6 +21,19 @@ struct CollectedRows {
         }
         if (row_ends.size() < count) row_ends.resize(count);
     }
+    // Rows without what `leave` says of its slot.
+    template <class Leave>
+    void leave_out(Leave leave) {
+        std::size_t at = 0;
+        for (std::size_t r = 0, k = 0; r < rows; ++r) {
+            for (; k < row_ends[r]; ++k) {
+                slots[at] = slots[k];
+                values[at] = values[k];
+                at += !leave(slots[k]);
+            }
+            row_ends[r] = at;
+        }
+    }
     SparseInput view() const { return {slots.data(), values.data(), row_ends.data(), rows}; }
     std::size_t bytes() const { return slots.capacity() * 12 + row_ends.capacity() * 8; }
 };

@@ -31,10 +31,11 @@ struct SparseInput {
     // The pack's lane for a slot is (slot - 1) mod 8; from `lanes_from` on it is what `lanes` says, where there is one.
     const std::uint8_t* lanes = nullptr;
     std::uint32_t lanes_from = 0;
-    // Values as they came, for engines that look at their order: [row][raw column]; not a number: there is none.
+    // Values as they came, for engines that look at their order: [row][raw column], `raw_stride` numbers a row.
+    // Not-a-number: there is none. Of a column of text the number of the feature that the row has.
     const double* raw = nullptr;
     std::size_t raw_stride = 0;
-    const std::uint32_t* raw_counts = nullptr;  // by row: the raw columns that were known when it was learned
+    const std::uint32_t* raw_counts = nullptr;  // by row: the raw columns that were known then; null: there is no `raw`
     const unsigned char* raw_kinds = nullptr;   // by raw column: 0 numbers, 1 text
 };
 
@@ -56,8 +57,10 @@ inline SparseInput part_of(const SparseInput& input, std::size_t from, std::size
     part.row_ends += from;
     part.rows = to - from;
     part.first = begin_of(input, from);
-    if (part.raw) part.raw += from * part.raw_stride;
-    if (part.raw_counts) part.raw_counts += from;
+    if (input.raw_counts) {
+        part.raw += from * input.raw_stride;
+        part.raw_counts += from;
+    }
     return part;
 }
 

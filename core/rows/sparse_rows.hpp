@@ -111,6 +111,18 @@ class SparseRows {
         rising_ = true;
     }
     void order_unknown() { rising_ = false; }
+    // The row that is being built without what `leave` says of its slot.
+    template <class Leave>
+    void leave_out(Leave leave) {
+        std::size_t at = begin_;
+        for (std::size_t k = begin_; k < slots_.size(); ++k) {
+            slots_[at] = slots_[k];
+            values_[at] = values_[k];
+            at += !leave(slots_[k]);
+        }
+        slots_.resize(at);
+        values_.resize(at);
+    }
     // The row's order is canonical as it is, and no slot occurs twice.
     void accept_order() { rising_ = true; }
 

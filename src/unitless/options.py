@@ -21,6 +21,7 @@ Schedule = Literal["sqrt", "constant"]
 Order = Literal["paper", "vw"]
 Clip = Literal["labels", "vw"]
 Precision = Literal["float32", "float64"]
+Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
 Auto = Literal["auto"]
 Kept = Literal["last", "averaged"]  # which weights predict
 
@@ -106,6 +107,7 @@ class Options:
     bits: int | None = _declared(None, _bits)
     precision: Precision = _declared("float64", _choice(*get_args(Precision)))
     average: bool = _declared(False, _flag)
+    shape: Shape = _declared("linear", _choice(*get_args(Shape)))
 
     def __post_init__(self) -> None:
         for one in fields(self):

@@ -73,7 +73,7 @@ _ARRAYS = {
 }
 _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
 _OPTIONAL = (*_AVERAGE, "earlier")  # of a training that was interrupted: a model file of the best weights so far
-_LATER_OPTIONS: dict[str, Any] = {"average": False}  # not written where they are so: files from before do not have them
+_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear"}  # not written where so: older files lack them
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
 _LONGEST = 256  # characters of the names of products for each byte of a file

@@ -1,0 +1,84 @@
+// Columns of values as they came, for engines that look at the order of values: which column a named feature belongs
+// to. They follow from the names alone, in the order in which those got their numbers, so that nothing has to be saved.
+//
+// A name without '=' is a column of numbers. Names with one belong to the column of text that is the part before it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "base/name_hash.hpp"
+
+namespace unitless {
+
+class RawColumns {
+  public:
+    static constexpr std::uint32_t most = 1024, none = ~std::uint32_t{0};  // names beyond have no column
+    enum Kind : unsigned char { number = 0, text = 1 };
+
+    // Of arrays, whose columns are their own.
+    static const unsigned char* numbers() {
+        static constexpr std::array<unsigned char, most> all{};
+        return all.data();
+    }
+
+    std::size_t count() const { return kinds_.size(); }
+    const unsigned char* kinds() const { return kinds_.data(); }
+    std::uint32_t of(std::uint32_t feature) const { return columns_[feature - 1]; }
+    bool is_text(std::uint32_t column) const { return kinds_[column] == text; }
+    // So many of the first features are columns of numbers, feature 1 + j being column j.
+    std::size_t leading() const { return leading_; }
+
+    // The next feature's name.
+    void add(std::string_view name) {
+        const std::size_t end = name.find('=');
+        const std::size_t feature = columns_.size() + 1;
+        std::uint32_t column = none;
+        if (end != std::string_view::npos) {
+            const auto found = texts_.find(name.substr(0, end));
+            if (found != texts_.end()) column = found->second;
+        }
+        const bool made = column == none && kinds_.size() < most;
+        kinds_.reserve(kinds_.size() + 1);
+        makers_.reserve(makers_.size() + 1);
+        columns_.push_back(made ? static_cast<std::uint32_t>(kinds_.size()) : column);
+        if (!made) return;
+        if (end != std::string_view::npos) {
+            texts_.emplace(name.substr(0, end), columns_.back());
+        } else if (leading_ + 1 == feature) {
+            leading_ = feature;
+        }
+        kinds_.push_back(end == std::string_view::npos ? number : text);
+        makers_.push_back(static_cast<std::uint32_t>(feature));
+    }
+
+    // Back to the first so many features.
+    void rewind(std::size_t features) {
+        if (features >= columns_.size()) return;
+        columns_.resize(features);
+        leading_ = std::min(leading_, features);
+        while (!makers_.empty() && makers_.back() > features) {
+            makers_.pop_back();
+            kinds_.pop_back();
+        }
+        std::erase_if(texts_, [&](const auto& one) { return one.second >= kinds_.size(); });
+    }
+
+    std::size_t bytes() const {
+        return columns_.capacity() * sizeof(std::uint32_t) + kinds_.capacity() * 5 + texts_.size() * 96;
+    }
+
+  private:
+    std::vector<std::uint32_t> columns_;  // by feature
+    std::vector<unsigned char> kinds_;    // by column
+    std::vector<std::uint32_t> makers_;   // by column: the first of its features
+    std::unordered_map<std::string, std::uint32_t, NameHash, std::equal_to<>> texts_;
+    std::size_t leading_ = 0;
+};
+
+}  // namespace unitless
