@@ -27,7 +27,6 @@ struct EngineSetup {
     bool open = false;        // classes may join
     bool average = false;     // v is averaged too (averaging.hpp)
     std::uint64_t slots = 0;  // how many there may be, where that is known
-    Shape shape = Shape::linear;
 
     bool has_classes() const { return classes > 0 || open; }
 };
