@@ -56,7 +56,12 @@ class ClassStacker {
             for (std::size_t i = 0; i < n_; ++i)
                 slope[i] = weight * (x[y * n_ + i] - spread.mean[i]) - dot(precision[i].data(), away.data(), n_);
             const SmallVector move = Factors(added(precision, spread, weight), n_).solve(slope);
-            for (std::size_t i = 0; i < n_; ++i) w[i] += smaller(0.5, larger(-0.5, move[i]));
+            double furthest = 0;
+            for (std::size_t i = 0; i < n_; ++i) {
+                w[i] += smaller(0.5, larger(-0.5, move[i]));
+                furthest = larger(furthest, absolute(move[i]));
+            }
+            if (furthest < 1e-9) break;  // the next would be about the square of this one
         }
         const Factors then(added(precision, Spread(w, x, classes, n_, p), weight), n_);
         if (!then.positive()) return;

@@ -82,9 +82,9 @@ class LogisticStacker {
             (gap > 0 ? high : low) = g;
             double next = g - gap / (1.0 + v * s * (1.0 - s));
             if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-            const double moved = absolute(next - g);
+            const double moved = v * absolute(next - g);
             g = next;
-            if (!(moved > 1e-9 * g)) break;  // the next step would be the square of this one
+            if (!(moved > 4e-9)) break;  // what is left of g is less than half the square of this, relative to g
         }
         return g;
     }
