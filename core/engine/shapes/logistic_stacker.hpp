@@ -42,7 +42,12 @@ class LogisticStacker {
             for (std::size_t j = 0; j < n_; ++j) each(covariance_[i][j]);
         }
     }
-    bool sound() const { return true; }
+    // No state that was ever learned comes near to this.
+    bool sound() const {
+        bool all = within(u_.data(), n_, 1e12);
+        for (std::size_t i = 0; i < n_; ++i) all = all && within(covariance_[i].data(), n_, 1e12);
+        return all;
+    }
 
   private:
     static constexpr double pi_eighth = 0x1.921fb54442d18p-2;  // pi/8
