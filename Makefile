@@ -61,6 +61,7 @@ format-check: $(VENV)/.test
 # The core without Python; installing the package has built these programs.
 core-tests: $(VENV)/.test
 	build/core/core_test
+	build/core/raw_test
 	build/core/text_test
 	build/core/threads_test
 	build/core/digests > build/core/digests.txt
@@ -85,6 +86,7 @@ sanitize: $(VENV)/.test
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 	$(BIN)/cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
+	build/sanitize/raw_test
 	build/sanitize/text_test
 	build/sanitize/threads_test
 	rm -rf build/sanitize/python && mkdir build/sanitize/python
@@ -130,6 +132,7 @@ cross: $(VENV)/.test
 	cmake --build build/cross --parallel 2
 	qemu-aarch64 build/cross/text_test
 	qemu-aarch64 build/cross/core_test
+	qemu-aarch64 build/cross/raw_test
 	qemu-aarch64 build/cross/digests > build/cross/aarch64.txt
 	build/core/digests > build/cross/here.txt
 	cmp build/cross/here.txt build/cross/aarch64.txt
