@@ -39,6 +39,7 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
+    shape: dict[str, Any]
 
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
@@ -115,6 +116,7 @@ class Learner:
         clip: str,
         precision: str,
         average: bool,
+        shape: str,
         target: bool,
         centre: bool,
         pairs: str,

@@ -305,6 +305,7 @@ class Layout:
             "centre_features": np.array(settled, np.uint32),
             "centre_kinds": np.array([kinds[feature] for feature in settled], np.uint32),
             "centre_means": np.column_stack([part.means[settled], part.masses[settled]]).ravel(),
+            "shape": {"settled": "linear"},  # no others are merged
         }
 
 
