@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -189,10 +189,7 @@ class Options:
     @property
     def known_shape(self) -> Shape | None:
         """The shape, as far as the options settle it; None for "auto" that the first row will settle."""
-        if self.shape != "auto":
-            return self.shape
-        single = any(getattr(self, name) == value for name, value in _SINGLE)
-        return "linear" if single or self.bits is not None else None
+        return known_shape(vars(self))
 
     def asdict(self) -> dict[str, Any]:
         """The options as a plain dictionary."""
@@ -212,6 +209,15 @@ class Options:
             "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
         }
+
+
+def known_shape(options: Mapping[str, Any]) -> Shape | None:
+    """The shape, as far as options settle it; None for "auto" that the first row will settle."""
+    shape: Shape = options.get("shape", "linear")
+    if shape != "auto":
+        return shape
+    single = any(options.get(name) == value for name, value in _SINGLE)
+    return "linear" if single or options.get("bits") is not None else None
 
 
 def check_names(options: Iterable[str]) -> None:
