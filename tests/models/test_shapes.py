@@ -231,3 +231,44 @@ def test_a_damaged_array_of_a_shape_is_noticed() -> None:
     arrays["shape.x"][2] = 7.0
     with pytest.raises(ul.ModelFileError, match="digest"):
         model_file.from_bytes(safetensors.numpy.save(arrays, {"unitless": json.dumps(header)}))
+
+
+@pytest.mark.parametrize("kind", ["Learner", "OneVsAll"])
+@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
+def test_only_linear_models_can_be_merged_exported_and_explained_so_far(kind: str, shape: Any) -> None:
+    model = learned(kind, shape=shape)
+    advice = "yet; a model that is made with shape='linear' can"
+    with pytest.raises(ul.MergeError) as merging:
+        ul.merge([model, model])
+    assert str(merging.value) == f"a model of shape {shape!r} cannot be merged {advice}"
+    for what, action in (
+        ("exported", lambda: ul.to_json(model)),
+        ("exported", lambda: ul.to_sklearn(model)),
+        ("explained", lambda: ul.explain(model, [1.0, 2.0, 3.0, 4.0])),
+    ):
+        with pytest.raises(ul.OptionError) as caught:
+            action()
+        assert str(caught.value) == f"a model of shape {shape!r} cannot be {what} {advice}"
+
+
+def test_auto_that_became_linear_can_do_what_linear_models_can() -> None:
+    rows = [({"a": 1.0, "b": 2.0}, 1.0), ({"a": 2.0}, 3.0)]
+    models = [ul.Learner(shape="auto", bits=6), ul.Learner(shape="auto", bits=6)]
+    for model, (x, y) in zip(models, rows, strict=True):
+        model.learn_one(x, y)
+    merged = ul.merge(models)
+    assert merged.settled_shape == "linear"
+    assert merged.examples == 2
+
+
+def test_models_that_have_learned_nothing_are_merged_without_settling_their_shape() -> None:
+    merged = ul.merge([ul.Learner(shape="auto"), ul.Learner(shape="auto")])
+    assert merged.settled_shape is None
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_weights_are_those_of_the_linear_model(shape: Any) -> None:
+    model = learned(shape=shape)
+    assert set(model.weights) == set(model.scales) == set(model.importance)
+    assert shape == "curves only" or set(model.weights) == {"(bias)", 0, 1, 2, 3}
+    assert model.learning_rate == 0.5
