@@ -147,7 +147,7 @@ class Watch:
 
     def __init__(self, q: int, heads: int) -> None:
         self.q, self.heads, self.need = q, heads, self.m
-        self.column: list[int] = [0] * q
+        self.column = np.zeros(q, dtype=np.intp)
         self.low, self.high = np.zeros(q), np.zeros(q)
         self.begin()
 
@@ -171,17 +171,18 @@ class Watch:
             g = z % 4
             if self.stage < g or (self.stage > g and self.fixed[z]):
                 continue
-            now, before = value(self.column[z]), float(self.low[z])
+            column, before = int(self.column[z]), float(self.low[z])
+            now = value(column)
             if self.stage > g and now != before:
                 lower = random.draw() % 2 == 0
                 self.fixed[z] = True
-                if text[self.column[z]]:
+                if text[column]:
                     enclose(z, now if before == -math.inf or (lower and now != -math.inf) else before)
                 else:
                     self.low[z] = min(now, before) if lower else np.nextafter(max(now, before), -math.inf)
                 continue
-            self.column[z] = random.draw() % len(x)
-            self.low[z], self.high[z] = value(self.column[z]), math.inf
+            self.column[z] = column = random.draw() % len(x)
+            self.low[z], self.high[z] = value(column), math.inf
         self.stage += 1
         if self.stage == self.P:
             for z in range(self.q):  # text that was always the same is told from what will be
@@ -194,10 +195,10 @@ class Watch:
         right = (self.low < seen) & (seen <= self.high)  # not where it is missing
         self.rows += 1
         self.N += h
-        self.S = self.S + h * r
-        self.SS += float(np.sum(h * r * r))
-        self.nR = self.nR + h * right
-        self.sR = self.sR + np.where(right[:, None], h * r, 0.0)
+        self.S += h * r
+        self.SS += h * float(r @ r)
+        self.nR += h * right
+        self.sR += np.outer(right, h * r)
 
     def best(self) -> tuple[int, float]:
         """The candidate with the largest gain (sL/nL - sR/nR)²·nL·nR/N, and that gain."""
@@ -261,7 +262,7 @@ class Tree:
             u.need = min(2 * u.need, u.longest)
             u.begin()
             return None
-        node.column, node.low, node.high = u.column[z], float(u.low[z]), float(u.high[z])
+        node.column, node.low, node.high = int(u.column[z]), float(u.low[z]), float(u.high[z])
         node.no, node.yes = (Node(place, Watch(self.q, self.watched)) for place in (node.place, self.leaves))
         self.leaves += 1
         nR, nL = float(u.nR[z]), float(u.N - u.nR[z])
@@ -352,7 +353,7 @@ class Lane:
         """Step (d), p being ŷ within the labels' range. `leaves`: with their G."""
         terms, loss, slope = self.terms, self.terms.loss, self.terms.loss.slope(p, y)
         terms.G = terms.G + h * (slope * row.x) ** 2
-        if slope == 0 or terms.N == 0:
+        if slope == 0 or (isinstance(terms, reference.NG) and terms.N == 0):
             return
         terms.eta = self.eta * pace
         with np.errstate(divide="ignore", invalid="ignore"):
