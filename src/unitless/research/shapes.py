@@ -457,7 +457,7 @@ def is_look(examples: int) -> bool:
     """At 1,024 examples, and from then on at eighths of powers of two."""
     if examples <= 1024:
         return examples == 1024
-    step = 2 ** ((examples - 1).bit_length() - 1) // 8
+    step = (1 << ((examples - 1).bit_length() - 1)) // 8
     return examples % step == 0
 
 
@@ -542,7 +542,8 @@ class Shaped:
     """A learner of a shape: experts, and the mixture of what they say.
 
     A row is its values as they came, not-a-number where there is none. `text` says which columns are of text: their
-    values are codes, equal where the text is. `classes`: how many there are, the labels being their numbers.
+    values are codes, equal where the text is. `classes`: how many there are, the labels being their numbers. `limited`:
+    predictions stay within the labels so far, as they do with a target, or between -1 and 1 where there are classes.
     """
 
     def __init__(
@@ -554,6 +555,7 @@ class Shaped:
         *,
         classes: int = 0,
         target: bool = False,
+        limited: bool = False,
         centre: bool = False,
         aware: bool = True,
         text: Sequence[bool] = (),
@@ -578,7 +580,10 @@ class Shaped:
         ]
         kind = "classes" if logistic and classes else "logistic" if logistic else "squared" if squared else "other"
         self.mixture = Mixture("other" if squared and classes else kind, len(kinds))
-        self.curves, self.limits = Curves(), Limits(target)
+        self.curves, self.limits = (
+            Curves(),
+            Limits(True, -1.0, 1.0) if limited and classes else Limits(target or limited),
+        )
         self.codes: dict[tuple[int, float], int] = {}  # of text: columns of indicators
         self.means, self.masses = np.zeros(0), np.zeros(0)
         self.examples, self.t = 0, 0.0
@@ -650,7 +655,8 @@ class Shaped:
             for own in experts
         ]
         self.mixture.learn(experts, y, relative, np.array(losses))
-        self.limits.low, self.limits.high = min(self.limits.low, y), max(self.limits.high, y)
+        if not self.classes:
+            self.limits.low, self.limits.high = min(self.limits.low, y), max(self.limits.high, y)
         return self._with_offset(said, known)
 
     def _with_offset(self, said: Float64, known: bool) -> Float64:
