@@ -62,6 +62,7 @@ format-check: $(VENV)/.test
 core-tests: $(VENV)/.test
 	build/core/core_test
 	build/core/mixture_test
+	build/core/raw_test
 	build/core/text_test
 	build/core/threads_test
 	build/core/digests > build/core/digests.txt
@@ -87,6 +88,7 @@ sanitize: $(VENV)/.test
 	$(BIN)/cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
 	build/sanitize/mixture_test
+	build/sanitize/raw_test
 	build/sanitize/text_test
 	build/sanitize/threads_test
 	rm -rf build/sanitize/python && mkdir build/sanitize/python
@@ -133,6 +135,7 @@ cross: $(VENV)/.test
 	qemu-aarch64 build/cross/text_test
 	qemu-aarch64 build/cross/core_test
 	qemu-aarch64 build/cross/mixture_test
+	qemu-aarch64 build/cross/raw_test
 	qemu-aarch64 build/cross/digests > build/cross/aarch64.txt
 	build/core/digests > build/cross/here.txt
 	cmp build/cross/here.txt build/cross/aarch64.txt

@@ -118,6 +118,7 @@ def _features(
         ("task", about["task"] or ""),
         ("classes", _listed(about["classes"] or [])),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
+        ("shape", about["shape"] or "" if model.options.shape == "auto" else ""),
         ("rate", _rates(about["learning_rate"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
         ("features", f"{about['feature_count']:,}"),
@@ -135,6 +136,8 @@ def _features(
         display.table(None, header, shown, left=2 if several else 1)
         if total > len(rows):
             print(f"\n{total - len(rows):,} more; --all shows them")
+        if model._of_weights:
+            print(f"\n{model._of_weights}")
     elif model.examples:
         print(f"\nno feature but the bias, {BIAS}, has been other than zero")
 
@@ -206,6 +209,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         "target": schema.get("target"),
         "classes": classes,
         "options": {k: v for k, v in model.options.asdict().items() if k in always or v != default[k]},
+        "shape": model.settled_shape,
         "learning_rate": {str(k): v for k, v in rate.items()} if isinstance(rate, dict) else rate,
         "examples": model.examples,
         "weight": model.total_weight,
