@@ -141,7 +141,10 @@ class Random:
 
 
 class Watch:
-    """What a leaf of a tree knows: q candidates for a split, and the residuals on the right side of each."""
+    """What a leaf of a tree knows: q candidates for a split, and the residuals on the right side of each.
+
+    Sums are of 32 bits, which is where the core saves memory; so they are here, or other candidates would win.
+    """
 
     P, m, longest = 5, 24, 2**22
 
@@ -155,8 +158,9 @@ class Watch:
         """Candidates are drawn anew."""
         self.stage = self.rows = 0
         self.fixed = [False] * self.q
-        self.N, self.SS = 0.0, 0.0
-        self.S, self.nR, self.sR = np.zeros(self.heads), np.zeros(self.q), np.zeros((self.q, self.heads))
+        self.N, self.SS = np.float32(0), np.float32(0)
+        self.S, self.nR = np.zeros(self.heads, np.float32), np.zeros(self.q, np.float32)
+        self.sR = np.zeros((self.q, self.heads), np.float32)
 
     def draw(self, x: Float64, text: Sequence[bool], random: Random) -> None:
         """A row on which candidates are drawn. What is missing is below all numbers, and no text."""
@@ -181,7 +185,7 @@ class Watch:
                 else:
                     self.low[z] = min(now, before) if lower else np.nextafter(max(now, before), -math.inf)
                 continue
-            self.column[z] = column = random.draw() % len(x)
+            self.column[z] = column = random.draw() * len(x) >> 31
             self.low[z], self.high[z] = value(column), math.inf
         self.stage += 1
         if self.stage == self.P:
@@ -194,19 +198,20 @@ class Watch:
         seen = x[self.column]
         right = (self.low < seen) & (seen <= self.high)  # not where it is missing
         self.rows += 1
-        self.N += h
-        self.S += h * r
-        self.SS += h * float(r @ r)
-        self.nR += h * right
-        self.sR += np.outer(right, h * r)
+        self.N += np.float32(h)
+        self.S += (h * r).astype(np.float32)
+        self.SS += np.float32(sum(h * own * own for own in r.tolist()))
+        self.nR[right] += np.float32(h)
+        self.sR[right] += (h * r).astype(np.float32)
 
     def best(self) -> tuple[int, float]:
         """The candidate with the largest gain (sL/nL - sR/nR)²·nL·nR/N, and that gain."""
-        nL = self.N - self.nR
+        N, S, nR, sR = float(self.N), self.S.astype(float), self.nR.astype(float), self.sR.astype(float)
+        nL = N - nR
         with np.errstate(divide="ignore", invalid="ignore"):
-            apart = (self.S - self.sR) / nL[:, None] - self.sR / self.nR[:, None]
-            gain = np.sum(apart**2, axis=1) * nL * self.nR / self.N
-        gain = np.where((nL > 0) & (self.nR > 0), gain, -1.0)
+            apart = (S - sR) / nL[:, None] - sR / nR[:, None]
+            gain = np.sum(apart**2, axis=1) * nL * nR / N
+        gain = np.where((nL > 0) & (nR > 0), gain, -1.0)
         return int(np.argmax(gain)), float(gain.max())
 
 
@@ -258,18 +263,18 @@ class Tree:
         if u.rows < u.need:
             return None
         z, gain = u.best()
-        if not gain > self.conf * u.SS / u.N:
+        if not gain > self.conf * float(u.SS) / float(u.N):
             u.need = min(2 * u.need, u.longest)
             u.begin()
             return None
         node.column, node.low, node.high = int(u.column[z]), float(u.low[z]), float(u.high[z])
         node.no, node.yes = (Node(place, Watch(self.q, self.watched)) for place in (node.place, self.leaves))
         self.leaves += 1
-        nR, nL = float(u.nR[z]), float(u.N - u.nR[z])
-        stay, go = (u.S - u.sR[z]) / nL, u.sR[z] / nR
+        N, nR, S, sR = float(u.N), float(u.nR[z]), u.S.astype(float), u.sR[z].astype(float)
+        stay, go = (S - sR) / (N - nR), sR / nR
         means = {head: (float(stay[i]), float(go[i])) for i, head in enumerate(self.heads)}
         own_leaf, right = (("tree", self.number, half.place) for half in (node.no, node.yes))
-        return Division(own_leaf, right, nL / u.N, self.leaves == 2, means)
+        return Division(own_leaf, right, (N - nR) / N, self.leaves == 2, means)
 
 
 class Trees:
@@ -280,6 +285,7 @@ class Trees:
     def __init__(self, heads: int, classes: bool) -> None:
         self.count, self.watched = heads, 8 if classes else 1
         self.trees: list[Tree] = []
+        self.unit = 0.0  # of the residuals: a power of two, from the first that is not 0 on; before, nothing is drawn
 
     def find(self, x: Float64) -> list[Node]:
         """The leaves that a row reaches."""
@@ -298,10 +304,13 @@ class Trees:
 
     def learn(self, nodes: list[Node], x: Float64, text: Sequence[bool], r: Float64, h: float) -> Iterator[Division]:
         """After a row has been learned."""
-        for tree, node in zip(self.trees, nodes, strict=True):
-            division = tree.learn(node, x, text, r, h)
+        if not self.unit and r.any():
+            self.unit = 2.0 ** (math.frexp(np.abs(r).max())[1] - 1)
+        for tree, node in zip(self.trees if self.unit else (), nodes, strict=False):
+            division = tree.learn(node, x, text, r / self.unit, h)
             if division is not None:
-                yield division
+                means = {head: (stay * self.unit, go * self.unit) for head, (stay, go) in division.means.items()}
+                yield division._replace(means=means)
 
 
 # ------------------------------------------------------------------------------------------------------------- experts
