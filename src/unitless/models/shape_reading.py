@@ -1,0 +1,288 @@
+"""Reading a model that is more than linear: its columns, curves, trees, experts and their mixture.
+
+What the arrays of a snapshot's "shape" mean is said in core/engine/shapes: `save` in curves.hpp, trees.cpp, expert.cpp
+and engine.cpp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..inputs import Float64
+from ..options import Options
+from .by_feature import Reading
+from .model import Feature
+
+MOST_COLUMNS = 1024  # names beyond have no raw column
+MOST_LEAVES = 32  # of a curve; it keeps as many values of each
+MISSING = MOST_LEAVES  # the place of the leaf of values missing
+TREES, TREE_LEAVES = 64, 256
+
+_KINDS = ("logistic", "squared", "classes", "other")
+_NONE: Float64 = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """A column of values as they came: numbers, or text, of which each value is a feature of its own."""
+
+    name: Feature
+    text: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The steps of one column of numbers in one expert, as the leading lane of each head has them.
+
+    Interval i is thresholds[i-1] < x <= thresholds[i]; there is one more than there are thresholds. While there is but
+    one, the column has not been cut, and its weight is zero.
+    """
+
+    column: int
+    thresholds: Float64  # rising
+    weights: Float64  # [interval, head]
+    evidence: Float64  # [interval, head]: the sum of squared gradients
+    missing: Float64  # [head]: the weight of a value that is not there
+    missing_evidence: Float64  # [head]
+    seen: Float64  # by interval: values since it was made
+    values: list[Float64]  # by interval: the last of those, up to 32
+
+    def interval(self, x: float) -> int:
+        """Where a value falls."""
+        return int(np.searchsorted(self.thresholds, x))
+
+    def at(self, x: float) -> Float64:
+        """What the curve adds for a value, by head."""
+        if x != x:
+            return self.missing
+        return np.asarray(self.weights[self.interval(x)])
+
+    def mean(self) -> Float64:
+        """What it has added on average, by head."""
+        weights, evidence = np.vstack([self.weights, self.missing]), np.vstack([self.evidence, self.missing_evidence])
+        return weighted_mean(weights, evidence)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One tree of an expert. A node asks whether low < x <= high: then on to child + 1, else to child.
+
+    Values missing answer no. Of a column of text x is the number of the feature, counted from 1 in the order of names.
+    The child of a leaf is the leaf itself. A tree of one node has not been split, and adds nothing.
+    """
+
+    low: Float64
+    high: Float64
+    column: NDArray[np.int64]
+    child: NDArray[np.int64]
+    weights: Float64  # [node, head]: of leaves; of other nodes zero
+    evidence: Float64  # [node, head], likewise
+
+    def path(self, raw: Float64) -> list[int]:
+        """The nodes that a row goes through."""
+        nodes = [0]
+        while (child := int(self.child[nodes[-1]])) != nodes[-1]:
+            at = nodes[-1]
+            x = raw[self.column[at]]
+            nodes.append(child + bool(self.low[at] < x <= self.high[at]))
+        return nodes
+
+    def below(self) -> tuple[Float64, Float64]:
+        """By node and head: the mean of the weights of the leaves below, and their evidence."""
+        sums = np.stack([self.evidence * self.weights, self.evidence, self.weights, np.ones_like(self.weights)], axis=1)
+        for node in range(len(self.child) - 1, -1, -1):  # children come after their parents
+            child = self.child[node]
+            if child != node:
+                sums[node] = sums[child] + sums[child + 1]
+        weighted, evidence, plain, leaves = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3]
+        means = np.divide(weighted, evidence, out=plain / leaves, where=evidence > 0)
+        return means, evidence
+
+
+@dataclass(frozen=True)
+class Expert:
+    """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them."""
+
+    name: str  # "linear", "curves" or "trees"
+    v: Float64  # [entry of the state's slots, head]: linear terms, in units of the scales
+    rates: list[float]  # by head: the learning rate that leads
+    curves: dict[int, Curve]  # by raw column
+    trees: list[Tree]
+
+
+class ShapeReading:
+    """A model's state as plain objects."""
+
+    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
+        self.linear = Reading(options, rates, state)
+        self.options, self.state = options, state
+        self.shape: str = state["shape"].get("settled") or "linear"
+        self.heads = int(state["lane_heads"].max(initial=0)) + 1
+        self.columns, self.column_of = raw_columns(state)
+        self.experts = [self._linear()] if self.shape != "curves only" else []
+        if self.shape != "linear":
+            self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in state["shape"]]
+
+    def expert(self, name: str) -> Expert | None:
+        """The expert of that name, if there is one."""
+        return next((expert for expert in self.experts if expert.name == name), None)
+
+    @property
+    def mixture(self) -> _core.Mixture | None:
+        """What makes one prediction of the experts' scores; of one expert there is none."""
+        state = self._numbers("mixture")
+        if not len(state):
+            return None
+        mixture = _core.Mixture(_KINDS[int(state[0])], int(state[1]))
+        mixture.load(state)
+        return mixture
+
+    def shares(self) -> dict[str, float]:
+        """How far the prediction follows each expert: what a small move of its score does, as a part of the whole."""
+        mixture = self.mixture
+        moves = np.ones(len(self.experts)) if mixture is None else np.abs(self._moves(mixture))
+        parts = moves / moves.sum() if moves.any() else np.full(len(moves), 1 / len(moves))
+        return {expert.name: float(part) for expert, part in zip(self.experts, parts, strict=True)}
+
+    # -------------------------------------------------------------------------------------------------- from the arrays
+
+    def _numbers(self, name: str) -> Float64:
+        numbers: Any = self.state["shape"].get(name, _NONE)
+        return np.asarray(numbers, dtype=np.float64)
+
+    def _linear(self) -> Expert:
+        reading = self.linear
+        leaders = [reading.leader(head) for head in range(self.heads)]
+        return Expert("linear", reading.v[:, leaders], [reading.rate(lane) for lane in leaders], {}, [])
+
+    def _expert(self, name: str) -> Expert:
+        alone = self.shape == "curves only"  # then the lanes are the main ones
+        reading = self.linear
+        lane_heads = reading.state["lane_heads"] if alone else self._numbers(f"{name}.lane_heads")
+        lane_rates = reading.state["lane_rates"] if alone else self._numbers(f"{name}.lane_rates")
+        scores = reading.scores if alone else self._numbers(f"{name}.scores").reshape(-1, 6)
+        lanes = len(lane_heads)
+        leaders = []
+        for head in range(self.heads):
+            own = np.flatnonzero(lane_heads == head)
+            leaders.append(int(own[np.argmin(scores[own, 1])] if len(own) > 1 else own[0]))
+        v = reading.v if alone else self._numbers(f"{name}.v").reshape(-1, lanes)
+        numbers = self._numbers(f"{name}.leaves").astype(np.int64)
+        first = TREES * TREE_LEAVES if name == "trees" else 0
+        size = first + len(self._numbers("curve.leaves")) * (MOST_LEAVES + 1)
+        weights, evidence = np.zeros((size, self.heads)), np.zeros((size, self.heads))
+        weights[numbers] = self._numbers(f"{name}.weights").reshape(-1, lanes)[:, leaders]
+        evidence[numbers] = self._numbers(f"{name}.evidence").reshape(-1, self.heads)
+        return Expert(
+            name,
+            v[:, leaders],
+            [float(reading.candidates[int(lane_rates[lane])]) for lane in leaders],
+            self._curves(weights[first:], evidence[first:]),
+            self._trees(weights, evidence) if name == "trees" else [],
+        )
+
+    def _curves(self, weights: Float64, evidence: Float64) -> dict[int, Curve]:
+        counts = self._numbers("curve.leaves").astype(np.int64)
+        places = self._numbers("curve.places").astype(np.int64)
+        thresholds, seen = self._numbers("curve.thresholds"), self._numbers("curve.seen")
+        values = self._numbers("curve.values").reshape(-1, MOST_LEAVES)
+        curves = {}
+        leaf = cut = 0
+        for column, count in enumerate(counts.tolist()):
+            if count == 0:  # text
+                continue
+            here = slice(leaf, leaf + count)
+            own = column * (MOST_LEAVES + 1) + places[here]
+            missing = column * (MOST_LEAVES + 1) + MISSING
+            kept = [row[: int(rows)] for row, rows in zip(values[here], seen[here], strict=True)]
+            curves[column] = Curve(
+                column,
+                thresholds[cut : cut + count - 1],
+                weights[own],
+                evidence[own],
+                weights[missing],
+                evidence[missing],
+                seen[here],
+                kept,
+            )
+            leaf += count
+            cut += count - 1
+        return curves
+
+    def _trees(self, weights: Float64, evidence: Float64) -> list[Tree]:
+        low, high = self._numbers("tree.low"), self._numbers("tree.high")
+        column, child = (self._numbers(f"tree.{name}").astype(np.int64) for name in ("column", "child"))
+        place = self._numbers("tree.place").astype(np.int64)
+        trees = []
+        first = 0
+        for number, leaves in enumerate(self._numbers("tree.sizes").astype(np.int64).tolist()):
+            here = slice(first, first + 2 * leaves - 1)
+            first = here.stop
+            is_leaf = (child[here] == np.arange(2 * leaves - 1))[:, None]
+            own = number * TREE_LEAVES + place[here]
+            trees.append(
+                Tree(
+                    low[here],
+                    high[here],
+                    column[here],
+                    child[here],
+                    np.where(is_leaf, weights[own], 0.0),
+                    np.where(is_leaf, evidence[own], 0.0),
+                )
+            )
+        return trees
+
+    def _moves(self, mixture: _core.Mixture) -> Float64:
+        """How far what is said moves with each expert's score (of the first class), where all say the same."""
+        state, count = self._numbers("mixture"), len(self.experts)
+        middle, step = 0.0, 2.0**-10
+        if _KINDS[int(state[0])] == "squared":  # within the labels, beyond which nothing moves
+            low, high = float(state[3]), float(state[4])
+            if high > low:
+                middle, step = low + (high - low) / 2, (high - low) * 2.0**-10
+        moves = np.zeros(count)
+        for e in range(count):
+            up, down = np.full((count, self.heads), middle), np.full((count, self.heads), middle)
+            up[e, 0] += step
+            down[e, 0] -= step
+            moves[e] = (mixture.say(up)[0] - mixture.say(down)[0]) / (2 * step)
+        return moves
+
+
+def weighted_mean(values: Float64, weights: Float64) -> Float64:
+    """The mean over the first axis; without any weight, that of equal ones."""
+    total = weights.sum(axis=0)
+    plain = values.mean(axis=0)
+    return np.divide((values * weights).sum(axis=0), total, out=plain, where=total > 0)
+
+
+def raw_columns(state: _core.Snapshot) -> tuple[list[RawColumn], dict[int, int]]:
+    """The raw columns, and that of each feature by its number, counted from 1.
+
+    They follow from the features in their order: columns of arrays are their own, a name with "=" belongs to the column
+    of text that is the part before it.
+    """
+    columns: list[RawColumn] = []
+    column_of: dict[int, int] = {}
+    if state["columns"] is not None:
+        columns = [RawColumn(j, False) for j in range(min(state["columns"], MOST_COLUMNS))]
+        return columns, {1 + j: j for j in range(len(columns))}
+    texts: dict[str, int] = {}
+    for number, name in enumerate(state["names"] or (), 1):
+        column, is_text, _ = name.partition("=")
+        known = texts.get(column) if is_text else None
+        if known is None:
+            if len(columns) >= MOST_COLUMNS:
+                continue
+            known = len(columns)
+            columns.append(RawColumn(column if is_text else name, bool(is_text)))
+            if is_text:
+                texts[column] = known
+        column_of[number] = known
+    return columns, column_of
