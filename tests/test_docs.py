@@ -45,6 +45,7 @@ MODULES = [
     "unitless.rates",
     "unitless.models.file",
     "unitless.models.merge",
+    "unitless.models.model",
     "unitless.research.paper.comparison",
     "unitless.research.paper.experiments",
     "unitless.page.charts",

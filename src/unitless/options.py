@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -21,15 +21,20 @@ Schedule = Literal["sqrt", "constant"]
 Order = Literal["paper", "vw"]
 Clip = Literal["labels", "vw"]
 Precision = Literal["float32", "float64"]
-Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
 Auto = Literal["auto"]
 Kept = Literal["last", "averaged"]  # which weights predict
+Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
+
+# The shape that `train`, `compare` and the estimators take if none is asked for. This is the only place that says it.
+USUAL_SHAPE: Shape = "linear"
 
 # One side of an interaction: a feature, the beginning of features' names ("job=*"), or a list of such.
 Side: TypeAlias = str | int | tuple[str | int, ...]
 Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]
 
 MAX_BITS = 30
+# What only a single linear learner has.
+_SINGLE = (("order", "vw"), ("clip", "vw"), ("precision", "float32"))
 
 
 def _declared(
@@ -107,7 +112,7 @@ class Options:
     bits: int | None = _declared(None, _bits)
     precision: Precision = _declared("float64", _choice(*get_args(Precision)))
     average: bool = _declared(False, _flag)
-    shape: Shape = _declared("linear", _choice(*get_args(Shape)))
+    shape: Shape = _declared("linear", _choice(*get_args(Shape)), passed=False)
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -144,10 +149,12 @@ class Options:
             )
         if self.learning_rate == "auto":
             self.check_lanes()
+        if self.shape not in ("linear", "auto"):
+            self._check_shape()
 
     def check_lanes(self) -> None:
         """Refuse options that only a single learner has."""
-        for name, value in (("order", "vw"), ("clip", "vw"), ("precision", "float32")):
+        for name, value in _SINGLE:
             if getattr(self, name) == value:
                 raise OptionError(
                     Phrase(
@@ -155,6 +162,34 @@ class Options:
                         ", OneVsAll and Sweep run several at once",
                     )
                 )
+
+    def _check_shape(self) -> None:
+        """Refuse what goes with linear models alone."""
+        shape = Option("shape", self.shape)
+        for name, value in _SINGLE:
+            if getattr(self, name) == value:
+                raise OptionError(
+                    Phrase(Option(name, value), " is for linear models; leave it out, or leave out ", shape)
+                )
+        if self.bits is not None:
+            raise OptionError(
+                Phrase(
+                    *("hashed features have no columns, which ", shape, " needs: leave out either "),
+                    *(Option("bits"), " or ", Option("shape")),
+                )
+            )
+        if self.shape == "curves only" and self.interactions is not None:
+            raise OptionError(
+                Phrase(
+                    *(shape, " sees only the order of a column's numbers, which products do not keep: leave out "),
+                    *(Option("interactions"), ", or take ", Option("shape", "curves")),
+                )
+            )
+
+    @property
+    def known_shape(self) -> Shape | None:
+        """The shape, as far as the options settle it; None for "auto" that the first row will settle."""
+        return known_shape(vars(self))
 
     def asdict(self) -> dict[str, Any]:
         """The options as a plain dictionary."""
@@ -170,9 +205,19 @@ class Options:
                 name: value if about["core"] is None else about["core"](value)
                 for name, (value, about) in passed.items()
             },
+            "shape": self.known_shape or "auto",
             "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
         }
+
+
+def known_shape(options: Mapping[str, Any]) -> Shape | None:
+    """The shape, as far as options settle it; None for "auto" that the first row will settle."""
+    shape: Shape = options.get("shape", "linear")
+    if shape != "auto":
+        return shape
+    single = any(options.get(name) == value for name, value in _SINGLE)
+    return "linear" if single or options.get("bits") is not None else None
 
 
 def check_names(options: Iterable[str]) -> None:

@@ -40,6 +40,7 @@ OPTIONS = (
         "loss of numbers.",
         panel=LEARNING,
     ),
+    options.SHAPE,
     *options.MODEL,
     *WAY,
     *options.COLUMNS,
@@ -67,7 +68,7 @@ def command(
     diverges is left out from then on. Which is better is decided by a paired test: the difference of
     two rules on the same rows has an interval of its own.
     """
-    shared = arguments.passed_on(given, (*options.MODEL, *WAY, *options.COLUMNS))
+    shared = arguments.passed_on(given, (options.SHAPE, *options.MODEL, *WAY, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
     from ..training.compare import RULES, compare  # noqa: PLC0415
 
@@ -110,6 +111,7 @@ def summary(comparison: Comparison) -> None:
             ("loss", whole.model.options.loss),
             ("rows", display.learned(whole, comparison.interrupted, kept=False)),
             ("features", f"{whole.features:,}"),
+            *([("shape", str(whole.shape))] if whole.model.options.shape != "linear" else []),
             ("time", f"{comparison.seconds:.2f} s"),
         ]
     )

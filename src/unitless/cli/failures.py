@@ -23,7 +23,8 @@ def flag(option: Option) -> str:
         if known.off and not option.value:
             return known.off
         return known.written if known.value(True) == option.value else str(option)
-    return f"{known.written} {option.value}"
+    value = str(option.value)
+    return f"{known.written} '{value}'" if " " in value else f"{known.written} {value}"
 
 
 def written(text: str) -> str:

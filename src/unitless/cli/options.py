@@ -17,6 +17,7 @@ from .. import rules
 from ..data import formats
 from ..errors import OptionError
 from ..losses import names
+from ..options import USUAL_SHAPE
 
 _LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary")) + "."
 
@@ -214,6 +215,13 @@ RATE = Flag(
     "The learning rate: auto, or a number; auto if not given.",
     library="learning_rate",
     means=rate,
+    panel=LEARNING,
+)
+# train and evaluate have it; sweep compares the rates of linear models.
+SHAPE = Flag(
+    "shape",
+    "linear; curves (twice the time), trees (ten times, like boosted trees), auto (trees unless wide or sparse), or "
+    f"'curves only'. {USUAL_SHAPE} if not given.",
     panel=LEARNING,
 )
 

@@ -29,6 +29,7 @@ OPTIONS = (
     options.TARGET,
     Flag("rule", "nag, snag or ng; ag or gd, which depend on units. nag if not given.", panel=LEARNING),
     options.RATE,
+    options.SHAPE,
     *options.MODEL,
     *options.PLAN,
     Flag("resume", "Continue the training of this model.", panel=LEARNING),

@@ -34,7 +34,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
             model=given["model"],
             resume=given["resume"],
             checkpoint=given["checkpoint"],
-            **arguments.passed_on(given, (*options.MODEL, *options.PLAN, *options.COLUMNS)),
+            **arguments.passed_on(given, (options.SHAPE, *options.MODEL, *options.PLAN, *options.COLUMNS)),
             opened=lambda run: watch.start(_not_over(given, run.source).total_bytes),
             progress=watch.show,
         )
@@ -108,6 +108,7 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     lines.append(("progressive", _progressive(result, wanted)))
     lines.append(("rows", display.learned(result, result.interrupted)))
     lines.append(("features", f"{result.features:,}"))
+    lines += [("shape", str(result.shape))] if result.model.options.shape != "linear" else []
     lines += [("missing", _missing(result.missing))] if result.missing else []
     lines.append(("rate", display.rates(result.learning_rate)))
     passed = result.learned * max(1, result.passes)

@@ -158,6 +158,7 @@ def explain_batch(
     model: Learner | OneVsAll, batch: Batch, label: Label | None = None, unknown: list[str] | None = None
 ) -> Explanation:
     """Explain the prediction for a batch of one row."""
+    model._check_linear("explained")
     scores = model._ask(batch.data, False)
     head, chosen = _head(model, scores, label)
     reading = model._reading()

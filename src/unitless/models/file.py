@@ -20,11 +20,12 @@ and, mostly short or empty,
     centre_features  uint32   features (from 1) whose offset is settled
     centre_kinds     uint32   1: centred
     centre_means     float64  mean and weight of each
+    shape.NAME       float64  curves, trees and their mixture, as the core has them; only of shapes other than linear
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
-totals, the features' names or number, the classes, which weights are kept where they are averaged, from when on rates
-were no longer chosen, how it was trained if `train` did that (the table's columns, the task, how far it came), and a
-digest of all the rest.
+totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
+settled where it is not linear, from when on rates were no longer chosen, how it was trained if `train` did that (the
+table's columns, the task, how far it came), and a digest of all the rest.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import importlib
 import json
 import math
 import os
+import re
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias, get_args
 
 import numpy as np
@@ -43,14 +45,15 @@ from numpy.typing import NDArray
 
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
-from ..options import Kept
+from ..options import Kept, Options, Shape
 from ..rules import RULES
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
     from .model import Model, State
 
-VERSION, NEWER = 2, 3  # the newer one is of models with an average, or with an earlier state
+# The newer one is of models with an average, or with an earlier state; the last one of shapes other than linear.
+VERSION, NEWER, SHAPED = 2, 3, 4
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
 _KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
@@ -73,7 +76,11 @@ _ARRAYS = {
 }
 _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
 _OPTIONAL = (*_AVERAGE, "earlier")  # of a training that was interrupted: a model file of the best weights so far
-_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear"}  # not written where so: older files lack them
+# Not written where they are so: files from before do not have them.
+_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear"}
+_SHAPE = "shape."  # how the names of the arrays begin that a shape has
+_SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
+_MOST_OF_SHAPE = 1024  # arrays
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
 _LONGEST = 256  # characters of the names of products for each byte of a file
@@ -148,7 +155,7 @@ def _encoded(
     if model.options.average:
         arrays |= {name: state[name] for name in _AVERAGE}  # type: ignore[literal-required]
     header: dict[str, Any] = {
-        "version": NEWER if model.options.average or earlier is not None else VERSION,
+        "version": _version(model.options, earlier),
         "kind": model._kind,
         "options": {
             name: value
@@ -171,6 +178,9 @@ def _encoded(
     if state["suspended_at"] is not None or state["missed"]:
         at = state["suspended_at"]
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
+    if model.options.shape != "linear":
+        header["settled"] = settled_shape(model.options, state)
+        arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
     if training is not None:
         header["training"] = training
     if earlier is not None:
@@ -179,13 +189,31 @@ def _encoded(
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
 
+def _version(options: Options, earlier: State | None) -> int:
+    if options.shape != "linear":
+        return SHAPED
+    return NEWER if options.average or earlier is not None else VERSION
+
+
+def _shape(state: _core.Snapshot) -> dict[str, Any]:
+    """What the core knows of the shape: the word under "settled", and arrays."""
+    return state.get("shape", {})
+
+
+def settled_shape(options: Options, state: _core.Snapshot) -> Shape | None:
+    """The shape of a model in this state; None of "auto" before the first row."""
+    otherwise = options.known_shape or ("linear" if state["examples"] else None)
+    settled: Shape | None = _shape(state).get("settled", otherwise)
+    return settled
+
+
 def from_bytes(data: bytes) -> Any:
     """The model in a file's content, or a ModelFileError."""
     chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
     try:
-        if header.get("version") not in (VERSION, NEWER):
-            known = f"this version of unitless reads {VERSION} and {NEWER}"
+        if header.get("version") not in (VERSION, NEWER, SHAPED):
+            known = f"this version of unitless reads {VERSION}, {NEWER} and {SHAPED}"
             raise ModelFileError(f"this is a model of format {header.get('version')!r}; {known}")
         digest = header.pop("digest", None)
         if digest != _digest(header, arrays):
@@ -195,6 +223,7 @@ def from_bytes(data: bytes) -> Any:
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, model)
         later = _later(header, arrays, totals["t"], model)
+        later["shape"] = _read_shape(header, arrays, model.options)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
         if (training := header.get("training")) is not None:
             _module("training_record").check(training, model)
@@ -225,7 +254,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
     _require(data.dtype == np.uint8 and data.ndim == 1, "arrays of the wrong type")
     within, arrays = _parse(data.tobytes())
     _require("earlier" not in arrays and "training" not in within, "an earlier state of an earlier state")
-    same = ("kind", "options", "labels", "open", "rates", "columns")
+    same = ("kind", "options", "labels", "open", "rates", "columns", "settled")
     _require(all(within.get(name) == header.get(name) for name in same), "an earlier state of another model")
     model: Model = from_bytes(data.tobytes())
     return model._remembered()
@@ -262,7 +291,7 @@ def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
         arrays = safetensors.numpy.load(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
         raise ModelFileError("this is not a model file of unitless, or it is damaged") from None
-    if not isinstance(header, dict) or set(arrays) - set(_OPTIONAL) != set(_ARRAYS):
+    if not isinstance(header, dict) or set(arrays) - set(_OPTIONAL) - set(_shape_names(arrays)) != set(_ARRAYS):
         raise ModelFileError("this is not a model file of unitless, or it is damaged")
     return header, arrays
 
@@ -281,7 +310,8 @@ def _finite(text: str) -> float:
 
 def _digest(header: dict[str, Any], arrays: _Arrays) -> str:
     digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name in (*_ARRAYS, *(name for name in _OPTIONAL if name in arrays)):
+    optional = (name for name in _OPTIONAL if name in arrays)
+    for name in (*_ARRAYS, *optional, *_shape_names(arrays)):
         array = np.ascontiguousarray(arrays[name])
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
         digest.update(array.data if array.size else b"")
@@ -402,6 +432,28 @@ def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> d
         "suspended_at": at,
         "missed": missed,
     }
+
+
+def _shape_names(arrays: _Arrays) -> list[str]:
+    return sorted(name for name in arrays if name.startswith(_SHAPE))
+
+
+def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
+    """Takes the arrays of a shape out of the others. What is in them the core checks."""
+    names, shaped = _shape_names(arrays), options.shape != "linear"
+    _require(("settled" in header) == shaped, "a shape that does not agree with the options")
+    _require(shaped == (header["version"] == SHAPED), "a shape that does not agree with the file's version")
+    settled = header.get("settled", "linear")
+    # What "auto" becomes is settled by the first row that is learned.
+    open = ["linear", "curves", "trees", *([] if header["examples"] else [None])]
+    _require(settled in ([options.known_shape] if options.known_shape is not None else open), "an impossible shape")
+    _require(settled not in (None, "linear") or not names, "curves or trees that a linear model does not have")
+    _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
+    _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
+    _require("shape.settled" not in names, "arrays with impossible names")
+    taken = {name.removeprefix(_SHAPE): arrays.pop(name) for name in names}
+    _require(all(one.dtype == np.float64 and one.ndim == 1 for one in taken.values()), "arrays of the wrong type")
+    return {"settled": settled, **taken}
 
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:

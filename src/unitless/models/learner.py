@@ -9,14 +9,14 @@ import numpy as np
 
 from .. import html, inputs, shown
 from ..inputs import Float64
-from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule, check_names
+from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
 from .model import BIAS, LARGE, Model
 
 
 class Learner(Model):
-    """A linear model that learns online, one example at a time, whatever the units of its features.
+    """A linear model that learns online, one example at a time, whatever the units of its features. `shape` bends it.
 
     With its defaults this is Algorithm 2 (NAG) of *Normalized Online Learning* (Ross, Mineiro, Langford 2013) with
     importance-aware steps; `importance_aware=False` gives the paper's algorithms to the letter.
@@ -49,6 +49,18 @@ class Learner(Model):
             but reproducible, so that long streams go on learning.
         average: keep the average of the weights too, those at time t counting by t, in units of the scales. `keep` says
             which of both predict.
+        shape: what the model can be like:
+
+            - "linear": a weight for each feature. The fastest, and the only one for sparse and hashed data.
+            - "curves": each numeric column has a curve as well; about twice the time of "linear".
+            - "trees": curves, and trees over all columns, for what depends on several of them together; about ten
+              times the time of "linear", and about as good as boosted trees.
+            - "auto": settled by the first row. "trees" for arrays, tables and rows of names with at most 1,000 columns;
+              "linear" for wider data, sparse matrices and `bits`.
+            - "curves only": curves without linear terms for numbers, about the time of "curves". Predictions stay the
+              same if a column is replaced by its logarithm, or by any other increasing function of it.
+
+            "curves" and "trees" predict with a mixture: of a linear model, one with curves, and one with trees too.
         further: options that `Options` declares and that are not named here.
 
     Example:
@@ -84,6 +96,7 @@ class Learner(Model):
         bits: int | None = None,
         precision: Precision = "float64",
         average: bool = False,
+        shape: Shape = "linear",
         **further: Any,
     ) -> None:
         check_names(further)
@@ -103,6 +116,7 @@ class Learner(Model):
             bits=bits,
             precision=precision,
             average=average,
+            shape=shape,
             **further,
         )
         super().__init__(options)
@@ -156,7 +170,10 @@ class Learner(Model):
 
     @property
     def weights(self) -> ByFeature:
-        """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`."""
+        """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`.
+
+        With a shape other than "linear" they are those of the linear model beside the curves and trees.
+        """
         reading = self._reading()
         return reading.weights(reading.leader(0))
 
@@ -197,4 +214,4 @@ class Learner(Model):
         ]
 
     def __repr__(self) -> str:
-        return f"<Learner({self._changed_options()}): {self.examples:,} examples>"
+        return f"<Learner({self._changed_options()}): {self._counted()}>"

@@ -59,6 +59,7 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
         if not isinstance(model, Model):
             raise MergeError(f"only learners can be merged, not {model!r}")
         _check_alike(models[0], model)
+        model._check_linear("merged", MergeError)
     taken = {id(model): model._state_and_labels() for model in everyone}
     states = {key: state for key, (state, _) in taken.items()}
     own = {key: labels for key, (_, labels) in taken.items()}
@@ -78,7 +79,8 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     start = shifted[id(base)] if base is not None else None
     merged_part = combine(options, [shifted[id(m)] for m in models], start, bounded)
     merged: M = models[0]._fresh(options.asdict(), labels, models[0]._open_to_classes(), models[0]._own_rates())  # type: ignore[assignment]
-    merged._restore(layout.snapshot(merged_part, lanes, list(states.values())))
+    shapes = [shape for model in everyone if (shape := model.settled_shape) is not None]
+    merged._restore(layout.snapshot(merged_part, lanes, list(states.values()), shapes[0] if shapes else None))
     return merged
 
 

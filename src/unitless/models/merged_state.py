@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
-from ..options import Options
+from ..options import Options, Shape
 from ..rules import RULES, Rule
 from .by_feature import average, latest_look, name_slots, scored_weight
 from .classes import Label
@@ -259,7 +259,7 @@ class Layout:
             where[slot] = slot_of[self.pair(numbering, left, right)]
         return where[state["slots"]]
 
-    def snapshot(self, part: Part, lanes: Lanes, states: list[_core.Snapshot]) -> _core.Snapshot:
+    def snapshot(self, part: Part, lanes: Lanes, states: list[_core.Snapshot], shape: Shape | None) -> _core.Snapshot:
         """A merged model's state."""
         negatives = {state["negative"] for state in states if state["examples"]} - {0}
         if len(negatives) > 1:
@@ -305,6 +305,7 @@ class Layout:
             "centre_features": np.array(settled, np.uint32),
             "centre_kinds": np.array([kinds[feature] for feature in settled], np.uint32),
             "centre_means": np.column_stack([part.means[settled], part.masses[settled]]).ravel(),
+            "shape": {"settled": shape},
         }
 
 

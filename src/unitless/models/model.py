@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 import numpy as np
 
 from .. import _core, html, inputs
-from ..errors import InputError, Option, OptionError, Phrase
+from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Kept, Options
+from ..options import Kept, Options, Shape
 from ..rates import AUTO_RATES, AUTO_START
 from . import file as model_file
 from .kernels import chosen_kernel
@@ -76,6 +76,7 @@ class Model(_core.Learner):
         self._options = options
         self._earlier: State | None = None  # the best state so far, where its training was interrupted
         self._record: dict[str, Any] | None = None
+        self._settled: Shape | None = None  # what "auto" has become, once somebody has asked
         auto = options.learning_rate == "auto"
         self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
         first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
@@ -94,6 +95,31 @@ class Model(_core.Learner):
     def options(self) -> Options:
         """What this model was made with."""
         return self._options
+
+    @property
+    def settled_shape(self) -> Shape | None:
+        """The shape in use: what was asked for or, of "auto", what the first row has settled; None before it.
+
+        Example:
+            >>> import unitless as ul
+            >>> ul.Learner(shape="curves").settled_shape
+            'curves'
+            >>> print(ul.Learner(shape="auto").settled_shape)
+            None
+        """
+        if self._options.known_shape is not None:
+            return self._options.known_shape
+        if self._settled is None:
+            self._settled = model_file.settled_shape(self._options, self._snapshot())
+        return self._settled
+
+    def _check_linear(self, what: str, kind: type[Error] = OptionError) -> None:
+        """Refuse what only linear models can do so far; `what` completes "cannot be"."""
+        if self.settled_shape not in (None, "linear"):
+            raise kind(
+                f"a model of shape {self.settled_shape!r} cannot be {what} yet",
+                advice=Phrase("a model that is made with ", Option("shape", "linear"), " can"),
+            )
 
     @property
     def kept(self) -> Kept:
@@ -138,7 +164,11 @@ class Model(_core.Learner):
     def _go_back(self, state: State) -> None:
         """Be again in a state that it, or a model with the same options, was in."""
         with self._locked():
-            self._restore(state[0])
+            self._restore_state(state[0])
+
+    def _restore_state(self, state: _core.Snapshot) -> None:
+        self._restore(state)
+        self._settled = None
 
     @property
     def _training(self) -> dict[str, Any] | None:
@@ -237,7 +267,8 @@ class Model(_core.Learner):
         return self.nbytes
 
     def _repr_html_(self) -> str:
-        facts = [("options", self._changed_options()), ("examples", f"{self.examples:,}"), *self._facts()]
+        facts = [("options", self._changed_options()), ("shape", self._found_shape())]
+        facts += [("examples", f"{self.examples:,}"), *self._facts()]
         small = self.nbytes < LARGE
         return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
 
@@ -248,6 +279,14 @@ class Model(_core.Learner):
     def _tables(self) -> list[html.Html]:
         """What a notebook shows of a model that is not too large."""
         return []
+
+    def _found_shape(self) -> str:
+        """What "auto" has become, for those who read; a shape that was asked for stands among the options."""
+        return self.settled_shape or "" if self._options.shape == "auto" else ""
+
+    def _counted(self, *facts: str) -> str:
+        """What a model shows of itself after its options."""
+        return ", ".join(filter(None, [self._found_shape(), *facts, f"{self.examples:,} examples"]))
 
     def _changed_options(self, *hidden: str) -> str:
         default = Options()

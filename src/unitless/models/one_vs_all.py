@@ -13,7 +13,7 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
-from ..options import Auto, Clip, Loss, Options, Rule, check_names
+from ..options import Auto, Clip, Loss, Options, Rule, Shape, check_names
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
 from .model import Model, State
@@ -36,6 +36,7 @@ class OneVsAll(Model):
         learning_rate: "auto" runs several rates for each class and follows the one whose loss is smallest so far, as
             `Learner` does; each class finds its own.
         clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
+        shape: "linear", "curves", "trees", "auto" or "curves only", for all classes alike; see `Learner`.
         options: all further options of `Learner`.
 
     Example:
@@ -63,11 +64,12 @@ class OneVsAll(Model):
         learning_rate: float | Auto = "auto",
         *,
         clip: Clip | None = "labels",
+        shape: Shape = "linear",
         **options: Any,
     ) -> None:
         check_names(options)
         clip = class_clip(loss, clip, options)
-        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, **options)
+        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, **options)
         settled.check_lanes()
         self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
@@ -89,7 +91,7 @@ class OneVsAll(Model):
 
     def _go_back(self, state: State) -> None:
         with self._lock:
-            self._restore(state[0])
+            self._restore_state(state[0])
             self._classes = Classes(state[1], open=self._classes.open)
 
     @property
@@ -229,7 +231,7 @@ class OneVsAll(Model):
         ]
 
     def __repr__(self) -> str:
-        return f"<OneVsAll({self._changed_options()}): {len(self.classes)} classes, {self.examples:,} examples>"
+        return f"<OneVsAll({self._changed_options()}): {self._counted(f'{len(self.classes)} classes')}>"
 
 
 def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip | None:

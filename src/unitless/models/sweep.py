@@ -30,7 +30,8 @@ class Sweep(Model):
         rule: see `Learner`.
         loss: by default "squared", and "logistic" with classes.
         classes: for one-vs-all models: their labels, see `OneVsAll`. There is then a model for each rate and class.
-        options: all further options of `Learner`.
+        options: all further options of `Learner`. The shape is "linear": models of other shapes choose their rates by
+            themselves.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -70,6 +71,12 @@ class Sweep(Model):
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes()
+        if settled.shape != "linear":
+            raise OptionError(
+                f"is {settled.shape!r}; a sweep compares the rates of one linear model, and other shapes choose their "
+                "rates by themselves",
+                option="shape",
+            )
         self._classes = None if classes is None else Classes(classes, open=False)
         if self._classes is not None and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two")

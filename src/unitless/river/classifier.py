@@ -16,7 +16,7 @@ from ..losses import LOSSES, ClassLoss
 from ..models.classes import Classes, Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import Auto, Order, Precision, Rule, Schedule
+from ..options import USUAL_SHAPE, Auto, Order, Precision, Rule, Schedule, Shape
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
 from .rows import Missing
@@ -44,6 +44,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         learning_rate: a number, or "auto"; each class finds its own.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row, or an "error".
+        shape: "linear"; "curves", a curve for each number, at about twice the time; "trees", curves and trees over all
+            features, at about ten times the time; "auto", "trees" unless names are hashed; or "curves only".
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -72,6 +74,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         bits: int | None = None,
         precision: Precision = "float64",
         missing: Missing = "absent",
+        shape: Shape = USUAL_SHAPE,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -86,6 +89,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.bits = bits
         self.precision = precision
         self.missing = missing
+        self.shape = shape
         if loss not in (known := losses.names(task="binary")):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -100,6 +104,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             interactions=interactions,
             bits=bits,
             precision=precision,
+            shape=shape,
         )
         self._two: tuple[Label, Label] | None = None  # the negative label and the positive one
         self._side: dict[Label, bool] = {}

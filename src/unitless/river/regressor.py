@@ -12,7 +12,7 @@ from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import IDENTITY, LOSSES, NumberLoss
 from ..models.learner import Learner
-from ..options import Auto, Clip, Order, Precision, Rule, Schedule
+from ..options import USUAL_SHAPE, Auto, Clip, Order, Precision, Rule, Schedule, Shape
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
 from .rows import Missing
@@ -42,6 +42,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             `clip`; None leaves them to the learning rate.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row, or an "error".
+        shape: "linear"; "curves", a curve for each number, at about twice the time; "trees", curves and trees over all
+            features, at about ten times the time; "auto", "trees" unless names are hashed; or "curves only".
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -70,6 +72,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         bits: int | None = None,
         precision: Precision = "float64",
         missing: Missing = "absent",
+        shape: Shape = USUAL_SHAPE,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -86,6 +89,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.bits = bits
         self.precision = precision
         self.missing = missing
+        self.shape = shape
         if loss in losses.names(task="binary"):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
@@ -104,6 +108,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             interactions=interactions,
             bits=bits,
             precision=precision,
+            shape=shape,
         )
 
     @classmethod

@@ -19,7 +19,8 @@ from ..losses import LOSSES, ClassLoss
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
-from ..options import Auto, Rule
+from ..options import USUAL_SHAPE, Auto, Rule, Shape
+from ..training.plan import averaged
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of
 from .labels import Labels
@@ -60,6 +61,10 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         rule: how weights are updated; see `unitless.Learner`.
         loss: "logistic", or "hinge", which has no probabilities.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
+        shape: "linear"; "curves", a curve for each numeric column, at about twice the time; "trees", curves and trees
+            over all columns, at about ten times the time, about as good as boosted trees; "auto", "trees" where X is
+            neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone keeps
+            averages of the weights.
         n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no
             more; the best weights are kept, and these rows are learned last.
         shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
@@ -109,6 +114,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         rule: Rule = "nag",
         loss: ClassLoss = "logistic",
         learning_rate: float | Auto = "auto",
+        shape: Shape = USUAL_SHAPE,
         n_iter: int | Auto = "auto",
         shuffle: bool = True,
         random_state: Any = 0,
@@ -123,6 +129,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.rule = rule
         self.loss = loss
         self.learning_rate = learning_rate
+        self.shape = shape
         self.n_iter = n_iter
         self.shuffle = shuffle
         self.random_state = random_state
@@ -143,7 +150,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             model = self.model_.copy()  # so that bad data leaves the old one as it was
         else:
             self.classes_, self._right_and_all = given.classes, (0.0, 0.0)
-            model = self._new_model()
+            model = self._new_model(data)
         self._learn_passes(model, data, *self._prepared(model, given, weight))
         self._keep(model, data)
         return self
@@ -166,7 +173,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         if first:
             self.classes_ = given.classes if self._open else labels.sorted_classes(np.asarray(classes))[0]
             self._right_and_all = (0.0, 0.0)
-        model = self._new_model() if first else self.model_
+        model = self._new_model(data) if first else self.model_
         self._learn_in_order(model, data, *self._prepared(model, given, weight))
         self._keep(model, data)
         return self
@@ -188,20 +195,21 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             raise OptionError(f"new_classes is {self.new_classes!r}; it must be one of 'error', 'allow'")
         return self.new_classes == "allow"
 
-    def _new_model(self) -> Learner | OneVsAll:
+    def _new_model(self, data: Rows) -> Learner | OneVsAll:
         if self.loss not in (known := losses.names(task="binary")):
             raise OptionError(
                 f"is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}", option="loss"
             )
-        shared = {
+        shared: dict[str, Any] = {
             "rule": self.rule,
             "loss": self.loss,
             "learning_rate": self.learning_rate,
             "centre": self.centre,
             "interactions": self.interactions,
             "bias": self.bias,
-            "average": bool(self.shuffle),
+            "shape": self.shape,
         }
+        shared["average"] = bool(self.shuffle) and averaged(shared, data)
         if self._open:
             return OneVsAll(None, **shared)
         if len(self.classes_) < 2:

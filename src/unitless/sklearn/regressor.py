@@ -16,7 +16,8 @@ from ..losses import LOSSES, NumberLoss
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..options import Auto, Rule
+from ..options import USUAL_SHAPE, Auto, Rule, Shape
+from ..training.plan import averaged
 from . import rows
 from .estimator import UnitlessEstimator, weights_of
 
@@ -37,6 +38,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         loss: "squared", or another loss for numbers: see `Learner`.
         quantile: which quantile "quantile" loss predicts.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
+        shape: "linear", "curves", "trees", "auto" or "curves only"; see `UnitlessClassifier`.
         target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
             the range of the labels seen. Only for losses whose scores are in the unit of y. None: y as it is.
         n_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
@@ -80,6 +82,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         loss: NumberLoss = "squared",
         quantile: float = 0.5,
         learning_rate: float | Auto = "auto",
+        shape: Shape = USUAL_SHAPE,
         target: Auto | None = "auto",
         n_iter: int | Auto = "auto",
         shuffle: bool = True,
@@ -94,6 +97,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.loss = loss
         self.quantile = quantile
         self.learning_rate = learning_rate
+        self.shape = shape
         self.target = target
         self.n_iter = n_iter
         self.shuffle = shuffle
@@ -113,7 +117,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         if go_on:
             model = self.model_.copy()  # so that bad data leaves the old one as it was
         else:
-            model, self._spread = self._new_model(), None
+            model, self._spread = self._new_model(data), None
         self._learn_passes(model, data, numbers, weight)
         self.model_, self._text_columns = model, rows.text_columns(data)
         return self
@@ -126,12 +130,12 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         weight = weights_of(sample_weight, data)
         if first:
             self._spread = None
-        model = self._new_model() if first else self.model_
+        model = self._new_model(data) if first else self.model_
         self._learn_in_order(model, data, numbers, weight)
         self.model_, self._text_columns = model, rows.text_columns(data)
         return self
 
-    def _new_model(self) -> Learner:
+    def _new_model(self, data: rows.Rows) -> Learner:
         if self.loss not in (known := losses.names(task="regression")):
             raise OptionError(f"is {self.loss!r}; a regressor's is one of {', '.join(map(repr, known))}", option="loss")
         return Learner(
@@ -143,7 +147,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             centre=self.centre,
             interactions=self.interactions,
             bias=self.bias,
-            average=bool(self.shuffle),
+            shape=self.shape,
+            average=bool(self.shuffle) and averaged({"shape": self.shape}, data),
         )
 
     def _note(self, scores: Float64, y: Float64, weight: Float64 | None, model: Learner | OneVsAll) -> None:

@@ -23,7 +23,7 @@ from ..evaluation.paired import Difference, Paired
 from ..inputs import Float64
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import Auto, Rule
+from ..options import Auto, Rule, Shape
 from . import notebook
 from .plan import Plan
 from .result import TrainResult
@@ -42,6 +42,7 @@ def compare(
     rules: Iterable[str] = RULES,
     learning_rate: float | Auto = "auto",
     *,
+    shape: Shape | None = None,
     weight: Any = None,
     task: str | None = None,
     positive: str | None = None,
@@ -64,6 +65,7 @@ def compare(
         target: the column to predict, or the labels themselves.
         rules: which to compare.
         learning_rate: "auto", or a number for all.
+        shape: of all of them; as for `train`.
         weight: as for `train`; so are task, positive, shuffle, passes, seed and memory.
         holdout: the fraction of the rows on which the learners are scored as they are at the end. Only for rows in
             random order.
@@ -92,7 +94,7 @@ def compare(
             raise OptionError(f"compare runs several learners and has no option {name!r}; {hint}")
     if judged_by not in (None, *JUDGES):
         raise OptionError(f"is {judged_by!r}; it must be one of {', '.join(map(repr, JUDGES))}", option="judged_by")
-    reading, learning = reading_and_learning(options)
+    reading, learning = reading_and_learning({**options, "shape": shape})
     if type(passes) is not int:
         raise OptionError(f"is {passes!r}; to compare learners it must be a whole number", option="passes")
     if not isinstance(holdout, int | float):
@@ -290,7 +292,7 @@ class Comparison:
     def asdict(self) -> dict[str, Any]:
         """Everything as plain values, for JSON."""
         whole = self.whole.asdict()
-        shared = ("source", "task", "classes", "loss_function", "rows", "learned", "skipped", "bad", "unlabelled")
+        shared = ("source", "task", "classes", "loss_function", "shape", "rows", "learned", "skipped", "bad")
         verdicts, differences = self.verdicts, self.differences
         own = ("metrics", "interval", "score", "learning_rate", "history")
         learners = []
@@ -302,7 +304,7 @@ class Comparison:
             apart = _plain(differences.get(rule))
             learners.append({**verdict, **found, "difference": apart})
         return {
-            **{name: whole[name] for name in (*shared, "held_out", "passes", "missing", "features")},
+            **{name: whole[name] for name in (*shared, "unlabelled", "held_out", "passes", "missing", "features")},
             "best": self.best,
             "judged_by": self.judged_by,
             "clearly_better_than": [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"],

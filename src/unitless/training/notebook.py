@@ -90,7 +90,8 @@ def _data(fields: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def _model(fields: Mapping[str, Any]) -> str:
     rate = _rate(fields["learning_rate"])
-    return f"{fields['features']:,} features; {fields['rule']}, {fields['loss_function']} loss, rate {rate}"
+    bent = "" if fields["shape"] == "linear" else f"{fields['shape']}, "
+    return f"{fields['features']:,} features; {bent}{fields['rule']}, {fields['loss_function']} loss, rate {rate}"
 
 
 def _rate(rate: Any) -> str:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
+from .. import inputs
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
+from ..options import known_shape
 
 Holdout: TypeAlias = float | Literal["last"] | None
 PassCount: TypeAlias = int | Literal["auto"] | None
@@ -21,6 +24,8 @@ ENOUGH = 5  # fewer rows say nothing about which weights are better
 SEEN, FIRST_PASSES = 10_000, 20
 # ... at most so many that 20 million rows are learned, and a hundred.
 MOST_LEARNED, MOST_PASSES = 20_000_000, 100
+# Data with more columns than these is too wide for "auto" to become anything but linear (the core settles it).
+WIDE = 1000
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,21 @@ class Plan:
             "seed": self.seed,
             "learn_holdout": self.learn_holdout,
         }
+
+
+def averaged(options: Mapping[str, Any], data: inputs.Input) -> bool:
+    """Whether a fit keeps the average of the weights: where the model will be linear, as far as that can be foreseen.
+
+    Args:
+        options: of the model.
+        data: its first rows.
+    """
+    shape = known_shape(options)
+    if shape is not None:
+        return shape == "linear"
+    if isinstance(data, inputs.Dense):
+        return bool(data.array.shape[1] > WIDE)
+    return isinstance(data, inputs.Compressed) or (isinstance(data, inputs.Frame) and len(data.names) > WIDE)
 
 
 def _is_share(value: Any) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..data.memory import memory_size
-from ..options import Auto, Loss, Rule
+from ..options import Auto, Loss, Rule, Shape
 from .plan import Plan
 from .result import TrainResult
 from .run import ModelRequest, Run
@@ -27,6 +27,7 @@ def train(
     loss: Loss | None = None,
     rule: Rule | None = None,
     learning_rate: float | Auto | None = None,
+    shape: Shape | None = None,
     centre: bool | None = None,
     interactions: Any = None,
     bits: int | None = None,
@@ -73,6 +74,9 @@ def train(
         loss: squared for numbers and logistic for classes, if not given.
         rule: "nag" if not given; see `Learner`.
         learning_rate: "auto" if not given.
+        shape: "linear"; "curves", a curve for each numeric column, at about twice the time; "trees", curves and trees
+            over all columns, at about ten times the time, about as good as boosted trees; "auto", "trees" where the
+            data is not too wide or sparse; or "curves only". "linear" if not given; see `Learner`.
         centre: use numeric columns less their running mean; True for tables and arrays, if not given.
         interactions: products of features; see `Learner`.
         bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).
@@ -138,6 +142,7 @@ def train(
             "loss": loss,
             "rule": rule,
             "learning_rate": learning_rate,
+            "shape": shape,
             "centre": centre,
             "interactions": interactions,
             "bits": bits,

@@ -16,6 +16,7 @@ from ..losses import LOSSES
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
+from ..options import Shape
 from . import notebook
 
 if TYPE_CHECKING:
@@ -160,6 +161,11 @@ class TrainResult:
         return self.model.learning_rate
 
     @property
+    def shape(self) -> Shape | None:
+        """The shape of the model: the one that was asked for, or what "auto" has become."""
+        return self.model.settled_shape
+
+    @property
     def features(self) -> int:
         """How many features the model has met."""
         return len(self.model.scales) - (BIAS in self.model.scales)
@@ -237,6 +243,7 @@ class TrainResult:
             "classes": [str(name) for name in self.classes] if self.target.task != "regression" else None,
             "rule": self.model.options.rule,
             "loss_function": self.model.options.loss,
+            "shape": self.shape,
             "learning_rate": {str(k): v for k, v in self.learning_rate.items()}
             if isinstance(self.learning_rate, dict)
             else self.learning_rate,

@@ -29,13 +29,13 @@ from ..models.classes import Classes
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
-from ..options import check_names
+from ..options import USUAL_SHAPE, check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
 from .notes import notes
 from .passes import Passes
-from .plan import Plan
+from .plan import Plan, averaged
 from .result import TrainResult
 from .screening import usable
 from .watched import Watched
@@ -56,10 +56,18 @@ class ModelRequest:
         """What the first labels are."""
         return task_labels.decide(labels, self.task, self.options.get("loss"), self.positive)
 
-    def model(self, target: Target, centred: bool, fitted: bool = False) -> Learner | OneVsAll:
-        """With everything on that makes learning just work, unless it is asked to be otherwise."""
+    def model(self, target: Target, centred: bool, fitted: bool, data: inputs.Input) -> Learner | OneVsAll:
+        """With everything on that makes learning just work, unless it is asked to be otherwise.
+
+        Args:
+            target: what is to be predicted.
+            centred: whether columns are.
+            fitted: whether rows come in random order.
+            data: the first of them.
+        """
         options = dict(self.options)
-        options.setdefault("average", fitted)
+        options.setdefault("shape", USUAL_SHAPE)
+        options.setdefault("average", fitted and averaged(options, data))
         loss = options.setdefault("loss", losses.DEFAULTS[target.task])
         fitting = losses.names(task=target.task)
         if target.task == "binary" and loss in losses.names(task="regression"):
@@ -328,7 +336,7 @@ class Run:
                 return False
             self.target = self._request.target(self._first(batch.labels))
             centred = self.source.family != "named"
-            self.model = self._request.model(self.target, centred, self.fitted)
+            self.model = self._request.model(self.target, centred, self.fitted, batch.data)
             self.evaluation, self.baseline = Evaluation(self.model), Baseline(self.model)
             self.last_label = LastLabel(self.model)
         return True

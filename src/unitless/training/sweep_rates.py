@@ -26,7 +26,7 @@ from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
-from ..options import Rule
+from ..options import Rule, Shape
 from . import notebook
 from .plan import Plan
 from .run import ModelRequest, Run, class_numbers, fed
@@ -86,11 +86,11 @@ def sweep_rates(
             raise OptionError(f"a sweep has no option {name!r}{hint}")
     reading, learning = reading_and_learning(options)
     plan = Plan(1, 0.0, seed, shuffle=shuffle, memory=None if memory is None else memory_size(memory))
-    grid = _checked(rates)
+    grid = _checked(rates, learning.pop("shape", "linear"))
     known = _KnownClasses(source, None if classes is None else list(classes))
 
     def run(data: Any, rule: Rule) -> SweepRun:
-        request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": grid[0]})
+        request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": grid[0], "shape": "linear"})
         return SweepRun(data, target, weight, reading, request, plan, grid, known)
 
     runs = SharedRun(rules, source, run)
@@ -100,8 +100,8 @@ def sweep_rates(
     return RateSweep(runs)
 
 
-def _checked(rates: Iterable[float] | None) -> list[float]:
-    sweep = Sweep(rates)  # it says what is wrong with them
+def _checked(rates: Iterable[float] | None, shape: Shape) -> list[float]:
+    sweep = Sweep(rates, shape=shape)  # it says what is wrong with them
     grid: list[float] = sweep.rates.tolist()
     for rate in grid:
         if grid.count(rate) > 1:

@@ -95,6 +95,7 @@ def exportable(model: Any) -> Learner | OneVsAll:
 
 def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
     """What `model.predict(X, extrapolate=extrapolate)` computes."""
+    model._check_linear("exported")
     options, rule = model.options, RULES[model.options.rule]
     if options.bits is not None:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")

@@ -1,0 +1,70 @@
+"""The command line and `--shape`."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+
+import pytest
+
+import unitless as ul
+from unitless.cli import main
+
+Capture = pytest.CaptureFixture[str]
+SHAPES = ("linear", "curves", "trees", "auto", "curves only")
+
+
+@pytest.fixture
+def table(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    rows = [f"{k % 13},{1000 * (k % 7)},{(k % 13 - 6) ** 2 + k % 7}" for k in range(120)]
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,y", *rows]))
+    monkeypatch.chdir(tmp_path)
+    return "table.csv"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_train_takes_a_shape_and_says_which_it_was(table: str, shape: str, capsys: Capture) -> None:
+    asked = ["train", table, "-t", "y", "--passes", "2", "-q"]
+    assert main([*asked, "--shape", shape, "-m", "m.unitless"]) == 0
+    shown = capsys.readouterr().out
+    model = ul.load("m.unitless")
+    assert model.options.shape == shape
+    assert (f"shape        {model.settled_shape}\n" in shown) == (shape != "linear")
+    assert main(["inspect", "m.unitless", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["shape"] == model.settled_shape
+    assert main(["inspect", "m.unitless"]) == 0
+    assert (f"shape     {model.settled_shape}\n" in capsys.readouterr().out) == (shape == "auto")
+    assert main(["train", table, "--resume", "m.unitless", "--passes", "2", "-q", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["shape"] == model.settled_shape
+
+
+def test_evaluate_takes_a_shape(table: str, capsys: Capture) -> None:
+    assert main(["evaluate", table, "-t", "y", "--rules", "nag", "--shape", "curves", "-q"]) == 0
+    assert "shape     curves\n" in capsys.readouterr().out
+
+
+def test_a_report_shows_the_shape(table: str) -> None:
+    assert main(["train", table, "-t", "y", "--passes", "1", "--shape", "trees", "--report", "r.html", "-q"]) == 0
+    assert ">trees<" in pathlib.Path("r.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--shape", "round"], "--shape is 'round'; it must be one of 'linear', 'curves', 'trees', 'auto'"),
+        (["--shape", "trees", "--bits", "8"], "--shape trees needs: leave out either --bits or --shape"),
+        (
+            ["--shape", "curves only", "--interactions", "2"],
+            "--shape 'curves only' sees only the order of a column's numbers, which products do not keep: leave out "
+            "--interactions, or take --shape curves",
+        ),
+    ],
+)
+def test_what_does_not_go_together_is_refused(table: str, options: list[str], message: str, capsys: Capture) -> None:
+    assert main(["train", table, "-t", "y", *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_sweep_has_no_shape(table: str, capsys: Capture) -> None:
+    assert main(["sweep", table, "-t", "y", "--shape", "trees"]) == 2
+    assert "--shape" in capsys.readouterr().err

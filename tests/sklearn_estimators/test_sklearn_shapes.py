@@ -1,0 +1,54 @@
+"""The scikit-learn estimators and `shape`."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+
+import unitless as ul
+from unitless.options import USUAL_SHAPE
+from unitless.sklearn import UnitlessClassifier, UnitlessRegressor
+
+SHAPES = ("linear", "curves", "trees", "auto", "curves only")
+
+
+def data() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    X = np.random.default_rng(0).normal(size=(200, 3)) * [1e-3, 1, 1e3]
+    return X, np.abs(X[:, 1]) + X @ [1000, 0, 0.001]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("estimator", [UnitlessClassifier(n_iter=2), UnitlessRegressor(n_iter=2)])
+def test_an_estimator_has_the_shape_that_was_asked_for(estimator: Any, shape: str) -> None:
+    X, y = data()
+    one = clone(estimator).set_params(shape=shape)
+    one.fit(X, y if isinstance(one, UnitlessRegressor) else np.digitize(y, [0, 1]))
+    assert one.get_params()["shape"] == shape
+    assert one.model_.options.shape == shape
+    assert one.model_.options.average == (shape == "linear")
+    assert pickle.loads(pickle.dumps(one)).predict(X).tolist() == one.predict(X).tolist()
+    parts = clone(one)
+    keywords = {} if isinstance(one, UnitlessRegressor) else {"classes": [0, 1, 2]}
+    parts.partial_fit(X, y if isinstance(one, UnitlessRegressor) else np.digitize(y, [0, 1]), **keywords)
+    assert parts.model_.options.shape == shape
+
+
+def test_the_usual_shape_is_that_of_train() -> None:
+    assert UnitlessClassifier().shape == UnitlessRegressor().shape == USUAL_SHAPE
+
+
+def test_auto_is_averaged_for_sparse_matrices() -> None:
+    X, y = data()
+    model = UnitlessRegressor(shape="auto", n_iter=2).fit(sp.csr_matrix(X), y).model_
+    assert model.options.average
+    assert model.settled_shape == "linear"
+
+
+def test_a_wrong_shape_is_refused_by_fit() -> None:
+    with pytest.raises(ul.OptionError, match="shape is 'round'"):
+        UnitlessRegressor(shape="round").fit(*data())  # type: ignore[arg-type]

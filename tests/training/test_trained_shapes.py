@@ -1,0 +1,121 @@
+"""What train, compare and the sweep of rates make of `shape`."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import unitless as ul
+from unitless import inputs
+from unitless.models import file as model_file
+from unitless.options import USUAL_SHAPE
+from unitless.training.plan import WIDE, averaged
+
+SHAPES = ("linear", "curves", "trees", "auto", "curves only")
+
+
+def data(rows: int = 300) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 3)) * [1e-3, 1, 1e3]
+    return X, np.abs(X[:, 1]) + X @ [1000, 0, 0.001]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_a_trained_model_has_the_shape_that_was_asked_for(shape: Any, shuffle: bool) -> None:
+    result = ul.train(*data(), shape=shape, shuffle=shuffle, passes=2)
+    assert result.model.options.shape == shape
+    assert result.shape == result.asdict()["shape"] == result.model.settled_shape
+    assert result.shape is not None
+    assert result.shape == "linear" or result.shape in result._repr_html_()
+
+
+def test_there_is_one_usual_shape() -> None:
+    result, comparison = ul.train(*data(), passes=1), ul.compare(*data(), rules=["nag"])
+    assert result.model.options.shape == comparison["nag"].model.options.shape == USUAL_SHAPE
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_only_linear_models_are_averaged(shape: Any) -> None:
+    result = ul.train(*data(), shape=shape, passes=2)
+    assert result.model.options.average == (shape == "linear")
+    assert shape == "linear" or result.kept == "last"
+    assert not ul.train(*data(), shape=shape, shuffle=False).model.options.average
+
+
+def test_an_average_that_is_asked_for_is_kept_whatever_the_shape() -> None:
+    assert ul.train(*data(), shape="curves", passes=1, average=True).model.options.average
+
+
+def test_auto_is_averaged_where_it_will_be_linear() -> None:
+    auto = {"shape": "auto"}
+    narrow, wide = np.zeros((2, WIDE)), np.zeros((2, WIDE + 1))
+    assert not averaged(auto, inputs.read(narrow))
+    assert averaged(auto, inputs.read(wide))
+    assert averaged(auto, inputs.read(sp.csr_matrix(narrow)))
+    assert averaged({**auto, "bits": 10}, inputs.read(narrow))
+    assert averaged({**auto, "precision": "float32"}, inputs.read(narrow))
+    names = [f"x{k}" for k in range(WIDE + 1)]
+    assert averaged(auto, inputs.Frame(names, [np.zeros(2)] * len(names), 2))
+    assert not averaged(auto, inputs.Frame(names[1:], [np.zeros(2)] * WIDE, 2))
+    assert not averaged(auto, inputs.read([{"a": 1.0}]))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_an_interrupted_training_goes_on_with_its_shape(tmp_path: Path, shape: Any, shuffle: bool) -> None:
+    X, y = data()
+    table = tmp_path / "table.csv"
+    lines = [",".join(map(repr, [*row, label])) for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    table.write_text("\n".join(["a,b,c,y", *lines]))
+    settings: dict[str, Any] = {"shuffle": shuffle, "passes": 2}
+    whole = ul.train(table, "y", shape=shape, model=tmp_path / "whole.unitless", **settings)
+    saved = tmp_path / "part.unitless"
+
+    def stop(run: Any) -> None:
+        if run.model is not None and run.progress.rows >= 100:
+            signal.raise_signal(signal.SIGINT)
+
+    part = ul.train(table, "y", shape=shape, model=saved, checkpoint=100, progress=stop, **settings)
+    assert part.interrupted
+    assert ul.load(saved).options.shape == shape
+    resumed = ul.train(table, "y", resume=saved, model=saved, checkpoint=100, **settings)
+    assert resumed.shape == whole.shape
+    assert resumed.score == whole.score
+    assert resumed.predict([{"a": 0.001, "b": 1.0, "c": 10.0}]) == whole.predict([{"a": 0.001, "b": 1.0, "c": 10.0}])
+
+
+def test_the_shape_is_settled_by_the_model_that_is_resumed() -> None:
+    first = ul.train(*data(), shape="curves", passes=1)
+    with pytest.raises(ul.OptionError, match="shape is settled by the model that is resumed"):
+        ul.train(*data(), shape="trees", resume=first.model)
+    assert ul.train(*data(), resume=first.model, passes=1).model.options.shape == "curves"
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_record_of_a_training_is_kept_with_the_shape(shape: Any) -> None:
+    model = ul.train(*data(), shape=shape, passes=1).model
+    copy = model_file.from_bytes(model_file.to_bytes(model))
+    assert copy._training == model._training
+    assert copy.options == model.options
+
+
+def test_learners_of_a_shape_are_compared() -> None:
+    comparison = ul.compare(*data(), rules=["nag", "snag"], shape="curves")
+    assert {one.model.options.shape for one in comparison.learners.values()} == {"curves"}
+    assert comparison.asdict()["shape"] == "curves"
+    json.dumps(comparison.asdict())
+    alone = ul.train(*data(), shape="curves", holdout=0, passes=1)
+    assert comparison["nag"].metrics == alone.metrics
+
+
+def test_rates_are_swept_for_linear_models() -> None:
+    with pytest.raises(ul.OptionError, match="shape is 'trees'; a sweep compares the rates of one linear model"):
+        ul.sweep_rates(*data(), rules=["nag"], rates=[1.0], shape="trees")
+    assert ul.sweep_rates(*data(), rules=["nag"], rates=[1.0], shape="linear").best == ("nag", 1.0)
