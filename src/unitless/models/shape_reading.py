@@ -6,6 +6,7 @@ and engine.cpp.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +60,7 @@ class Curve:
 
     def at(self, x: float) -> Float64:
         """What the curve adds for a value, by head."""
-        if x != x:
+        if math.isnan(x):
             return self.missing
         return np.asarray(self.weights[self.interval(x)])
 
@@ -259,7 +260,7 @@ def weighted_mean(values: Float64, weights: Float64) -> Float64:
     """The mean over the first axis; without any weight, that of equal ones."""
     total = weights.sum(axis=0)
     plain = values.mean(axis=0)
-    return np.divide((values * weights).sum(axis=0), total, out=plain, where=total > 0)
+    return np.asarray(np.divide((values * weights).sum(axis=0), total, out=plain, where=total > 0))
 
 
 def raw_columns(state: _core.Snapshot) -> tuple[list[RawColumn], dict[int, int]]:
