@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
+from ..rules import RULES
 from .by_feature import Reading
 from .model import Feature
 
@@ -68,6 +69,11 @@ class Curve:
         """What it has added on average, by head."""
         weights, evidence = np.vstack([self.weights, self.missing]), np.vstack([self.evidence, self.missing_evidence])
         return weighted_mean(weights, evidence)
+
+    def reach(self) -> Float64:
+        """Half of what lies between its lowest and its highest step, by head."""
+        steps = np.vstack([self.weights, self.missing]) if self.missing_evidence.any() else self.weights
+        return np.asarray(np.ptp(steps, axis=0) / 2)
 
 
 @dataclass(frozen=True)
@@ -150,6 +156,43 @@ class ShapeReading:
         moves = np.ones(len(self.experts)) if mixture is None else np.abs(self._moves(mixture))
         parts = moves / moves.sum() if moves.any() else np.full(len(moves), 1 / len(moves))
         return {expert.name: float(part) for expert, part in zip(self.experts, parts, strict=True)}
+
+    def asked(self, column: int, low: float) -> Feature:
+        """What a question of a tree is about: a column of numbers, or one value of a column of text."""
+        if not self.columns[column].text or math.isinf(low):
+            return self.columns[column].name
+        names = self.state["names"] or []
+        return names[int(low + 0.5) - 1]  # the question is whether low < number <= low + 1
+
+    def importance(self) -> dict[Feature, Float64]:
+        """By feature and head: how far the feature moves the prediction. It has no unit of the feature's.
+
+        Of each expert |w|·s of the linear term, half of what lies between the lowest and the highest step of the curve,
+        and half of what each question of a tree sets apart, by the part of the rows that it is asked; of all experts
+        the mean by their shares in the mixture.
+        """
+        total: dict[Feature, Float64] = {}
+
+        def add(feature: Feature, amount: Float64) -> None:
+            total[feature] = total.get(feature, 0.0) + amount
+
+        unit_free = RULES[self.options.rule].unit_free
+        scale = 1.0 if unit_free else self.state["scale"][:, None]
+        shares = self.shares()
+        for expert in self.experts:
+            share = shares[expert.name]
+            for feature, amount in zip(self.linear.features, np.abs(expert.v) * scale * share, strict=True):
+                add(feature, amount)
+            for column, curve in expert.curves.items():
+                add(self.columns[column].name, share * curve.reach())
+            for tree in expert.trees:
+                means, evidence = tree.below()
+                inner = np.flatnonzero(tree.child != np.arange(len(tree.child)))
+                apart = np.abs(means[tree.child[inner] + 1] - means[tree.child[inner]]) / 2
+                part = np.divide(evidence[inner], evidence[0], out=np.zeros_like(apart), where=evidence[0] > 0)
+                for node, amount in zip(inner.tolist(), share * apart * part, strict=True):
+                    add(self.asked(int(tree.column[node]), float(tree.low[node])), amount)
+        return total
 
     # -------------------------------------------------------------------------------------------------- from the arrays
 
