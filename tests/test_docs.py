@@ -50,6 +50,7 @@ MODULES = [
     "unitless.research.paper.experiments",
     "unitless.page.charts",
     "unitless.plots",
+    "unitless.research.mixture",
     "unitless.research.reference",
     "unitless.research.theory",
     "unitless.research.theory.adversary",

@@ -85,8 +85,8 @@ Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) 
     learner.shape_ = shape;
 }
 
-Learner::Settling::~Settling() {
-    if (!learner_ || learner_->engine_->clock().examples > 0) return;
+void Learner::Settling::take_back() {
+    if (learner_->engine_->clock().examples > 0) return;
     if (engine_ && engine_->class_count() != learner_->engine_->class_count()) return;  // new classes stay
     learner_->shape_ = Shape::automatic;
     if (!engine_) return;

@@ -1,6 +1,8 @@
 #include "engine/shapes/engine.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <exception>
 
 #include "algorithm/dispatch.hpp"
 #include "base/workers.hpp"
@@ -77,14 +79,18 @@ void ShapedEngine::forward_settings() {
 
 // ---------------------------------------------------------------------------------------------------- rows
 
-ShapedRows ShapedEngine::begin(const SparseInput& input) {
+void ShapedEngine::begin(const SparseInput& input) {
     staged_.make_stage(input);
     said_.resize(std::max(said_.size(), expert_count() * input.rows * predict_width()));
     leaves_.clear();
     cuts_.clear();
     leaf_ends_.clear();
     cut_ends_.clear();
-    return {};
+}
+
+ShapedRows ShapedEngine::shaped_rows(const SparseInput& input) const {
+    return {input.rows,        staged_.stage,     input.raw,    input.raw_stride, input.raw_counts, input.raw_kinds,
+            leaves_.data(),    leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
 }
 
 void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::size_t columns) {
@@ -95,37 +101,36 @@ void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::siz
     leaf_ends_.push_back(leaves_.size());
 }
 
-// Each expert by itself, side by side where that is worth it.
+// Calls action(expert) for all, the linear one being the last, side by side where that is worth it.
 template <class Action>
 void ShapedEngine::with_experts(std::size_t rows, Action action) {
-    if (experts_.size() == 1 || rows < 16) {
-        for (std::size_t i = 0; i < experts_.size(); ++i) action(i);
-    } else {
-        in_parts(workers(), experts_.size(), [&](std::size_t i) { action(experts_.size() - 1 - i); });
+    const std::size_t count = expert_count();
+    if (count == 1 || rows < 16) {
+        for (std::size_t i = 0; i < count; ++i) action(i);
+        return;
     }
+    std::vector<std::exception_ptr> failed(count);
+    in_parts(workers(), count, [&](std::size_t i) {
+        const std::size_t expert = (count + experts_.size() - 1 - i) % count;  // the one that takes longest begins
+        try {
+            action(expert);
+        } catch (...) {
+            failed[expert] = std::current_exception();
+        }
+    });
+    for (const std::exception_ptr& error : failed)
+        if (error) std::rethrow_exception(error);
 }
 
 void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row) {
     forward_settings();
     begin(all);
-    const std::size_t width = predict_width();
-    std::size_t rows = all.rows, diverged_at = row;
-    if (linear_) {
-        try {
-            linear_->learn(all, labels, said_by(0, all.rows), row);
-            linear_->finish();
-        } catch (const DivergedError& error) {
-            rows = error.row - row;  // the others learn as far as it came
-            diverged_at = error.diverged_at;
-        }
-    } else {
-        rows = sane(labels, rows, !setup_.has_classes());
-        diverged_at = row + rows;
-    }
-    const SparseInput input = part_of(all, 0, rows);
     const Clock before = clock_;
-    Expert& first = experts_[0];
-    rows = kernel_.lanes->stage_learn(setup_.options, clock_, first.lanes().scale(), input, labels, staged_.stage);
+    const Expert& first = experts_[0];
+    const std::size_t rows = kernel_.lanes->stage_learn(
+        setup_.options, clock_, first.lanes().scale(),
+        part_of(all, 0, sane(labels, all.rows, !setup_.has_classes())), labels, staged_.stage);
+    const SparseInput input = part_of(all, 0, rows);
     for (std::size_t i = 1; i < experts_.size(); ++i)
         std::copy_n(first.lanes().scale(), slots_, experts_[i].lanes().scale());
     const std::size_t columns = rows && input.raw_counts ? input.raw_counts[rows - 1] : 0;
@@ -140,21 +145,27 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
                           [&](const Curves::Cut& cut) { cuts_.push_back(cut); });
         cut_ends_.push_back(cuts_.size());
     }
-    const ShapedRows shaped{rows, staged_.stage, input.raw, input.raw_stride, input.raw_counts, input.raw_kinds,
-                            leaves_.data(), leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
+    const ShapedRows shaped = shaped_rows(input);
+    std::size_t diverged_at = row + rows;
     with_experts(rows, [&](std::size_t i) {
-        experts_[i].learn(shaped, labels, before, chooses_rates(), width, said_by(i + (linear_ ? 1 : 0), all.rows));
+        if (i < experts_.size())
+            return experts_[i].learn(shaped, labels, before, chooses_rates(), predict_width(), said_by(i, rows));
+        try {
+            linear_->learn(input, labels, said_by(i, rows), row);
+            linear_->finish();
+        } catch (const DivergedError& error) {  // by then it has learned all rows
+            diverged_at = error.diverged_at;
+        }
     });
-    SparseInput learned = part_of(all, 0, rows);
-    mix(learned, &labels, before, predictions);
-    if (rows < all.rows) throw_diverged(diverged_at, row + rows);
+    mix(input, &labels, before, predictions);
+    if (rows < all.rows || diverged_at < row + rows) throw_diverged(diverged_at, row + rows);
+    for (const Expert& expert : experts_)
+        if (rows && expert.diverged()) throw_diverged(row + rows - 1, row + rows);
 }
 
 void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* predictions) {
     forward_settings();
     begin(input);
-    const std::size_t width = predict_width();
-    if (linear_) linear_->predict(input, extrapolate, said_by(0, input.rows));
     kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, extrapolate,
                                  staged_.stage);
     for (std::size_t r = 0; r < input.rows; ++r) {
@@ -162,10 +173,10 @@ void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* p
         find_curves(input, r, std::min(known, curves_.columns()));
         cut_ends_.push_back(0);
     }
-    const ShapedRows shaped{input.rows, staged_.stage, input.raw, input.raw_stride, input.raw_counts, input.raw_kinds,
-                            leaves_.data(), leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
+    const ShapedRows shaped = shaped_rows(input);
     with_experts(input.rows, [&](std::size_t i) {
-        experts_[i].predict(shaped, width, said_by(i + (linear_ ? 1 : 0), input.rows));
+        if (i < experts_.size()) return experts_[i].predict(shaped, predict_width(), said_by(i, input.rows));
+        linear_->predict(input, extrapolate, said_by(i, input.rows));
     });
     mix(input, nullptr, clock_, predictions);
 }

@@ -2,8 +2,8 @@
 // predictions.
 //
 //   shape        experts
-//   curves       linear; linear and curves
-//   trees        linear; linear and curves; linear, curves and trees
+//   curves       linear and curves; linear
+//   trees        linear and curves; linear, curves and trees; linear
 //   curves only  curves, without linear terms of numbers: there is nothing to mix
 //
 // The linear expert is an engine of its own. Curves are cut by the values alone, so that a batch of rows goes through
@@ -56,11 +56,12 @@ class ShapedEngine final : public Engine {
     std::vector<std::uint32_t> leaves_;
     std::vector<std::size_t> leaf_ends_, cut_ends_;
     std::vector<Curves::Cut> cuts_;
-    std::vector<double> said_, row_said_;  // [expert][row][head]; of one row [expert][head]
+    std::vector<double> said_, row_said_;  // [expert][row][head], the linear one last; of one row [expert][head]
 
     std::size_t expert_count() const { return experts_.size() + (linear_ ? 1 : 0); }
     double* said_by(std::size_t expert, std::size_t rows) { return said_.data() + expert * rows * predict_width(); }
-    ShapedRows begin(const SparseInput& input);
+    void begin(const SparseInput& input);
+    ShapedRows shaped_rows(const SparseInput& input) const;
     void find_curves(const SparseInput& input, std::size_t r, std::size_t columns);
     template <class Action>
     void with_experts(std::size_t rows, Action action);

@@ -11,6 +11,8 @@
 namespace unitless {
 namespace {
 
+constexpr std::size_t octet_leaves = 8;  // doubles of a leaf in an octet
+
 std::size_t head_count(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
 
 std::vector<Lane> first_lanes(const EngineSetup& setup) {
@@ -92,7 +94,15 @@ std::size_t Expert::find_leaves(const ShapedRows& rows, std::size_t r) {
     const auto first = static_cast<std::uint32_t>(first_curve_leaf());
     std::size_t found = 0;
     for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k) leaves_[found++] = first + rows.leaves[k];
-    if (trees_) found += trees_->find(*kernel_.shapes, rows.raw + r * rows.raw_stride, &leaves_[found]);
+    if (trees_ && rows.raw_stride) {
+        const double* const row = rows.raw + r * rows.raw_stride;
+        found += trees_->find(*kernel_.shapes, row, &leaves_[found]);
+        if (r + 1 < rows.rows)
+            trees_->look_ahead(*kernel_.shapes, row + rows.raw_stride, [&](std::uint32_t leaf) {
+                for (const double* const octet : leaf_octets_)
+                    __builtin_prefetch(octet + std::size_t{leaf} * octet_leaves, 1);
+            });
+    }
     return found;
 }
 

@@ -136,6 +136,8 @@ def _features(
         display.table(None, header, shown, left=2 if several else 1)
         if total > len(rows):
             print(f"\n{total - len(rows):,} more; --all shows them")
+        if model._of_weights:
+            print(f"\n{model._of_weights}")
     elif model.examples:
         print(f"\nno feature but the bias, {BIAS}, has been other than zero")
 

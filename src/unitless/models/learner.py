@@ -222,6 +222,7 @@ class Learner(Model):
         return [
             html.table(["feature", "weight", "scale", "importance", ""], rows),
             *([html.note(f"and {more:,} features of less importance")] if more else []),
+            *([html.note(self._of_weights)] if self._of_weights else []),
         ]
 
     def __repr__(self) -> str:

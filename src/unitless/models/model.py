@@ -288,6 +288,13 @@ class Model(_core.Learner):
         """What "auto" has become, for those who read; a shape that was asked for stands among the options."""
         return self.settled_shape or "" if self._options.shape == "auto" else ""
 
+    @property
+    def _of_weights(self) -> str:
+        """What to say where weights and importance are shown that are not the whole model."""
+        if self.settled_shape in (None, "linear"):
+            return ""
+        return "Weights and importance are those of the linear terms; curves and trees are not shown."
+
     def _counted(self, *facts: str) -> str:
         """What a model shows of itself after its options."""
         return ", ".join(filter(None, [self._found_shape(), *facts, f"{self.examples:,} examples"]))

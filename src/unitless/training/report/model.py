@@ -64,6 +64,7 @@ def features(result: TrainResult) -> Iterator[Html]:
     ]
     more = f" Shown are {len(ranked)} of {result.features:,} features." if result.features > len(ranked) else ""
     said = f"Importance is a feature's weight times its scale: its unit is gone, so features can be compared.{more}"
+    said += f" {result.model._of_weights}" if result.model._of_weights else ""
     if signs:
         binary = result.target.task == "binary"
         down, up = (f"towards {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
