@@ -269,7 +269,14 @@ def test_models_that_have_learned_nothing_are_merged_without_settling_their_shap
 @pytest.mark.parametrize("shape", SHAPES)
 def test_weights_are_those_of_the_linear_model(shape: Any) -> None:
     model = learned(shape=shape)
-    assert set(model.weights) == set(model.scales) == set(model.importance)
     assert set(model.weights) == set(model.scales)
     assert set(model.importance) == {"(bias)", 0, 1, 2, 3}
     assert model.learning_rate == 0.5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rate", [0.5, "auto"])
+def test_a_model_that_has_learned_nothing_predicts(shape: Any, rate: Any) -> None:
+    assert ul.Learner(shape=shape, learning_rate=rate).predict([[1.0, 2.0]]).tolist() == [0.0]
+    assert ul.Learner(shape=shape, learning_rate=rate).predict_one({"a": 1.0}) == 0.0
+    assert ul.OneVsAll(["a", "b"], shape=shape, learning_rate=rate).predict([[1.0, 2.0]]).tolist() == [[0.0, 0.0]]

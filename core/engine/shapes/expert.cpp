@@ -314,7 +314,8 @@ void Expert::load(const std::string& name, const EngineState& from, const std::v
 }
 
 std::size_t Expert::bytes() const {
-    return sizeof(*this) + lanes_.bytes() + (evidence_.capacity() + rows_.capacity()) * sizeof(double) + (trees_ ? trees_->bytes() : 0);
+    return sizeof(*this) + lanes_.bytes() + (evidence_.capacity() + rows_.capacity()) * sizeof(double) +
+           (trees_ ? trees_->bytes() : 0);
 }
 
 }  // namespace unitless

@@ -147,12 +147,15 @@ class ShapeReading:
     def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
         self.linear = Reading(options, rates, state)
         self.options, self.state = options, state
-        self.shape: str = state["shape"].get("settled") or "linear"
+        self._arrays: dict[str, Any] = state.get("shape", {})
+        self.shape: str = self._arrays.get("settled") or "linear"
         self.heads = int(state["lane_heads"].max(initial=0)) + 1
         self.columns, self.column_of = raw_columns(state)
-        self.experts = [self._linear()] if self.shape != "curves only" else []
+        self.experts: list[Expert] = []  # in the order of the mixture
         if self.shape != "linear":
-            self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in state["shape"]]
+            self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in self._arrays]
+        if self.shape != "curves only":
+            self.experts.append(self._linear())
 
     def expert(self, name: str) -> Expert | None:
         """The expert of that name, if there is one."""
@@ -215,8 +218,7 @@ class ShapeReading:
     # -------------------------------------------------------------------------------------------------- from the arrays
 
     def _numbers(self, name: str) -> Float64:
-        numbers: Any = self.state["shape"].get(name, _NONE)
-        return np.asarray(numbers, dtype=np.float64)
+        return np.asarray(self._arrays.get(name, _NONE), dtype=np.float64)
 
     def _linear(self) -> Expert:
         reading = self.linear
