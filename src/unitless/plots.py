@@ -273,7 +273,7 @@ def curves(drawn: Sequence[Panel], names: Sequence[str], title: str = "what each
         _curve(panel, of, names)
         panel.set_title(_name(of.column))
         finish(panel, "" if place == 0 and len(names) > 1 else None)
-    heights = [float(height) for of in drawn for height in of.y.ravel()]
+    heights = [float(height) for of in drawn for height in of.heights()]
     if heights:
         low, high = min(heights), max(heights)
         room = 0.08 * (high - low) or 1.0

@@ -34,6 +34,10 @@ class Panel:
     texts: list[str]
     missing: Float64 | None  # by head: what a missing value adds, if any was missing
 
+    def heights(self) -> list[float]:
+        """All that is shown of what it adds."""
+        return [*self.y.ravel().tolist(), *(self.missing.tolist() if self.missing is not None else [])]
+
 
 def panels(shaped: ShapeReading, heads: Sequence[int], most: int | None = MOST) -> list[Panel]:
     """The columns that matter most, first those that matter most of all.
@@ -80,27 +84,28 @@ def _of_numbers(shaped: ShapeReading, expert: Expert, curve: Curve, heads: Seque
     steps = curve.weights[:, list(heads)]
     there = shares / shares.sum() if shares.any() else np.full(len(shares), 1 / len(shares))
     mean = there @ (steps + typical[:, None] * slope)
-    first, last = _usual(there)
     kept = [values if len(values) else typical[[i]] for i, values in enumerate(curve.values)]
-    low = float(curve.thresholds[first - 1] if first else kept[0].min())
-    high = float(curve.thresholds[last] if last < len(curve.thresholds) else kept[-1].max())
-    inner = curve.thresholds[first:last]
-    ends = np.concatenate([[low], inner, [max(high, inner[-1] if len(inner) else low)]])
+    values = np.concatenate(kept)
+    weights = np.concatenate([np.full(len(own), share / len(own)) for own, share in zip(kept, there, strict=True)])
+    low, high = _usual(values, weights)
+    first, last = curve.interval(low), curve.interval(high)
+    if low == curve.thresholds[min(first, len(curve.thresholds) - 1)]:  # an interval of one value is to be seen too
+        low -= 0.05 * (high - low)
+    ends = np.concatenate([[low], curve.thresholds[first:last], [high]])
     x = np.repeat(ends, 2)[1:-1]
     y = np.repeat(steps[first : last + 1], 2, axis=0) + x[:, None] * slope - mean
-    weights = np.concatenate(
-        [np.full(len(values), share / len(values)) for values, share in zip(kept, there, strict=True)]
-    )
-    rows, edges = np.histogram(np.concatenate(kept), BARS, (ends[0], ends[-1]), weights=weights)
+    rows, edges = np.histogram(values, BARS, (low, high) if high > low else None, weights=weights)
     missing = curve.missing[list(heads)] - mean if curve.missing_rows > 0 else None
     return Panel(shaped.columns[curve.column].name, importance, x, y, edges, rows, [], missing)
 
 
-def _usual(shares: Float64) -> tuple[int, int]:
-    """From which interval to which nearly all rows are."""
-    so_far = np.cumsum(shares)
-    first = int(np.searchsorted(so_far, _RARE))
-    return first, max(first, int(np.searchsorted(so_far, 1 - _RARE)))
+def _usual(values: Float64, weights: Float64) -> tuple[float, float]:
+    """From where to where nearly all of them are."""
+    order = np.argsort(values)
+    so_far = np.cumsum(weights[order])
+    ends = np.searchsorted(so_far, [_RARE, so_far[-1] - _RARE])
+    low, high = values[order][np.minimum(ends, len(values) - 1)]
+    return float(low), float(high)
 
 
 def _of_text(shaped: ShapeReading, expert: Expert, column: int, heads: Sequence[int], importance: float) -> Panel:

@@ -290,10 +290,10 @@ class Model(_core.Learner):
 
     @property
     def _of_weights(self) -> str:
-        """What to say where weights and importance are shown that are not the whole model."""
+        """What to say where weights are shown that are not the whole model."""
         if self.settled_shape in (None, "linear"):
             return ""
-        return "Weights and importance are those of the linear terms; curves and trees are not shown."
+        return "Weights and scales are those of the linear terms; importance counts curves and trees too."
 
     def _counted(self, *facts: str) -> str:
         """What a model shows of itself after its options."""

@@ -239,7 +239,6 @@ class OneVsAll(Model):
         return [
             html.table(["class", "most important features", "rate"], rows, left=2),
             *([html.note(f"and {more:,} further classes")] if more else []),
-            *([html.note(self._of_weights)] if self._of_weights else []),
         ]
 
     def __repr__(self) -> str:
