@@ -2,9 +2,9 @@
 
 Experts' linear terms are merged as those of linear models are (merged_state). Beyond them:
 
-- A column's curves are laid over each other: the merged curve has the cuts of all, and each of its intervals the mean of
-  the models' weights there, by the squared gradients G that stand behind them. Of an interval that a model has not cut,
-  it counts by the share of that model's last values. Of too many cuts those go whose loss changes least.
+- A column's curves are laid over each other: the merged curve has the cuts of all, and each of its intervals the mean
+  of the models' weights there, by the squared gradients G that stand behind them. Of an interval that a model has not
+  cut, it counts by the share of that model's last values. Of too many cuts those go between whose sides there is least.
 - Trees that have the same questions are merged leaf by leaf. Those that grew apart have no common leaves: see
   merged_tree.
 - The mixture's sums add up, and what its logistic stackers know is added as information about the same weights.

@@ -1,8 +1,8 @@
 """One tree of several that grew apart.
 
 Laid over each other, trees cut the space into more pieces than one tree may have leaves. So the merged tree asks the
-questions of all of them, first those behind which there is most to tell apart, until its leaves are used up; what is not
-asked is averaged. As long as there are leaves enough, the merged tree is exactly the mean of the trees.
+questions of all of them, first those behind which there is most to tell apart, until its leaves are used up; what is
+not asked is averaged. As long as there are leaves enough, the merged tree is exactly the mean of the trees.
 
 How much of a leaf lies within a piece is estimated from the share of each column's values there, as if columns did not
 depend on each other within the leaf. Only the order of values matters for that.
