@@ -26,7 +26,7 @@ Kept = Literal["last", "averaged"]  # which weights predict
 Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
 
 # The shape that `train`, `compare` and the estimators take if none is asked for. This is the only place that says it.
-USUAL_SHAPE: Shape = "linear"
+USUAL_SHAPE: Shape = "auto"
 
 # One side of an interaction: a feature, the beginning of features' names ("job=*"), or a list of such.
 Side: TypeAlias = str | int | tuple[str | int, ...]
