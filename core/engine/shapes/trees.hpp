@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -49,11 +50,11 @@ class Trees {
     std::size_t find(const ShapeKernel& kernel, const double* row, std::uint32_t* leaves) {
         if (ahead_) {  // trees may have been split since
             std::copy_n(next_, count, reached_);
-            for (const std::uint32_t k : split_since_) kernel.walk(questions(k), nodes, 1, row, reached_ + k);
+            for (const std::uint32_t k : split_since_) walk_of(kernel)(questions(k), nodes, 1, row, reached_ + k);
             ahead_ = false;
         } else {
             std::fill_n(reached_, count, 0);
-            kernel.walk(nodes_.data(), nodes, count, row, reached_);
+            walk_of(kernel)(nodes_.data(), nodes, count, row, reached_);
         }
         std::size_t found = 0;
         for (std::size_t k = 0; k < count; ++k) {
@@ -67,7 +68,7 @@ class Trees {
     template <class Fetch>
     void look_ahead(const ShapeKernel& kernel, const double* row, Fetch fetch) {
         std::fill_n(next_, count, 0);
-        kernel.walk(nodes_.data(), nodes, count, row, next_);
+        walk_of(kernel)(nodes_.data(), nodes, count, row, next_);
         ahead_ = true;
         split_since_.clear();
         for (std::size_t k = 0; k < count; ++k) {
@@ -172,6 +173,7 @@ class Trees {
     Zeros blocks_;
     std::uint32_t reached_[count] = {}, next_[count] = {};  // nodes
     bool ahead_ = false;                                    // `next_` is of the row that comes next
+    bool asks_text_ = false;                                // some question is about text
     std::vector<std::uint32_t> split_since_;
 
     static std::vector<Question> first_nodes() {
@@ -180,6 +182,7 @@ class Trees {
         return all;
     }
 
+    ShapeKernel::Walk walk_of(const ShapeKernel& kernel) const { return asks_text_ ? kernel.walk : kernel.walk_numbers; }
     std::uint32_t leaf_of(std::size_t tree, std::uint32_t node) const {
         return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
     }
@@ -262,7 +265,11 @@ class Trees {
     static double value(const double* row, std::uint32_t column) {
         return row[column] == row[column] ? row[column] : -infinite;
     }
-    static double just_below(double x) { return std::nextafter(x, -infinite); }
+    static double just_below(double x) {  // x is finite
+        const auto bits = std::bit_cast<std::uint64_t>(x);
+        if (x == 0) return -std::numeric_limits<double>::denorm_min();
+        return std::bit_cast<double>(x > 0 ? bits - 1 : bits + 1);
+    }
 
     Best best_of(const Leaf& at) const {
         Best best;
@@ -270,14 +277,14 @@ class Trees {
         for (std::size_t z = 0; z < candidates_; ++z) {
             const double right = static_cast<double>(at.rows[z]), stay = all - right;
             if (!(right > 0 && stay > 0)) continue;
-            double gain = 0;
+            double apart = 0;  // the means of both sides, squared and times (stay right)^2
             for (std::size_t i = 0; i < watched_; ++i) {
                 const double whole = static_cast<double>(at.facts->sum[i]);
                 const double sum = static_cast<double>(at.sums[z * watched_ + i]);
-                const double apart = (whole - sum) / stay - sum / right;
-                gain += apart * apart;
+                const double one = (whole - sum) * right - sum * stay;
+                apart += one * one;
             }
-            gain = gain * (stay * right / all);
+            const double gain = apart / (stay * right * all);
             if (gain > best.gain) best = {z, gain};
         }
         return best;
@@ -297,6 +304,7 @@ class Trees {
         }
         Question* const all = &nodes_[tree * nodes];
         all[node] = {at.low[z], at.column[z], child};
+        asks_text_ = asks_text_ || at.column[z] & Question::text;
         all[child] = {infinite, 0, child};
         all[child + 1] = {infinite, 0, child + 1};
         places_[tree * nodes + child] = places_[tree * nodes + node];
