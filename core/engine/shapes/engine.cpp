@@ -210,9 +210,12 @@ void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clo
     for (std::size_t r = 0; r < input.rows; ++r) {
         for (std::size_t e = 0; e < experts; ++e)
             std::copy_n(said + e * stride + r * width, width, row_said_.data() + e * width);
+        if (linear_ && !curved_)  // they are the same but for rounding, by which losses would be judged, whatever their size
+            std::copy_n(row_said_.data(), width, row_said_.data() + (experts - 1) * width);
         mixture_.say(row_said_.data(), width, predictions + r * width);
         const double h = labels ? weight_of(*labels, r) : 0.0;
         if (!(h > 0)) continue;
+        curved_ = curved_ || leaf_ends_[r] > (r ? leaf_ends_[r - 1] : 0);
         t += h;
         examples += 1;
         if (!learning) continue;
@@ -238,6 +241,7 @@ void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     to.shape.push_back({"curve.places", std::move(places)});
     to.shape.push_back({"curve.seen", std::move(seen)});
     to.shape.push_back({"curve.values", std::move(values)});
+    to.shape.push_back({"curve.met", {curved_ ? 1.0 : 0.0}});
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;
@@ -267,6 +271,9 @@ void ShapedEngine::load(const EngineState& from) {
     if (linear_) linear_->load(from);
     curves_.load(numbers("curve.leaves"), numbers("curve.thresholds"), numbers("curve.places"), numbers("curve.seen"),
                  numbers("curve.values"));
+    const auto& met = numbers("curve.met");
+    if (met.size() != 1 || !is_count(met[0], 2)) throw InputError("the curves are not such as learning gives");
+    curved_ = met[0] != 0;
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;

@@ -50,6 +50,7 @@ class ShapedEngine final : public Engine {
     Curves curves_;
     Mixture mixture_;
     std::size_t slots_ = 0;
+    bool curved_ = false;  // a row that was learned has had leaves of curves
 
     // Working memory of a batch.
     LaneBatch staged_;
