@@ -236,7 +236,7 @@ def test_a_damaged_array_of_a_shape_is_noticed() -> None:
 
 @pytest.mark.parametrize("kind", ["Learner", "OneVsAll"])
 @pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
-def test_only_linear_models_can_be_merged_exported_and_explained_so_far(kind: str, shape: Any) -> None:
+def test_only_linear_models_can_be_merged_and_exported_so_far(kind: str, shape: Any) -> None:
     model = learned(kind, shape=shape)
     advice = "yet; a model that is made with shape='linear' can"
     with pytest.raises(ul.MergeError) as merging:
@@ -245,7 +245,6 @@ def test_only_linear_models_can_be_merged_exported_and_explained_so_far(kind: st
     for what, action in (
         ("exported", lambda: ul.to_json(model)),
         ("exported", lambda: ul.to_sklearn(model)),
-        ("explained", lambda: ul.explain(model, [1.0, 2.0, 3.0, 4.0])),
     ):
         with pytest.raises(ul.OptionError) as caught:
             action()
@@ -270,6 +269,14 @@ def test_models_that_have_learned_nothing_are_merged_without_settling_their_shap
 @pytest.mark.parametrize("shape", SHAPES)
 def test_weights_are_those_of_the_linear_model(shape: Any) -> None:
     model = learned(shape=shape)
-    assert set(model.weights) == set(model.scales) == set(model.importance)
-    assert shape == "curves only" or set(model.weights) == {"(bias)", 0, 1, 2, 3}
+    assert set(model.weights) == set(model.scales)
+    assert set(model.importance) == {"(bias)", 0, 1, 2, 3}
     assert model.learning_rate == 0.5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rate", [0.5, "auto"])
+def test_a_model_that_has_learned_nothing_predicts(shape: Any, rate: Any) -> None:
+    assert ul.Learner(shape=shape, learning_rate=rate).predict([[1.0, 2.0]]).tolist() == [0.0]
+    assert ul.Learner(shape=shape, learning_rate=rate).predict_one({"a": 1.0}) == 0.0
+    assert ul.OneVsAll(["a", "b"], shape=shape, learning_rate=rate).predict([[1.0, 2.0]]).tolist() == [[0.0, 0.0]]

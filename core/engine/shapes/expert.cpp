@@ -49,6 +49,7 @@ void Expert::reserve_columns(std::size_t columns) {
     if (leaves <= lanes_.leaf_capacity()) return;
     lanes_.reserve_leaves(leaves);
     evidence_.resize(leaves * head_stride());
+    rows_.resize(leaves);
 }
 
 // Classes join with the state of the head that was never right.
@@ -105,8 +106,8 @@ std::size_t Expert::find_leaves(const ShapedRows& rows, std::size_t r) {
     return found;
 }
 
-// Two leaves instead of one; `root_t` belongs to the row after which that happens.
-void Expert::hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double root_t) {
+// Two leaves instead of one; `t` and `root_t` belong to the row after which that happens.
+void Expert::hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t) {
     const std::size_t stride = head_stride();
     const double bias_unit = unit_ == Unit::root_mean_square ? root_t * root_t : 1.0;
     for (std::size_t head = 0; head < heads(); ++head) {
@@ -115,6 +116,10 @@ void Expert::hand_down(std::uint32_t leaf, std::uint32_t right, double share, bo
         G_right = (1.0 - share) * G;
         G *= share;
     }
+    // Of a column that is cut for the first time, the rows in which it was missing have a leaf of their own.
+    if (first) rows_[leaf] = leaf < first_curve_leaf() ? t : t - rows_[leaf + Curves::most];
+    rows_[right] = (1.0 - share) * rows_[leaf];
+    rows_[leaf] *= share;
     for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
 }
 
@@ -153,19 +158,20 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         if (!(h > 0)) continue;
         kernel_.shapes->update(setup_.options, rows.stage, row, labels.pace ? labels.pace[r] : 1.0, leading.data(),
                                leaf_row, lanes);
+        for (std::size_t k = 0; k < leaf_row.count; ++k) rows_[leaves_[k]] += h;
         t += h;
         examples += 1;
         if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
         const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
         for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
             const Curves::Cut& cut = rows.cuts[k];
-            hand_down(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, row.root_t);
+            hand_down(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, t, row.root_t);
         }
         if (trees_) {
             const double relative = h * (static_cast<double>(examples) / t);
             trees_->learn(*kernel_.shapes, rows.raw + r * rows.raw_stride, rows.kinds, rows.raw_counts[r],
                           residuals.data(), relative, [&](const Trees::Split& split) {
-                              hand_down(split.leaf, split.right, split.share, split.first, row.root_t);
+                              hand_down(split.leaf, split.right, split.share, split.first, t, row.root_t);
                               for (std::size_t i = 0; i < split.heads; ++i) {
                                   const std::size_t head = split.first_head + i;
                                   for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
@@ -223,7 +229,7 @@ void Expert::save(const std::string& name, const double* scale, std::size_t slot
         }
     }
     // Of leaves, those that were ever other than zero.
-    std::vector<double> leaves, weights, evidence;
+    std::vector<double> leaves, weights, evidence, rows;
     const std::size_t stride = head_stride();
     for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf) {
         bool used = false;
@@ -231,12 +237,14 @@ void Expert::save(const std::string& name, const double* scale, std::size_t slot
         for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) used = used || lanes_.w(leaf, k) != 0;
         if (!used) continue;
         leaves.push_back(static_cast<double>(leaf));
+        rows.push_back(rows_[leaf]);
         for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) weights.push_back(lanes_.w(leaf, k));
         for (std::size_t head = 0; head < heads(); ++head) evidence.push_back(evidence_[leaf * stride + head]);
     }
     to.push_back({name + ".leaves", std::move(leaves)});
     to.push_back({name + ".weights", std::move(weights)});
     to.push_back({name + ".evidence", std::move(evidence)});
+    to.push_back({name + ".rows", std::move(rows)});
     to.push_back({name + ".N", {N_}});
     if (trees_) trees_->save(to);
 }
@@ -272,17 +280,24 @@ void Expert::load(const std::string& name, const EngineState& from, const std::v
         }
     }
     evidence_.clear();
+    rows_.clear();
     reserve_columns(columns);
     const auto& leaves = numbers_named(numbers, name + ".leaves");
     const auto& weights = numbers_named(numbers, name + ".weights");
     const auto& evidence = numbers_named(numbers, name + ".evidence");
     const auto& N = numbers_named(numbers, name + ".N");
+    const std::vector<double> none, &rows = has_numbers(numbers, name + ".rows")  // no prediction depends on it
+                                                ? numbers_named(numbers, name + ".rows")
+                                                : none;
     require(weights.size() == lanes * leaves.size() && evidence.size() == heads * leaves.size() && N.size() == 1);
+    require(rows.empty() || rows.size() == leaves.size());
     require(N[0] >= 0 && std::isfinite(N[0]));
     N_ = N[0];
     for (std::size_t i = 0; i < leaves.size(); ++i) {
         require(is_count(leaves[i], lanes_.leaf_capacity()) && (i == 0 || leaves[i] > leaves[i - 1]));
         const auto leaf = static_cast<std::size_t>(leaves[i]);
+        require(rows.empty() || std::isfinite(rows[i]));
+        if (!rows.empty()) rows_[leaf] = rows[i];
         for (std::size_t k = 0; k < lanes; ++k) {
             require(std::isfinite(weights[i * lanes + k]));
             lanes_.w(leaf, k) = weights[i * lanes + k];
@@ -299,7 +314,8 @@ void Expert::load(const std::string& name, const EngineState& from, const std::v
 }
 
 std::size_t Expert::bytes() const {
-    return sizeof(*this) + lanes_.bytes() + evidence_.capacity() * sizeof(double) + (trees_ ? trees_->bytes() : 0);
+    return sizeof(*this) + lanes_.bytes() + (evidence_.capacity() + rows_.capacity()) * sizeof(double) +
+           (trees_ ? trees_->bytes() : 0);
 }
 
 }  // namespace unitless

@@ -136,8 +136,6 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     if top:
         print()
         display.table(None, ("feature", "importance"), [(name, display.number(value)) for name, value in top])
-        if result.model._of_weights:
-            print(f"\n{result.model._of_weights}")
     _warn(result)
 
 

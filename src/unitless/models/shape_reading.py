@@ -1,0 +1,359 @@
+"""Reading a model that is more than linear: its columns, curves, trees, experts and their mixture.
+
+What the arrays of a snapshot's "shape" mean is said in core/engine/shapes: `save` in curves.hpp, trees.cpp, expert.cpp
+and engine.cpp.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..inputs import Float64
+from ..options import Options
+from ..rules import RULES
+from .by_feature import Reading
+from .model import Feature
+
+MOST_COLUMNS = 1024  # names beyond have no raw column
+MOST_LEAVES = 32  # of a curve; it keeps as many values of each
+MISSING = MOST_LEAVES  # the place of the leaf of values missing
+TREES, TREE_LEAVES = 64, 256
+
+_KINDS = ("logistic", "squared", "classes", "other")
+_NONE: Float64 = np.zeros(0)
+
+
+@dataclass(frozen=True)
+class RawColumn:
+    """A column of values as they came: numbers, or text, of which each value is a feature of its own."""
+
+    name: Feature
+    text: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The steps of one column of numbers in one expert, as the leading lane of each head has them.
+
+    Interval i is thresholds[i-1] < x <= thresholds[i]; there is one more than there are thresholds. While there is but
+    one, the column has not been cut, and its weight is zero.
+    """
+
+    column: int
+    thresholds: Float64  # rising
+    weights: Float64  # [interval, head]
+    evidence: Float64  # [interval, head]: the sum of squared gradients
+    rows: Float64  # by interval: about how many rows fell into it
+    missing: Float64  # [head]: the weight of a value that is not there
+    missing_evidence: Float64  # [head]
+    missing_rows: float
+    seen: Float64  # by interval: values since it was made
+    values: list[Float64]  # by interval: the last of those, up to 32
+
+    def interval(self, x: float) -> int:
+        """Where a value falls."""
+        return int(np.searchsorted(self.thresholds, x))
+
+    def at(self, x: float) -> Float64:
+        """What the curve adds for a value, by head."""
+        if math.isnan(x):
+            return self.missing
+        return np.asarray(self.weights[self.interval(x)])
+
+    def mean(self) -> Float64:
+        """What it has added on average, by head."""
+        return weighted_mean(np.vstack([self.weights, self.missing]), np.append(self.rows, self.missing_rows))
+
+    def typical(self) -> tuple[Float64, Float64]:
+        """By interval: a value that stands for it, and the part of all rows that it has."""
+        ends = self.thresholds
+        values = np.empty(len(ends) + 1)
+        for i, kept in enumerate(self.values):
+            if len(kept):
+                values[i] = kept.mean()
+            else:
+                below, above = (ends[i - 1] if i else ends[i]), (ends[i] if i < len(ends) else ends[i - 1])
+                values[i] = below / 2 + above / 2
+        rows = self.rows if self.rows.any() else self.seen
+        total = float(rows.sum()) + self.missing_rows
+        return values, rows / total if total > 0 else rows
+
+    def reach(self) -> Float64:
+        """Half of what lies between its lowest and its highest step, by head."""
+        steps = np.vstack([self.weights, self.missing]) if self.missing_rows > 0 else self.weights
+        return np.asarray(np.ptp(steps, axis=0) / 2)
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One tree of an expert. A node asks whether low < x <= high: then on to child + 1, else to child.
+
+    Values missing answer no. Of a column of text x is the number of the feature, counted from 1 in the order of names.
+    The child of a leaf is the leaf itself. A tree of one node has not been split, and adds nothing.
+    """
+
+    low: Float64
+    high: Float64
+    column: NDArray[np.int64]
+    child: NDArray[np.int64]
+    weights: Float64  # [node, head]: of leaves; of other nodes zero
+    evidence: Float64  # [node, head], likewise
+    rows: Float64  # by node: about how many rows came to that leaf
+
+    def path(self, raw: Float64) -> list[int]:
+        """The nodes that a row goes through."""
+        nodes = [0]
+        while (child := int(self.child[nodes[-1]])) != nodes[-1]:
+            at = nodes[-1]
+            x = raw[self.column[at]]
+            nodes.append(child + bool(self.low[at] < x <= self.high[at]))
+        return nodes
+
+    def below(self) -> tuple[Float64, Float64]:
+        """The mean of the weights of the leaves below, by node and head; and about how many rows came to each node."""
+        sums = np.column_stack([self.rows[:, None] * self.weights, self.rows])
+        for node in range(len(self.child) - 1, -1, -1):  # children come after their parents
+            child = self.child[node]
+            if child != node:
+                sums[node] = sums[child] + sums[child + 1]
+        rows = sums[:, -1]
+        means = np.divide(sums[:, :-1], rows[:, None], out=np.zeros_like(self.weights), where=rows[:, None] > 0)
+        return means, rows
+
+
+@dataclass(frozen=True)
+class Expert:
+    """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them."""
+
+    name: str  # "linear", "curves" or "trees"
+    v: Float64  # [entry of the state's slots, head]: linear terms, in units of the scales
+    H: Float64  # likewise: their sums of squared gradients
+    rates: list[float]  # by head: the learning rate that leads
+    curves: dict[int, Curve]  # by raw column
+    trees: list[Tree]
+
+
+class ShapeReading:
+    """A model's state as plain objects."""
+
+    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
+        self.linear = Reading(options, rates, state)
+        self.options, self.state = options, state
+        self._arrays: dict[str, Any] = state.get("shape", {})
+        self.shape: str = self._arrays.get("settled") or "linear"
+        self.heads = int(state["lane_heads"].max(initial=0)) + 1
+        self.columns, self.column_of = raw_columns(state)
+        self.experts: list[Expert] = []  # in the order of the mixture
+        if self.shape != "linear":
+            self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in self._arrays]
+        if self.shape != "curves only":
+            self.experts.append(self._linear())
+
+    def expert(self, name: str) -> Expert | None:
+        """The expert of that name, if there is one."""
+        return next((expert for expert in self.experts if expert.name == name), None)
+
+    @property
+    def mixture(self) -> _core.Mixture | None:
+        """What makes one prediction of the experts' scores; of one expert there is none."""
+        state = self._numbers("mixture")
+        if not len(state):
+            return None
+        mixture = _core.Mixture(_KINDS[int(state[0])], int(state[1]))
+        mixture.load(state)
+        return mixture
+
+    def shares(self) -> dict[str, float]:
+        """How far the prediction follows each expert: what a small move of its score does, as a part of the whole."""
+        mixture = self.mixture
+        moves = np.ones(len(self.experts)) if mixture is None else np.abs(self._moves(mixture))
+        parts = moves / moves.sum() if moves.any() else np.full(len(moves), 1 / len(moves))
+        return {expert.name: float(part) for expert, part in zip(self.experts, parts, strict=True)}
+
+    def asked(self, column: int, low: float) -> Feature:
+        """What a question of a tree is about: a column of numbers, or one value of a column of text."""
+        if not self.columns[column].text or math.isinf(low):
+            return self.columns[column].name
+        names = self.state["names"] or []
+        return names[int(low + 0.5) - 1]  # the question is whether low < number <= low + 1
+
+    def importance(self) -> dict[Feature, Float64]:
+        """By feature and head: how far the feature moves the prediction. It has no unit of the feature's.
+
+        Of each expert |w|·s of the linear term, half of what lies between the lowest and the highest step of the curve,
+        and half of what each question of a tree sets apart, by the part of the rows that it is asked; of all experts
+        the mean by their shares in the mixture.
+        """
+        total: dict[Feature, Float64] = {}
+
+        def add(feature: Feature, amount: Float64) -> None:
+            total[feature] = total.get(feature, 0.0) + amount
+
+        unit_free = RULES[self.options.rule].unit_free
+        scale = 1.0 if unit_free else self.state["scale"][:, None]
+        shares = self.shares()
+        for expert in self.experts:
+            share = shares[expert.name]
+            for feature, amount in zip(self.linear.features, np.abs(expert.v) * scale * share, strict=True):
+                add(feature, amount)
+            for column, curve in expert.curves.items():
+                add(self.columns[column].name, share * curve.reach())
+            for tree in expert.trees:
+                means, rows = tree.below()
+                inner = np.flatnonzero(tree.child != np.arange(len(tree.child)))
+                apart = np.abs(means[tree.child[inner] + 1] - means[tree.child[inner]]) / 2
+                part = rows[inner] / max(float(rows[0]), sys.float_info.min)
+                for node, amount in zip(inner.tolist(), share * apart * part[:, None], strict=True):
+                    add(self.asked(int(tree.column[node]), float(tree.low[node])), amount)
+        return total
+
+    # -------------------------------------------------------------------------------------------------- from the arrays
+
+    def _numbers(self, name: str) -> Float64:
+        return np.asarray(self._arrays.get(name, _NONE), dtype=np.float64)
+
+    def _linear(self) -> Expert:
+        reading = self.linear
+        leaders = [reading.leader(head) for head in range(self.heads)]
+        H = self.state["H"].reshape(reading.v.shape)[:, leaders]
+        return Expert("linear", reading.v[:, leaders], H, [reading.rate(lane) for lane in leaders], {}, [])
+
+    def _expert(self, name: str) -> Expert:
+        alone = self.shape == "curves only"  # then the lanes are the main ones
+        reading = self.linear
+        lane_heads = reading.state["lane_heads"] if alone else self._numbers(f"{name}.lane_heads")
+        lane_rates = reading.state["lane_rates"] if alone else self._numbers(f"{name}.lane_rates")
+        scores = reading.scores if alone else self._numbers(f"{name}.scores").reshape(-1, 6)
+        lanes = len(lane_heads)
+        leaders = []
+        for head in range(self.heads):
+            own = np.flatnonzero(lane_heads == head)
+            leaders.append(int(own[np.argmin(scores[own, 1])] if len(own) > 1 else own[0]))
+        v, H = (self.state[k] if alone else self._numbers(f"{name}.{k}") for k in ("v", "H"))
+        numbers = self._numbers(f"{name}.leaves").astype(np.int64)
+        first = TREES * TREE_LEAVES if name == "trees" else 0
+        size = first + len(self._numbers("curve.leaves")) * (MOST_LEAVES + 1)
+        weights, evidence = np.zeros((size, self.heads)), np.zeros((size, self.heads))
+        weights[numbers] = self._numbers(f"{name}.weights").reshape(-1, lanes)[:, leaders]
+        evidence[numbers] = self._numbers(f"{name}.evidence").reshape(-1, self.heads)
+        rows = evidence.sum(axis=1)  # where nobody has counted
+        if len(counted := self._numbers(f"{name}.rows")) and counted.any():
+            rows[numbers] = counted
+        return Expert(
+            name,
+            v.reshape(-1, lanes)[:, leaders],
+            H.reshape(-1, lanes)[:, leaders],
+            [float(reading.candidates[int(lane_rates[lane])]) for lane in leaders],
+            self._curves(weights[first:], evidence[first:], rows[first:]),
+            self._trees(weights, evidence, rows) if name == "trees" else [],
+        )
+
+    def _curves(self, weights: Float64, evidence: Float64, rows: Float64) -> dict[int, Curve]:
+        counts = self._numbers("curve.leaves").astype(np.int64)
+        places = self._numbers("curve.places").astype(np.int64)
+        thresholds, seen = self._numbers("curve.thresholds"), self._numbers("curve.seen")
+        values = self._numbers("curve.values").reshape(-1, MOST_LEAVES)
+        curves = {}
+        leaf = cut = 0
+        for column, count in enumerate(counts.tolist()):
+            if count == 0:  # text
+                continue
+            here = slice(leaf, leaf + count)
+            own = column * (MOST_LEAVES + 1) + places[here]
+            missing = column * (MOST_LEAVES + 1) + MISSING
+            kept = [row[: int(rows_seen)] for row, rows_seen in zip(values[here], seen[here], strict=True)]
+            curves[column] = Curve(
+                column,
+                thresholds[cut : cut + count - 1],
+                weights[own],
+                evidence[own],
+                rows[own],
+                weights[missing],
+                evidence[missing],
+                float(rows[missing]),
+                seen[here],
+                kept,
+            )
+            leaf += count
+            cut += count - 1
+        return curves
+
+    def _trees(self, weights: Float64, evidence: Float64, rows: Float64) -> list[Tree]:
+        low, high = self._numbers("tree.low"), self._numbers("tree.high")
+        column, child = (self._numbers(f"tree.{name}").astype(np.int64) for name in ("column", "child"))
+        place = self._numbers("tree.place").astype(np.int64)
+        trees = []
+        first = 0
+        for number, leaves in enumerate(self._numbers("tree.sizes").astype(np.int64).tolist()):
+            here = slice(first, first + 2 * leaves - 1)
+            first = here.stop
+            is_leaf = child[here] == np.arange(2 * leaves - 1)
+            own = number * TREE_LEAVES + place[here]
+            trees.append(
+                Tree(
+                    low[here],
+                    high[here],
+                    column[here],
+                    child[here],
+                    np.where(is_leaf[:, None], weights[own], 0.0),
+                    np.where(is_leaf[:, None], evidence[own], 0.0),
+                    np.where(is_leaf, rows[own], 0.0),
+                )
+            )
+        return trees
+
+    def _moves(self, mixture: _core.Mixture) -> Float64:
+        """How far what is said moves with each expert's score (of the first class), where all say the same."""
+        state, count = self._numbers("mixture"), len(self.experts)
+        middle, step = 0.0, 2.0**-10
+        if _KINDS[int(state[0])] == "squared":  # within the labels, beyond which nothing moves
+            low, high = float(state[3]), float(state[4])
+            if high > low:
+                middle, step = low + (high - low) / 2, (high - low) * 2.0**-10
+        moves = np.zeros(count)
+        for e in range(count):
+            up, down = np.full((count, self.heads), middle), np.full((count, self.heads), middle)
+            up[e, 0] += step
+            down[e, 0] -= step
+            moves[e] = (mixture.say(up)[0] - mixture.say(down)[0]) / (2 * step)
+        return moves
+
+
+def weighted_mean(values: Float64, weights: Float64) -> Float64:
+    """The mean over the first axis; without any weight, that of equal ones."""
+    total = float(weights.sum())
+    return np.asarray(weights @ values / total if total > 0 else values.mean(axis=0))
+
+
+def raw_columns(state: _core.Snapshot) -> tuple[list[RawColumn], dict[int, int]]:
+    """The raw columns, and that of each feature by its number, counted from 1.
+
+    They follow from the features in their order: columns of arrays are their own, a name with "=" belongs to the column
+    of text that is the part before it.
+    """
+    columns: list[RawColumn] = []
+    column_of: dict[int, int] = {}
+    if state["columns"] is not None:
+        columns = [RawColumn(j, False) for j in range(min(state["columns"], MOST_COLUMNS))]
+        return columns, {1 + j: j for j in range(len(columns))}
+    texts: dict[str, int] = {}
+    for number, name in enumerate(state["names"] or (), 1):
+        column, is_text, _ = name.partition("=")
+        known = texts.get(column) if is_text else None
+        if known is None:
+            if len(columns) >= MOST_COLUMNS:
+                continue
+            known = len(columns)
+            columns.append(RawColumn(column if is_text else name, bool(is_text)))
+            if is_text:
+                texts[column] = known
+        column_of[number] = known
+    return columns, column_of
