@@ -51,12 +51,13 @@ ShapedEngine::ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const
       kernel_(kernel),
       linear_(std::move(linear)),
       experts_(make_experts(setup, kernel)),
-      mixture_(mixture_kind(setup), experts_.size() + (linear_ ? 1 : 0)) {}
+      mixture_(mixture_kind(setup), experts_.size() + (linear_ ? 1 : 0)),
+      classes_(setup.classes) {}
 
 void ShapedEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
     if (linear_) linear_->add_classes(count);
-    for (Expert& expert : experts_) expert.add_classes(count);
+    classes_ += count;  // experts take them up when they are met
 }
 
 void ShapedEngine::reserve(std::size_t slots, bool growing) {
@@ -127,6 +128,7 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     begin(all);
     const Clock before = clock_;
     const Expert& first = experts_[0];
+    const std::size_t met = first.class_count();
     const std::size_t rows = kernel_.lanes->stage_learn(
         setup_.options, clock_, first.lanes().scale(),
         part_of(all, 0, sane(labels, all.rows, !setup_.has_classes())), labels, staged_.stage);
@@ -157,7 +159,7 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
             diverged_at = error.diverged_at;
         }
     });
-    mix(input, &labels, before, predictions);
+    mix(input, &labels, before, met, predictions);
     if (rows < all.rows || diverged_at < row + rows) throw_diverged(diverged_at, row + rows);
     for (const Expert& expert : experts_)
         if (rows && expert.diverged()) throw_diverged(row + rows - 1, row + rows);
@@ -178,14 +180,14 @@ void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* p
         if (i < experts_.size()) return experts_[i].predict(shaped, predict_width(), said_by(i, input.rows));
         linear_->predict(input, extrapolate, said_by(i, input.rows));
     });
-    mix(input, nullptr, clock_, predictions);
+    mix(input, nullptr, clock_, experts_[0].class_count(), predictions);
 }
 
 // The loss of one expert's scores, all classes together.
-double ShapedEngine::loss_of(const double* scores, double y) const {
+double ShapedEngine::loss_of(const double* scores, std::size_t heads, double y) const {
     double total = 0;
     const double negative = facts_of(setup_.options.loss).negative;
-    for (std::size_t head = 0; head < predict_width(); ++head) {
+    for (std::size_t head = 0; head < heads; ++head) {
         const double label = !setup_.has_classes() ? y : y == static_cast<double>(head) ? 1.0 : negative;
         double loss = 0;
         kernel_.loss(setup_.options, 0, scores + head, &label, nullptr, 1, &loss);
@@ -194,8 +196,10 @@ double ShapedEngine::loss_of(const double* scores, double y) const {
     return total;
 }
 
-// What the experts have said of rows becomes one prediction each. With labels the mixture learns on the way.
-void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clock& before, double* predictions) {
+// What the experts have said of rows becomes one prediction each. With labels the mixture learns on the way. `met`: the
+// classes before these rows; of the others experts say what they say of any that they have not met.
+void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clock& before, std::size_t met,
+                       double* predictions) {
     const std::size_t width = predict_width(), experts = expert_count(), stride = input.rows * width;
     const double* const said = said_.data();
     if (experts == 1) {
@@ -208,20 +212,28 @@ void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clo
     double t = before.t;
     std::uint64_t examples = before.examples;
     for (std::size_t r = 0; r < input.rows; ++r) {
-        for (std::size_t e = 0; e < experts; ++e)
-            std::copy_n(said + e * stride + r * width, width, row_said_.data() + e * width);
-        if (linear_ && !curved_)  // they are the same but for rounding, by which losses would be judged, whatever their size
-            std::copy_n(row_said_.data(), width, row_said_.data() + (experts - 1) * width);
-        mixture_.say(row_said_.data(), width, predictions + r * width);
         const double h = labels ? weight_of(*labels, r) : 0.0;
+        if (h > 0 && setup_.open) met = std::max(met, static_cast<std::size_t>(labels->y[r]) + 1);
+        const std::size_t heads = setup_.has_classes() ? met : 1;
+        double* const to = predictions + r * width;
+        for (std::size_t e = 0; e < experts; ++e)
+            std::copy_n(said + e * stride + r * width, heads, row_said_.data() + e * heads);
+        if (!curved_)  // the linear one and the first are the same but for rounding, by which losses would be judged
+            std::copy_n(row_said_.data(), heads, row_said_.data() + (experts - 1) * heads);
+        mixture_.say(row_said_.data(), heads, to);
+        for (std::size_t head = heads; head < width; ++head) {
+            double total = 0;
+            for (std::size_t e = 0; e < experts; ++e) total += said[e * stride + r * width + head];
+            to[head] = total / static_cast<double>(experts);
+        }
         if (!(h > 0)) continue;
         curved_ = curved_ || leaf_ends_[r] > (r ? leaf_ends_[r - 1] : 0);
         t += h;
         examples += 1;
         if (!learning) continue;
         for (std::size_t e = 0; losses_matter && e < experts; ++e)
-            losses[e] = loss_of(row_said_.data() + e * width, labels->y[r]);
-        mixture_.learn(row_said_.data(), width, labels->y[r], h * (static_cast<double>(examples) / t), losses.data());
+            losses[e] = loss_of(row_said_.data() + e * heads, heads, labels->y[r]);
+        mixture_.learn(row_said_.data(), heads, labels->y[r], h * (static_cast<double>(examples) / t), losses.data());
     }
 }
 
@@ -271,9 +283,13 @@ void ShapedEngine::load(const EngineState& from) {
     if (linear_) linear_->load(from);
     curves_.load(numbers("curve.leaves"), numbers("curve.thresholds"), numbers("curve.places"), numbers("curve.seen"),
                  numbers("curve.values"));
-    const auto& met = numbers("curve.met");
-    if (met.size() != 1 || !is_count(met[0], 2)) throw InputError("the curves are not such as learning gives");
-    curved_ = met[0] != 0;
+    curved_ = true;  // a model that was merged does not say
+    for (const NamedNumbers& one : from.shape) {
+        if (one.name != "curve.met") continue;
+        if (one.numbers.size() != 1 || !is_count(one.numbers[0], 2))
+            throw InputError("the curves are not such as learning gives");
+        curved_ = one.numbers[0] != 0;
+    }
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;
@@ -297,9 +313,10 @@ void ShapedEngine::load(const EngineState& from) {
         }
         experts_[i].load(name, linear_ ? lanes : from, from.shape, slots_, curves_.columns());
         if (experts_[i].class_count() != experts_[0].class_count() ||
-            (linear_ && setup_.has_classes() && experts_[i].class_count() != linear_->class_count()))
+            (linear_ && setup_.has_classes() && experts_[i].class_count() > linear_->class_count()))
             throw InputError("the experts differ in their classes");
     }
+    if (setup_.has_classes()) classes_ = linear_ ? linear_->class_count() : experts_[0].class_count();
     if (expert_count() > 1) mixture_.load(numbers("mixture"));
     load_common(from);
 }

@@ -28,7 +28,7 @@ class ShapedEngine final : public Engine {
     ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, std::unique_ptr<Engine> linear);
 
     std::size_t predict_width() const override { return setup_.has_classes() ? class_count() : 1; }
-    std::size_t class_count() const override { return experts_[0].class_count(); }
+    std::size_t class_count() const override { return classes_; }
     void add_classes(std::size_t count) override;
 
     void reserve(std::size_t slots, bool growing) override;
@@ -49,6 +49,7 @@ class ShapedEngine final : public Engine {
     std::vector<Expert> experts_;
     Curves curves_;
     Mixture mixture_;
+    std::size_t classes_;  // that have been announced
     std::size_t slots_ = 0;
     bool curved_ = false;  // a row that was learned has had leaves of curves
 
@@ -66,8 +67,8 @@ class ShapedEngine final : public Engine {
     void find_curves(const SparseInput& input, std::size_t r, std::size_t columns);
     template <class Action>
     void with_experts(std::size_t rows, Action action);
-    void mix(const SparseInput& input, const Labels* labels, const Clock& before, double* predictions);
-    double loss_of(const double* scores, double y) const;
+    void mix(const SparseInput& input, const Labels* labels, const Clock& before, std::size_t met, double* predictions);
+    double loss_of(const double* scores, std::size_t heads, double y) const;
     void forward_settings();
 };
 

@@ -54,6 +54,7 @@ void Expert::reserve_columns(std::size_t columns) {
 
 // Classes join with the state of the head that was never right.
 void Expert::add_classes(std::size_t count) {
+    if (count == 0) return;
     const std::size_t before = heads(), stride = head_stride(), last = before - 1;
     selection_.add_classes(lanes_, count);
     std::vector<double> wider(lanes_.leaf_capacity() * head_stride());
@@ -135,11 +136,21 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
     const LaneLabels lane_labels{labels.y, labels.pace, lanes_.classes(), facts_of(setup_.options.loss).negative, 0};
     std::vector<std::size_t> leaders(heads());
     std::vector<double> leading(head_stride()), residuals(head_stride());
+    const auto join = [&](double label) {  // when a class is first met, and not before
+        const auto met = static_cast<std::size_t>(label) + 1;
+        if (met <= class_count()) return;
+        add_classes(met - class_count());
+        lanes = working_memory(longest, most_leaves);
+        leaders.resize(heads());
+        leading.assign(head_stride(), 0.0);
+        residuals.assign(head_stride(), 0.0);
+    };
     double t = clock.t, T = clock.T;
     std::uint64_t examples = clock.examples;
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const StagedRow& row = rows.stage.rows[r];
         const double h = row.weight;
+        if (h > 0 && setup_.open) join(labels.y[r]);
         LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         if (h > 0) {
             T += h;
@@ -151,10 +162,11 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         kernel_.shapes->foresee(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
         for (std::size_t head = 0; head < heads(); ++head) {
             const std::size_t first = leaders[head] = leader(head);
-            if (head < width) predictions[r * width + head] = lanes.p[first];
             leading[head] = h > 0 ? lanes.slope[first] : 0.0;
             residuals[head] = -leading[head];
         }
+        for (std::size_t head = 0; head < width; ++head)
+            predictions[r * width + head] = lanes.p[leaders[speaking(head)]];
         if (!(h > 0)) continue;
         kernel_.shapes->update(setup_.options, rows.stage, row, labels.pace ? labels.pace[r] : 1.0, leading.data(),
                                leaf_row, lanes);
@@ -193,7 +205,7 @@ void Expert::predict(const ShapedRows& rows, std::size_t width, double* predicti
     const LeafLanes lanes = working_memory(0, 0);
     const LaneLabels none{nullptr, nullptr, false, 0, 0};
     std::vector<std::size_t> leaders(width);
-    for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(head);
+    for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(speaking(head));
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         kernel_.shapes->foresee(setup_.options, rows.stage, rows.stage.rows[r], none, r, leaf_row, lanes);
@@ -286,18 +298,16 @@ void Expert::load(const std::string& name, const EngineState& from, const std::v
     const auto& weights = numbers_named(numbers, name + ".weights");
     const auto& evidence = numbers_named(numbers, name + ".evidence");
     const auto& N = numbers_named(numbers, name + ".N");
-    const std::vector<double> none, &rows = has_numbers(numbers, name + ".rows")  // no prediction depends on it
-                                                ? numbers_named(numbers, name + ".rows")
-                                                : none;
+    const auto& rows = numbers_named(numbers, name + ".rows");
     require(weights.size() == lanes * leaves.size() && evidence.size() == heads * leaves.size() && N.size() == 1);
-    require(rows.empty() || rows.size() == leaves.size());
+    require(rows.size() == leaves.size());
     require(N[0] >= 0 && std::isfinite(N[0]));
     N_ = N[0];
     for (std::size_t i = 0; i < leaves.size(); ++i) {
         require(is_count(leaves[i], lanes_.leaf_capacity()) && (i == 0 || leaves[i] > leaves[i - 1]));
         const auto leaf = static_cast<std::size_t>(leaves[i]);
-        require(rows.empty() || std::isfinite(rows[i]));
-        if (!rows.empty()) rows_[leaf] = rows[i];
+        require(std::isfinite(rows[i]));
+        rows_[leaf] = rows[i];
         for (std::size_t k = 0; k < lanes; ++k) {
             require(std::isfinite(weights[i * lanes + k]));
             lanes_.w(leaf, k) = weights[i * lanes + k];

@@ -83,6 +83,8 @@ class Expert {
     std::vector<std::uint32_t> head_of_, leaves_;
     std::vector<double*> octets_, leaf_octets_;
 
+    // The head that speaks for a class: one that was never met has none of its own yet.
+    std::size_t speaking(std::size_t head) const { return head < class_count() ? head : heads() - 1; }
     std::size_t first_curve_leaf() const { return trees_ ? Trees::leaf_count() : 0; }
     std::size_t head_stride() const { return heads() == 1 ? 1 : (heads() + 7) / 8 * 8; }
     LeafLanes working_memory(std::size_t longest_row, std::size_t most_leaves);
