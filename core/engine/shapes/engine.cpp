@@ -218,6 +218,8 @@ void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clo
         double* const to = predictions + r * width;
         for (std::size_t e = 0; e < experts; ++e)
             std::copy_n(said + e * stride + r * width, heads, row_said_.data() + e * heads);
+        if (!curved_)  // the linear one and the first are the same but for rounding, by which losses would be judged
+            std::copy_n(row_said_.data(), heads, row_said_.data() + (experts - 1) * heads);
         mixture_.say(row_said_.data(), heads, to);
         for (std::size_t head = heads; head < width; ++head) {
             double total = 0;
@@ -225,6 +227,7 @@ void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clo
             to[head] = total / static_cast<double>(experts);
         }
         if (!(h > 0)) continue;
+        curved_ = curved_ || leaf_ends_[r] > (r ? leaf_ends_[r - 1] : 0);
         t += h;
         examples += 1;
         if (!learning) continue;
@@ -250,6 +253,7 @@ void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     to.shape.push_back({"curve.places", std::move(places)});
     to.shape.push_back({"curve.seen", std::move(seen)});
     to.shape.push_back({"curve.values", std::move(values)});
+    to.shape.push_back({"curve.met", {curved_ ? 1.0 : 0.0}});
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;
@@ -279,6 +283,13 @@ void ShapedEngine::load(const EngineState& from) {
     if (linear_) linear_->load(from);
     curves_.load(numbers("curve.leaves"), numbers("curve.thresholds"), numbers("curve.places"), numbers("curve.seen"),
                  numbers("curve.values"));
+    curved_ = true;  // a model that was merged does not say
+    for (const NamedNumbers& one : from.shape) {
+        if (one.name != "curve.met") continue;
+        if (one.numbers.size() != 1 || !is_count(one.numbers[0], 2))
+            throw InputError("the curves are not such as learning gives");
+        curved_ = one.numbers[0] != 0;
+    }
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;

@@ -51,6 +51,7 @@ class ShapedEngine final : public Engine {
     Mixture mixture_;
     std::size_t classes_;  // that have been announced
     std::size_t slots_ = 0;
+    bool curved_ = false;  // a row that was learned has had leaves of curves
 
     // Working memory of a batch.
     LaneBatch staged_;
