@@ -64,6 +64,8 @@ void Trees::load(const std::vector<NamedNumbers>& from, std::size_t columns) {
     if (sizes.empty()) return;
     make_blocks(static_cast<std::size_t>(candidates[0]));
     unit_ = candidates[1];
+    frozen_.clear();
+    changed_.clear();
     std::size_t node = 0, leaf = 0, at_watched = 0;
     std::size_t all_leaves = 0, growing = 0;
     for (const double size : sizes) {
