@@ -18,9 +18,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from shape_tables import Rows
+from shape_tables import FIRST_FIT, Rows
 
-FIRST_FIT = 250  # rows; the next one when there are twice as many
 SLOW_ROWS = 10_000  # of River, which would need hours for all
 LEAST = 1e-4  # probability that a peer may give: some say 0, and would lose without limit
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 100.0)

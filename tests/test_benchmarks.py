@@ -115,7 +115,7 @@ def test_peers_are_scored_as_we_are_and_their_scores_are_kept(
     cache = peers.Cache(tmp_path / "peers.json")
     assert cache.score("last label", rows, make=False) is None
     for _ in range(2):
-        assert cache.score("last label", rows)["loss"] == (81 + 4) / 5 / 81  # without the first row
+        assert cache.score("last label", rows)["loss"] == pytest.approx((81 + 4) / 5 / 81)  # without the first row
     assert len(calls) == 1
     assert cache.score("last label", rows.first(3), make=False) is None
 
