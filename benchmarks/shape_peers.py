@@ -197,9 +197,13 @@ def _vw_run(text: pathlib.Path, rows: Rows, rate: float) -> np.ndarray:
 # --------------------------------------------------------------------------------------------------------- River
 
 
-def _river(module: str, name: str, rows: Rows) -> np.ndarray:
+def _river(module: str, name: str, scaled: bool, rows: Rows) -> np.ndarray:
+    """With its defaults; the linear models in its leaves, and where AMF splits, depend on the columns' scales."""
+    from river import preprocessing
+
     kind = "Classifier" if rows.classes else "Regressor"
     model = getattr(importlib.import_module(f"river.{module}"), name + kind)(seed=1)
+    model = preprocessing.StandardScaler() | model if scaled else model
     X = rows.X.tolist() if isinstance(rows.X, np.ndarray) else rows.X.to_numpy(object).tolist()
     answers = np.zeros((len(rows), rows.classes) if rows.classes else len(rows))
     for k, (values, label) in enumerate(zip(X, rows.y.tolist(), strict=True)):
@@ -218,8 +222,9 @@ PEERS: dict[str, tuple[str, Callable[[Rows], np.ndarray]]] = {  # the module tha
     "LightGBM": ("lightgbm", functools.partial(_with_categories, _boosted)),
     "HistGradientBoosting": ("sklearn", functools.partial(_with_categories, _histogram)),
     "Vowpal Wabbit": ("vowpalwabbit", _vowpal_wabbit),
-    "ARF": ("river", functools.partial(_river, "forest", "ARF")),
-    "AMF": ("river", functools.partial(_river, "forest", "AMF")),
-    "HAT": ("river", functools.partial(_river, "tree", "HoeffdingAdaptiveTree")),
 }
-RIVER = ("ARF", "AMF", "HAT")
+RIVER = ("scaled ARF", "scaled AMF", "scaled HAT", "ARF", "AMF", "HAT")
+for _name in RIVER:
+    _short = _name.removeprefix("scaled ")
+    _place = ("tree", "HoeffdingAdaptiveTree") if _short == "HAT" else ("forest", _short)
+    PEERS[_name] = ("river", functools.partial(_river, *_place, _name != _short))
