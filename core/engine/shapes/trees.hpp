@@ -30,7 +30,7 @@ class Trees {
     static constexpr std::uint32_t drawing = 5;          // rows in which candidates are drawn
     static constexpr std::uint32_t enough = 24;          // rows that a new leaf watches
     static constexpr std::uint32_t longest = 1u << 22;   // no leaf watches more
-    static constexpr double convincing = 2.0;            // a gain over the mean squared residual
+    static constexpr double convincing = 2.5;            // a gain over the mean squared residual
     static constexpr std::size_t most_watched = 8;       // heads whose residuals a tree looks at,
     static constexpr std::size_t most_groups = 64;       // and groups of such; further heads have no say in splits
 

@@ -231,7 +231,7 @@ class Node:
 class Tree:
     """One tree, which looks at some of the heads."""
 
-    most, conf = 256, 2.0
+    most, conf = 256, 2.5
 
     def __init__(self, number: int, q: int, heads: range, watched: int) -> None:
         self.number, self.q, self.heads, self.watched = number, q, heads, watched
