@@ -26,7 +26,7 @@ def learned(shape: str = "curves") -> ul.Learner:
 @pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
 def test_the_most_important_column_comes_first(shape: str) -> None:
     shown = panels(learned(shape)._shape_reading(), [0])
-    assert [panel.column for panel in shown][0] == "bent"
+    assert shown[0].column == "bent"
     assert {panel.column for panel in shown} == {"bent", "step", "city", "noise"}
     assert [panel.importance for panel in shown] == sorted((panel.importance for panel in shown), reverse=True)
     assert len(panels(learned(shape)._shape_reading(), [0], 2)) == 2
