@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
