@@ -52,6 +52,7 @@ MODULES = [
     "unitless.plots",
     "unitless.research.mixture",
     "unitless.research.reference",
+    "unitless.research.shapes",
     "unitless.research.theory",
     "unitless.research.theory.adversary",
     "unitless.research.theory.ball",

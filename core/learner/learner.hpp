@@ -139,8 +139,8 @@ class Learner {
 
         void take_back();
     };
-    // At the start of every call. `table`: it gives an array, a table or rows of names; `raw_columns()` counts their
-    // columns.
+    // At the start of every call. `table`: it gives an array, a table, or one row of names, and not a sparse matrix or
+    // text that names the features that are there; `raw_columns()` counts columns.
     template <class Count>
     Settling settle_shape(const Labels& labels, std::size_t rows, bool table, Count raw_columns) {
         if (!unsettled() || !any_weight(labels, rows)) return {};

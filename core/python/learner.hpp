@@ -6,7 +6,6 @@
 #include <mutex>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <vector>
 
 #include "learner/learner.hpp"
@@ -135,16 +134,6 @@ class PyLearner {
     };
     Resolver resolver(const NamedRow& row) { return {*this, row}; }
 
-    // How many columns of values the names of the rows belong to.
-    static std::size_t columns_of(const std::vector<std::unique_ptr<NamedRow>>& rows) {
-        std::unordered_set<std::string_view, NameHash> met;
-        RawColumns columns;
-        for (const auto& row : rows)
-            for (std::size_t i = 0; i < row->size(); ++i)
-                if (const auto name = Resolver::text_of(row->name(i)); met.insert(name).second) columns.add(name);
-        return columns.count();
-    }
-
   public:
     PyLearner(const Setup& setup, const Kernel& kernel)
         : single_(!setup.engine.has_classes() && setup.engine.selecting != Selecting::sweep), learner(setup, kernel) {}
@@ -249,8 +238,6 @@ class PyLearner {
         const auto guard = lock();
         learner.check(labels(y, weight, new_classes), ready.size());
         for (std::size_t r = 0; r < ready.size(); ++r) learner.check_sum(ready[r]->size(), ready[r]->values(), r);
-        const auto settling =
-            learner.settle_shape(labels(y, weight, new_classes), ready.size(), true, [&] { return columns_of(ready); });
         const std::size_t width = learner.learn_width() + new_classes;
         auto predictions = std::make_unique<double[]>(ready.size() * width);
         remembering([&] {

@@ -237,15 +237,11 @@ def test_a_damaged_array_of_a_shape_is_noticed() -> None:
 
 @pytest.mark.parametrize("kind", ["Learner", "OneVsAll"])
 @pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
-def test_only_linear_models_can_be_merged_and_exported_so_far(kind: str, shape: Any) -> None:
+def test_only_linear_models_become_estimators(kind: str, shape: Any) -> None:
     model = learned(kind, shape=shape)
     advice = "yet; a model that is made with shape='linear' can"
-    with pytest.raises(ul.MergeError) as merging:
-        ul.merge([model, model])
-    assert str(merging.value) == f"a model of shape {shape!r} cannot be merged {advice}"
     for what, action in (
-        ("exported", lambda: ul.to_json(model)),
-        ("exported", lambda: ul.to_sklearn(model)),
+        ("exported to scikit-learn", lambda: ul.to_sklearn(model)),
     ):
         with pytest.raises(ul.OptionError) as caught:
             action()

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "algorithm/dispatch.hpp"
+#include "base/workers.hpp"
 #include "engine/engine.hpp"
 #include "engine/shapes/numbers.hpp"
 
@@ -54,6 +55,7 @@ void Expert::reserve_columns(std::size_t columns) {
 
 // Classes join with the state of the head that was never right.
 void Expert::add_classes(std::size_t count) {
+    if (count == 0) return;
     const std::size_t before = heads(), stride = head_stride(), last = before - 1;
     selection_.add_classes(lanes_, count);
     std::vector<double> wider(lanes_.leaf_capacity() * head_stride());
@@ -96,14 +98,37 @@ std::size_t Expert::find_leaves(const ShapedRows& rows, std::size_t r) {
     for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k) leaves_[found++] = first + rows.leaves[k];
     if (trees_ && rows.raw_stride) {
         const double* const row = rows.raw + r * rows.raw_stride;
-        found += trees_->find(*kernel_.shapes, row, &leaves_[found]);
-        if (r + 1 < rows.rows)
-            trees_->look_ahead(*kernel_.shapes, row + rows.raw_stride, [&](std::uint32_t leaf) {
+        if (pieces_ && r % walked_at_once == 0) {
+            walk(rows, r / walked_at_once);
+            for (int i = 0; walked_[r / walked_at_once].load(std::memory_order_acquire) != 2; ++i) Workers::rest(i);
+        }
+        found += trees_->find(*kernel_.shapes, row, pieces_ ? r : Trees::unknown, &leaves_[found]);
+        if (pieces_ && (r + 1) % walked_at_once && r + 1 < rows.rows)
+            trees_->fetch(r + 1, [&](std::uint32_t leaf) {
                 for (const double* const octet : leaf_octets_)
                     __builtin_prefetch(octet + std::size_t{leaf} * octet_leaves, 1);
             });
     }
     return found;
+}
+
+std::size_t Expert::begin_walks(const ShapedRows& rows) {
+    const bool few = !trees_ || rows.raw_stride == 0 || rows.rows < 16;
+    const std::size_t pieces = few ? 0 : (rows.rows + walked_at_once - 1) / walked_at_once;
+    if (pieces > pieces_) walked_ = std::make_unique<std::atomic<int>[]>(pieces);
+    pieces_ = pieces;
+    for (std::size_t i = 0; i < pieces; ++i) walked_[i] = 0;
+    if (pieces) trees_->freeze(rows.rows);
+    return pieces;
+}
+
+void Expert::walk(const ShapedRows& rows, std::size_t piece) {
+    int nobody = 0;
+    if (!walked_[piece].compare_exchange_strong(nobody, 1)) return;
+    const std::size_t first = piece * walked_at_once, end = std::min(rows.rows, first + walked_at_once);
+    for (std::size_t r = first; r < end; ++r)
+        trees_->walk_ahead(*kernel_.shapes, rows.raw + r * rows.raw_stride, r);
+    walked_[piece].store(2, std::memory_order_release);
 }
 
 // Two leaves instead of one; `t` and `root_t` belong to the row after which that happens.
@@ -135,11 +160,21 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
     const LaneLabels lane_labels{labels.y, labels.pace, lanes_.classes(), facts_of(setup_.options.loss).negative, 0};
     std::vector<std::size_t> leaders(heads());
     std::vector<double> leading(head_stride()), residuals(head_stride());
+    const auto join = [&](double label) {  // when a class is first met, and not before
+        const auto met = static_cast<std::size_t>(label) + 1;
+        if (met <= class_count()) return;
+        add_classes(met - class_count());
+        lanes = working_memory(longest, most_leaves);
+        leaders.resize(heads());
+        leading.assign(head_stride(), 0.0);
+        residuals.assign(head_stride(), 0.0);
+    };
     double t = clock.t, T = clock.T;
     std::uint64_t examples = clock.examples;
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const StagedRow& row = rows.stage.rows[r];
         const double h = row.weight;
+        if (h > 0 && setup_.open) join(labels.y[r]);
         LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         if (h > 0) {
             T += h;
@@ -151,10 +186,11 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         kernel_.shapes->foresee(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
         for (std::size_t head = 0; head < heads(); ++head) {
             const std::size_t first = leaders[head] = leader(head);
-            if (head < width) predictions[r * width + head] = lanes.p[first];
             leading[head] = h > 0 ? lanes.slope[first] : 0.0;
             residuals[head] = -leading[head];
         }
+        for (std::size_t head = 0; head < width; ++head)
+            predictions[r * width + head] = lanes.p[leaders[speaking(head)]];
         if (!(h > 0)) continue;
         kernel_.shapes->update(setup_.options, rows.stage, row, labels.pace ? labels.pace[r] : 1.0, leading.data(),
                                leaf_row, lanes);
@@ -190,10 +226,11 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
 
 void Expert::predict(const ShapedRows& rows, std::size_t width, double* predictions) {
     leaves_.resize(columns_ + Trees::count + 8);
+    pieces_ = 0;
     const LeafLanes lanes = working_memory(0, 0);
     const LaneLabels none{nullptr, nullptr, false, 0, 0};
     std::vector<std::size_t> leaders(width);
-    for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(head);
+    for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(speaking(head));
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         kernel_.shapes->foresee(setup_.options, rows.stage, rows.stage.rows[r], none, r, leaf_row, lanes);
@@ -286,18 +323,16 @@ void Expert::load(const std::string& name, const EngineState& from, const std::v
     const auto& weights = numbers_named(numbers, name + ".weights");
     const auto& evidence = numbers_named(numbers, name + ".evidence");
     const auto& N = numbers_named(numbers, name + ".N");
-    const std::vector<double> none, &rows = has_numbers(numbers, name + ".rows")  // no prediction depends on it
-                                                ? numbers_named(numbers, name + ".rows")
-                                                : none;
+    const auto& rows = numbers_named(numbers, name + ".rows");
     require(weights.size() == lanes * leaves.size() && evidence.size() == heads * leaves.size() && N.size() == 1);
-    require(rows.empty() || rows.size() == leaves.size());
+    require(rows.size() == leaves.size());
     require(N[0] >= 0 && std::isfinite(N[0]));
     N_ = N[0];
     for (std::size_t i = 0; i < leaves.size(); ++i) {
         require(is_count(leaves[i], lanes_.leaf_capacity()) && (i == 0 || leaves[i] > leaves[i - 1]));
         const auto leaf = static_cast<std::size_t>(leaves[i]);
-        require(rows.empty() || std::isfinite(rows[i]));
-        if (!rows.empty()) rows_[leaf] = rows[i];
+        require(std::isfinite(rows[i]));
+        rows_[leaf] = rows[i];
         for (std::size_t k = 0; k < lanes; ++k) {
             require(std::isfinite(weights[i * lanes + k]));
             lanes_.w(leaf, k) = weights[i * lanes + k];

@@ -11,12 +11,6 @@
 
 namespace unitless {
 
-inline bool has_numbers(const std::vector<NamedNumbers>& all, std::string_view name) {
-    for (const NamedNumbers& one : all)
-        if (one.name == name) return true;
-    return false;
-}
-
 inline const std::vector<double>& numbers_named(const std::vector<NamedNumbers>& all, std::string_view name) {
     for (const NamedNumbers& one : all)
         if (one.name == name) return one.numbers;

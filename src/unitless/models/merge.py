@@ -9,13 +9,29 @@ learned: there biases are averaged at the common means, which depend on what is 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
+import numpy as np
+
+from .. import _core
 from ..errors import MergeError
+from ..options import Options
 from .classes import Label
+from .merged_shape import (
+    EXPERTS,
+    Heads,
+    Shaped,
+    combined_shape,
+    expert_arrays,
+    expert_state,
+    merged_mixture,
+    settled_shape,
+)
 from .merged_state import Lanes, Layout, Part, combine, common_offsets, lanes_by_label
 from .model import Model
 from .one_vs_all import OneVsAll
+from .shape_reading import raw_columns
 from .sweep import Sweep
 
 M = TypeVar("M", bound=Model)
@@ -59,29 +75,110 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
         if not isinstance(model, Model):
             raise MergeError(f"only learners can be merged, not {model!r}")
         _check_alike(models[0], model)
-        model._check_linear("merged", MergeError)
     taken = {id(model): model._state_and_labels() for model in everyone}
     states = {key: state for key, (state, _) in taken.items()}
     own = {key: labels for key, (_, labels) in taken.items()}
     if base is not None and any(states[id(m)]["examples"] < states[id(base)]["examples"] for m in models):
         raise MergeError("a model has learned from fewer examples than the base: it was not continued from it")
     labels = _all_labels(list(own.values()))
-    ordered = models[0].options.interactions == "ordered"
-    layout = Layout.of([states[id(model)] for model in everyone], ordered)
-    seen = [model for model in everyone if states[id(model)]["examples"]] or everyone[:1]
-    lanes = Lanes.of([lanes_by_label(model, states[id(model)], own[id(model)], labels) for model in seen])
-    parts = {id(model): Part.of(model, states[id(model)], own[id(model)], layout, lanes, labels) for model in everyone}
+    settled = settled_shape([states[id(model)] for model in everyone])
     options = models[0].options
-    means, target = common_offsets(
-        [parts[id(m)] for m in models], parts[id(base)] if base is not None else None, options
-    )
-    shifted = {key: part.shifted(means, target, options, layout) for key, part in parts.items()}
-    start = shifted[id(base)] if base is not None else None
-    merged_part = combine(options, [shifted[id(m)] for m in models], start, bounded)
+    layout = Layout.of([states[id(model)] for model in everyone], options.interactions == "ordered")
+    together = _Together(models, base, states, own, labels, layout, bounded)
+    main, lanes = together.lanes(options, states)
+    snapshot = layout.snapshot(main, lanes, list(states.values()), settled)
+    if settled not in (None, "linear"):
+        snapshot["shape"] = together.shape(settled, snapshot, lanes, main)  # type: ignore[arg-type]
     merged: M = models[0]._fresh(options.asdict(), labels, models[0]._open_to_classes(), models[0]._own_rates())  # type: ignore[assignment]
-    shapes = [shape for model in everyone if (shape := model.settled_shape) is not None]
-    merged._restore(layout.snapshot(merged_part, lanes, list(states.values()), shapes[0] if shapes else None))
+    merged._restore(snapshot)
     return merged
+
+
+@dataclass(frozen=True)
+class _Together:
+    """Models that are being merged."""
+
+    models: list[Any]
+    base: Any
+    states: dict[int, _core.Snapshot]  # by the id of a model, as all of these
+    own: dict[int, list[Label] | None]
+    labels: list[Label] | None
+    layout: Layout
+    bounded: bool
+
+    @property
+    def _everyone(self) -> list[Any]:
+        return [*self.models, *([self.base] if self.base is not None else [])]
+
+    def _seen(self) -> list[Any]:
+        return [model for model in self._everyone if self.states[id(model)]["examples"]] or self._everyone[:1]
+
+    def _by_label(self, model: Any, state: _core.Snapshot) -> list[dict[int, int]]:
+        return lanes_by_label(model, state, self.own[id(model)], self.labels)
+
+    def lanes(self, options: Options, states: dict[int, _core.Snapshot]) -> tuple[Part, Lanes]:
+        """The merged numbers of the lanes that `states` have, and which lanes those are."""
+        lanes = Lanes.of([self._by_label(model, states[id(model)]) for model in self._seen()])
+        parts = {
+            id(model): Part.of(options, states[id(model)], self._by_label(model, states[id(model)]), self.layout, lanes)
+            for model in self._everyone
+            if id(model) in states
+        }
+        merging = [parts[id(model)] for model in self.models if id(model) in parts]
+        start = parts.get(id(self.base)) if self.base is not None else None
+        means, target = common_offsets(merging, start, options)
+        shifted = {key: part.shifted(means, target, options, self.layout) for key, part in parts.items()}
+        merging = [shifted[id(model)] for model in self.models if id(model) in parts]
+        start = shifted.get(id(self.base)) if self.base is not None else None
+        return combine(options, merging, start, self.bounded), lanes
+
+    def shape(self, settled: str, snapshot: _core.Snapshot, lanes: Lanes, main: Part) -> dict[str, Any]:
+        """The shape of the merged model, whose other numbers are in `snapshot`."""
+        seen = {id(model): self.states[id(model)] for model in self._seen()}
+        if not any(state["examples"] for state in seen.values()):
+            return next(iter(seen.values()))["shape"]
+        alone = settled == "curves only"  # its lanes are the main ones
+        names = [name for name in EXPERTS if f"{name}.leaves" in next(iter(seen.values()))["shape"]]
+        arrays: dict[str, Any] = {}
+        experts: dict[int, dict[str, Heads]] = {key: {} for key in seen}
+        for name in names:
+            part, own_lanes, states = main, lanes, seen
+            if not alone:
+                states = {key: expert_state(state, name) for key, state in seen.items()}
+                part, own_lanes = self.lanes(replace(self.models[0].options, average=False), states)
+                arrays |= expert_arrays(name, part, own_lanes)
+            arrays[f"{name}.N"] = self._leaf_totals(seen, name)
+            for model in self._seen():
+                by_label = self._by_label(model, states[id(model)])
+                experts[id(model)][name] = Heads.of(own_lanes, by_label, states[id(model)], part.scores)
+        shaped = {
+            key: Shaped(state, experts[key], self.layout.feature_numbers(state).astype(np.intp))
+            for key, state in seen.items()
+        }
+        parts = [shaped[id(model)] for model in self.models if id(model) in shaped]
+        base = shaped.get(id(self.base)) if self.base is not None else None
+        columns = raw_columns(snapshot)[0]
+        return {**combined_shape(settled, columns, parts, base), **arrays, **self._mixture(seen, snapshot)}
+
+    def _leaf_totals(self, seen: dict[int, _core.Snapshot], name: str) -> Any:
+        """N of an expert: what all have added to it."""
+        totals = {key: state["shape"][f"{name}.N"] for key, state in seen.items()}
+        start = totals.get(id(self.base), np.zeros(1)) if self.base is not None else np.zeros(1)
+        return start + sum(totals[id(model)] - start for model in self.models if id(model) in totals)
+
+    def _mixture(self, seen: dict[int, _core.Snapshot], snapshot: _core.Snapshot) -> dict[str, Any]:
+        if "mixture" not in next(iter(seen.values()))["shape"]:
+            return {}
+
+        def offset(state: _core.Snapshot) -> float:
+            started = bool(state["target"][0]) and bool(snapshot["target"][0])
+            return float(state["target"][1] - snapshot["target"][1]) if started else 0.0
+
+        states = [seen[id(model)] for model in self.models if id(model) in seen]
+        base = seen.get(id(self.base)) if self.base is not None else None
+        offsets = [offset(state) for state in (*states, *([base] if base else []))]
+        mixtures = [state["shape"]["mixture"] for state in states]
+        return {"mixture": merged_mixture(mixtures, base["shape"]["mixture"] if base else None, offsets)}
 
 
 def _check_alike(a: Model, b: Model) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
-from ..options import Options, Shape
+from ..options import Options
 from ..rules import RULES, Rule
 from .by_feature import average, latest_look, name_slots, scored_weight
 from .classes import Label
@@ -83,17 +83,10 @@ class Part:
 
     @classmethod
     def of(
-        cls,
-        model: Model,
-        state: _core.Snapshot,
-        own: list[Label] | None,
-        layout: Layout,
-        lanes: Lanes,
-        labels: list[Label] | None,
+        cls, options: Options, state: _core.Snapshot, by_label: list[dict[int, int]], layout: Layout, lanes: Lanes
     ) -> Part:
-        by_label = lanes_by_label(model, state, own, labels)
         source = lanes.source(by_label)
-        kept = source if model.options.average else []
+        kept = source if options.average else []
         at = np.searchsorted(layout.slots, layout.place(state))
         count = len(state["lane_heads"])
 
@@ -111,7 +104,7 @@ class Part:
             placed(state["scale"]),
             placed(state["v"].reshape(-1, count)[:, source]),
             placed(state["H"].reshape(-1, count)[:, source]),
-            placed(average(model.options, state).reshape(-1, count)[:, kept]),
+            placed(average(options, state).reshape(-1, count)[:, kept]),
             placed(state["scale"]) if kept else np.zeros(0),
             state["t"],
             {
@@ -259,7 +252,7 @@ class Layout:
             where[slot] = slot_of[self.pair(numbering, left, right)]
         return where[state["slots"]]
 
-    def snapshot(self, part: Part, lanes: Lanes, states: list[_core.Snapshot], shape: Shape | None) -> _core.Snapshot:
+    def snapshot(self, part: Part, lanes: Lanes, states: list[_core.Snapshot], shape: str | None) -> _core.Snapshot:
         """A merged model's state."""
         negatives = {state["negative"] for state in states if state["examples"]} - {0}
         if len(negatives) > 1:

@@ -21,6 +21,32 @@ are not listed. Binary: a score above 0 is the positive label. With many classes
 the order of the classes, and so is the score: the largest wins; with link "logistic" the classes' probabilities are
 those of their scores, divided by their sum.
 
+Models with curves or trees are of version 3. Instead of `intercept`, `limits`, `features` and `products` they have
+
+    shape             "curves", "trees" or "curves only"
+    experts           models whose scores are mixed, each with a name, its own intercept, limits, features and products,
+                      and with what adds to its score:
+      curves          for each: column, thresholds (rising), weights (one more), missing (a weight). The weight of x is
+                      that of its place: weights[i], i being the number of thresholds below x; a column that has no
+                      value has the weight `missing`
+      trees           for each: lists with one entry for each node: column (null: a leaf), above, text, next, weight.
+                      From node 0 on: if the column's value is above `above` (null: if there is one), or is the text,
+                      go to node next + 1; else, and if there is no value, to node next. A leaf's weight is added
+    mixture           null if there is one expert, whose score is the model's. Otherwise kind, top (the weights of the
+                      experts and after them, the stackers), stackers (weights; some also covariance), limits (or null)
+
+The mixture of experts' scores s, by kind:
+
+    squared     m = mean of s; a stacker says m + sum of weights · (s - m), within the limits;
+                score = sum of top · (the experts' scores, then the stackers')
+    logistic    x = s within ±30; a stacker says sum of weights · x / sqrt(1 + π/8 · x'·covariance·x);
+                p = sum of top · 1 / (1 + exp(-score)) over experts and stackers; score = log(p / (1 - p)), within ±log 1e15
+    classes     p = an expert's 1 / (1 + exp(-score)) by class, divided by their sum; x = log p, at least -30; a stacker
+                has score = sum of weights · x by class, d = x of the class with the largest score - x of the second, and
+                says p = softmax(score / sqrt(1 + π/8 · d'·covariance·d));
+                p = sum of top · (the experts' p, then the stackers'); score = log(p / (1 - p)), within ±log 1e15
+    other       score = sum of top · s
+
 This is `predict(extrapolate=True)`: the model without what it does beyond the values that it has seen. Numbers are
 written with as many digits as bring back the same float64.
 """
@@ -38,9 +64,10 @@ from ...models.learner import Learner
 from ...models.model import Feature
 from ...models.one_vs_all import OneVsAll
 from ...models.sweep import Sweep
-from .linear import exportable, linear
+from .linear import Linear, exportable, linear
+from .shaped import Curve, ExpertArrays, RawColumn, Tree, shaped
 
-VERSION = 2
+VERSION, SHAPED = 2, 3
 
 
 def to_json(model: Learner | OneVsAll | Sweep) -> str:
@@ -55,19 +82,72 @@ def to_json(model: Learner | OneVsAll | Sweep) -> str:
         >>> abs(score - m.predict_one({"x": 5.0})) < 1e-9
         True
     """
-    plain = coefficients(exportable(model))
+    exported = exportable(model)
+    bent = exported.settled_shape not in (None, "linear")
+    plain = bent_coefficients(exported) if bent else coefficients(exported)
     try:
-        return json.dumps(plain, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        # Of curves and trees there are many numbers: one line holds them all.
+        return json.dumps(plain, indent=None if bent else 2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError:
         raise OptionError("one of the model's numbers is beyond a float64's range in the data's unit") from None
 
 
 def coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
-    """The same as a dictionary."""
+    """The same as a dictionary, of a linear model."""
     plain = linear(model, extrapolate=True)
+    by_head = model.importance
+    importance: Any = list(by_head.values()) if isinstance(model, OneVsAll) else [by_head]
+    return {**_about(model, plain, VERSION), **_terms(model, plain, importance)}
+
+
+def bent_coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
+    """The same, of a model with curves or trees."""
+    whole = shaped(model, extrapolate=True)
+    names = whole.experts[0].linear.names
     several = isinstance(model, OneVsAll)
-    scales, by_head = model.scales, model.importance
-    importance: Any = list(by_head.values()) if several else [by_head]
+    experts = []
+    for expert in whole.experts:
+        importance = [
+            dict(zip(names, np.abs(expert.linear.coefficients[:, head]).tolist(), strict=True))
+            for head in range(expert.linear.coefficients.shape[1])
+        ]
+        terms = _terms(model, expert.linear, importance)
+        experts.append({"name": expert.name, **terms, **_leaves(expert, whole.columns, names, several)})
+    mixture = whole.mixture
+    return {
+        **_about(model, whole.experts[0].linear, SHAPED),
+        "shape": whole.shape,
+        "experts": experts,
+        "mixture": None
+        if mixture is None
+        else {
+            "kind": mixture.kind,
+            "top": mixture.top.tolist(),
+            "stackers": [
+                {"weights": one.weights.tolist()}
+                | ({} if one.covariance is None else {"covariance": one.covariance.tolist()})
+                for one in mixture.stackers
+            ],
+            "limits": None if mixture.limits is None else list(mixture.limits),
+        },
+    }
+
+
+def _about(model: Learner | OneVsAll, plain: Linear, version: int) -> dict[str, Any]:
+    return {
+        "format": "unitless coefficients",
+        "version": version,
+        "task": plain.task,
+        "target": ((model._training or {}).get("schema") or {}).get("target"),
+        "classes": plain.labels or None,
+        "loss": plain.loss.name,
+        "link": plain.loss.link.name,
+    }
+
+
+def _terms(model: Learner | OneVsAll, plain: Linear, importance: list[dict[Feature, float]]) -> dict[str, Any]:
+    """What is linear."""
+    several, scales = isinstance(model, OneVsAll), model.scales
 
     def head(values: Float64) -> Any:
         """Of one score, or of each class's."""
@@ -89,15 +169,43 @@ def coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
         for pair, name, weights in zip(pairs, plain.product_names, plain.product_weights, strict=True)
     ]
     return {
-        "format": "unitless coefficients",
-        "version": VERSION,
-        "task": plain.task,
-        "target": ((model._training or {}).get("schema") or {}).get("target"),
-        "classes": plain.labels or None,
-        "loss": plain.loss.name,
-        "link": plain.loss.link.name,
         "intercept": head(plain.intercepts),
         "limits": None if plain.limits is None else list(plain.limits),
         "features": features,
         "products": products,
     }
+
+
+def _leaves(expert: ExpertArrays, columns: list[RawColumn], names: list[Feature], several: bool) -> dict[str, Any]:
+    """Curves and trees."""
+
+    def heads(values: Float64) -> Any:
+        return values.tolist() if several else values[:, 0].tolist()
+
+    def curve(one: Curve) -> dict[str, Any]:
+        weights = one.weights if len(one.thresholds) else np.zeros_like(one.weights)
+        missing = one.missing.tolist() if several else float(one.missing[0])
+        return {
+            "column": columns[one.column].name,
+            "thresholds": one.thresholds.tolist(),
+            "weights": heads(weights),
+            "missing": missing,
+        }
+
+    def tree(one: Tree) -> dict[str, Any]:
+        nodes = range(len(one.child))
+        leaf = [int(one.child[k]) == k for k in nodes]
+        asked = [columns[int(one.column[k])].name for k in nodes]
+        above = one.low.tolist()
+        text = [not leaf[k] and columns[int(one.column[k])].text and above[k] > -np.inf for k in nodes]
+        words = [str(names[int(one.low[k] + 0.5) - 1]).removeprefix(f"{asked[k]}=") if text[k] else None for k in nodes]
+        weights = heads(one.weights)
+        return {
+            "column": [None if leaf[k] else asked[k] for k in nodes],
+            "above": [above[k] if not leaf[k] and not text[k] and np.isfinite(above[k]) else None for k in nodes],
+            "text": words,
+            "next": [None if leaf[k] else int(one.child[k]) for k in nodes],
+            "weight": [weights[k] if leaf[k] else None for k in nodes],
+        }
+
+    return {"curves": [curve(one) for one in expert.curves], "trees": [tree(one) for one in expert.trees]}

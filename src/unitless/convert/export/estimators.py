@@ -42,6 +42,7 @@ def to_sklearn(model: Learner | OneVsAll | Sweep) -> Any:
     """
     _part("linear_model")
     exported = exportable(model)
+    exported._check_linear("exported to scikit-learn")
     plain = linear(exported, extrapolate=True)
     if len(plain.factors):
         raise OptionError("scikit-learn's linear models have no products of features; export to ONNX or JSON instead")

@@ -93,9 +93,13 @@ def exportable(model: Any) -> Learner | OneVsAll:
     return best
 
 
-def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
-    """What `model.predict(X, extrapolate=extrapolate)` computes."""
-    model._check_linear("exported")
+def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = None) -> Linear:
+    """What `model.predict(X, extrapolate=extrapolate)` computes.
+
+    Args:
+        v: of a model with curves or trees: the weights of one of its experts, by slot and head. Limits are then those
+            of the expert's whole score.
+    """
     options, rule = model.options, RULES[model.options.rule]
     if options.bits is not None:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
@@ -115,7 +119,8 @@ def linear(model: Learner | OneVsAll, extrapolate: bool) -> Linear:
         raise OptionError("this model has not learned any class yet; there is nothing to export")
     heads = len(labels) if isinstance(model, OneVsAll) else 1
     lanes = [reading.leader(head) for head in range(heads)]
-    v = reading.v[:, lanes]
+    if v is None:
+        v = reading.v[:, lanes]
     plain = extrapolate or options.order == "vw"  # Vowpal Wabbit's learner predicts linearly
     held: Beyond = "linear" if plain else rule.beyond
     scale: Float64 = np.ones(len(v))

@@ -32,7 +32,9 @@ from ...models.classes import Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.sweep import Sweep
+from .ensemble import Ensemble
 from .linear import Linear, exportable, linear
+from .shaped import CERTAIN, LARGEST_SCORE, ExpertArrays, MixtureArrays, Shaped, shaped
 
 if TYPE_CHECKING:
     import onnx
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 Inputs: TypeAlias = Literal["matrix", "columns"]
 FloatType: TypeAlias = Literal["float32", "float64"]
 
+_TREES, TREES_OPSET = "ai.onnx.ml", 5  # the first in which trees have float64; only in graphs that have trees
 OPSET, IR_VERSION = 19, 9  # the first in which text can be compared; ONNX 1.14, ONNX Runtime 1.15
 _ROWS = "rows"
 _OUTPUTS = ("scores", "prediction", "label", "probabilities")
@@ -79,12 +82,19 @@ def to_onnx(
     if dtype not in ("float32", "float64"):
         raise OptionError(f"is {dtype!r}; it must be 'float32' or 'float64'", option="dtype")
     exported = exportable(model)
-    graph = _Graph(linear(exported, extrapolate), dtype)
+    bent = None
+    if exported.settled_shape not in (None, "linear"):
+        if isinstance(exported, OneVsAll):
+            raise OptionError(
+                f"a model of many classes and of shape {exported.settled_shape!r} has no ONNX graph; export it to JSON"
+            )
+        bent = shaped(exported, extrapolate)
+    graph = _Graph(linear(exported, extrapolate) if bent is None else bent.experts[0].linear, dtype)
     if inputs == "matrix":
         x = graph.input("features", graph.float, len(graph.model.names))
     else:
         x = graph.columns(_columns(exported))
-    graph.outputs(graph.scores(x))
+    graph.outputs(graph.scores(x) if bent is None else graph.mixed(x, bent))
     return graph.finished(exported)
 
 
@@ -118,7 +128,9 @@ class _Graph:
         self._inputs: list[Any] = []
         self._outputs: list[Any] = []
         self._constants: list[Any] = []
-        self._numbers: dict[float, str] = {}
+        self._numbers: dict[tuple[float, Any], str] = {}
+        self._of = ""  # whose constants those are that are being made
+        self._trees = False
 
     # ------------------------------------------------------------------------------------------------- building blocks
 
@@ -137,7 +149,7 @@ class _Graph:
         return output
 
     def _constant(self, about: str, array: Any) -> str:
-        name, array = f"/{about}", np.asarray(array)
+        name, array = f"/{self._of}{about}", np.asarray(array)
         if array.dtype.kind in "UO":
             text = self._onnx.TensorProto.STRING
             tensor = self._helper.make_tensor(name, text, array.shape, [str(one).encode() for one in array.ravel()])
@@ -164,9 +176,10 @@ class _Graph:
 
     def _number(self, value: float) -> str:
         """A constant that several nodes may need."""
-        if value not in self._numbers:
-            self._numbers[value] = self._floats(f"{value:g}", value)
-        return self._numbers[value]
+        key = (value, self._dtype)
+        if key not in self._numbers:
+            self._numbers[key] = self._floats(f"{value:g}", value)
+        return self._numbers[key]
 
     # ------------------------------------------------------------------------------------------------------------ input
 
@@ -206,6 +219,9 @@ class _Graph:
 
     def scores(self, x: str) -> str:
         """[rows, heads], as `unitless.convert.export.linear` describes."""
+        return self._limited(self._linear(x))
+
+    def _linear(self, x: str) -> str:
         model = self.model
         z = self._node("Div", self._centred(x), self._floats("scales", model.scales, divisor=True))
         # Missing values after the division, where those of every column are zeros.
@@ -220,11 +236,89 @@ class _Graph:
             z = self._node("Concat", z, self._node("Mul", scaled, right), axis=1)
             coefficients = np.concatenate([coefficients, model.product_coefficients])
         parts = self._floats("coefficients", coefficients), self._floats("intercepts", model.intercepts)
-        score = self._node("Gemm", self._held(z), *parts)
-        if model.limits is None:
+        return self._node("Gemm", self._held(z), *parts)
+
+    def _limited(self, score: str) -> str:
+        if self.model.limits is None:
             return score
-        low, high = model.limits
+        low, high = self.model.limits
         return self._node("Clip", score, self._floats("lowest", low), self._floats("highest", high))
+
+    def mixed(self, x: str, model: Shaped) -> str:
+        """[rows, 1], as `unitless.convert.export.shaped` describes. In float64 throughout: so every value is on the same
+        side of every threshold as in the model itself.
+        """
+        outside, plain = self._dtype, self.model
+        self._dtype = np.dtype(np.float64)
+        double = self._onnx.TensorProto.DOUBLE
+        x = self._node("Cast", x, to=double)
+        said = []
+        for expert in model.experts:
+            self.model, self._of = expert.linear, f"{expert.name}/"
+            score = self._linear(x)
+            if expert.curves or expert.trees:
+                score = self._node("Add", score, self._leaves(x, expert, model.columns))
+            said.append(self._limited(score))
+        self._of = "mixture/"
+        score = said[0] if model.mixture is None else self._mixture(said, model.mixture)
+        self.model, self._dtype, self._of = plain, outside, "" if outside == np.float64 else "output/"
+        return self._node("Cast", score, to=self.float)
+
+    def _leaves(self, x: str, expert: ExpertArrays, columns: list[RawColumn]) -> str:
+        """The weights of curves and trees, added up."""
+        place = {name: k for k, name in enumerate(self.model.names)}
+        ensemble = Ensemble()
+        for curve in expert.curves:
+            ensemble.add_curve(curve, place[columns[curve.column].name])
+        features = {c: place[column.name] for c, column in enumerate(columns) if not column.text}
+        texts = {c for c, column in enumerate(columns) if column.text}
+        if expert.trees and texts:
+            belongs = np.zeros((len(place), len(texts)))
+            for k, c in enumerate(sorted(texts)):
+                features[c] = len(place) + k
+                mine = [at for name, at in place.items() if str(name).startswith(f"{columns[c].name}=")]
+                belongs[mine, k] = 1.0
+            indicators = np.flatnonzero(belongs.any(axis=1))
+            of_texts = self._node("Gather", x, self._constant("texts", indicators), axis=1)
+            any_text = self._node("MatMul", of_texts, self._floats("columns of texts", belongs[indicators]))
+            x = self._node("Concat", x, any_text, axis=1)
+        for tree in expert.trees:
+            ensemble.add_tree(tree, features, texts)
+        self._trees = True
+        tensor = _library("numpy_helper").from_array
+        attributes = ensemble.attributes(tensor)
+        return self._node("TreeEnsemble", x, domain=_TREES, **attributes)
+
+    def _mixture(self, said: list[str], mixture: MixtureArrays) -> str:
+        """The experts' scores, [rows, 1] each, as one."""
+        everyone = self._node("Concat", *said, axis=1)
+        top = self._floats("top", mixture.top[:, None])
+        if mixture.kind == "other":
+            return self._node("MatMul", everyone, top)
+        if mixture.kind == "squared":
+            mean = self._node("MatMul", everyone, self._floats("mean", np.full((len(said), 1), 1.0 / len(said))))
+            apart = self._node("Sub", everyone, mean)
+            for k, stacker in enumerate(mixture.stackers):
+                more = self._node("MatMul", apart, self._floats(f"stacker{k}", stacker.weights[:, None]))
+                score = self._node("Add", mean, more)
+                if mixture.limits is not None:
+                    low, high = (self._number(limit) for limit in mixture.limits)
+                    score = self._node("Clip", score, low, high)
+                said = [*said, score]
+            return self._node("MatMul", self._node("Concat", *said, axis=1), top)
+        x = self._node("Clip", everyone, self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
+        one, axis = self._number(1.0), self._constant("axis", np.array([1], np.int64))
+        for k, stacker in enumerate(mixture.stackers):
+            mean = self._node("MatMul", x, self._floats(f"stacker{k}", stacker.weights[:, None]))
+            spread = self._node("MatMul", x, self._floats(f"covariance{k}", stacker.covariance))
+            variance = self._node("ReduceSum", self._node("Mul", spread, x), axis, keepdims=1)
+            variance = self._node("Mul", self._node("Max", variance, self._number(0.0)), self._number(np.pi / 8))
+            said = [*said, self._node("Div", mean, self._node("Sqrt", self._node("Add", variance, one)))]
+        speakers = self._node("Concat", *said, axis=1)
+        likely = self._node("MatMul", self._node("Sigmoid", speakers), top)
+        unlikely = self._node("MatMul", self._node("Sigmoid", self._node("Neg", speakers)), top)
+        odds = self._node("Log", self._node("Div", likely, unlikely))
+        return self._node("Clip", odds, self._number(-CERTAIN), self._number(CERTAIN))
 
     def _centred(self, x: str) -> str:
         """x - mean. The mean in two parts, so that float32 has all digits of it: near the mean the first takes away all
@@ -301,7 +395,10 @@ class _Graph:
 
         proto = self._helper.make_model(
             graph,
-            opset_imports=[self._helper.make_opsetid("", OPSET)],
+            opset_imports=[
+                self._helper.make_opsetid("", OPSET),
+                *([self._helper.make_opsetid(_TREES, TREES_OPSET)] if self._trees else []),
+            ],
             ir_version=IR_VERSION,
             producer_name="unitless",
             producer_version=__version__,

@@ -1,0 +1,133 @@
+"""A model with curves and trees as arrays: what its experts add up, and how their scores become one.
+
+    score of an expert = its linear terms + the weights of the curves' intervals + the weights of the trees' leaves
+    score              = the mixture of the experts' scores; of one expert, its own
+
+in units of the data, with the target's offset. What the mixtures compute is in the coefficients' description.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...inputs import Float64
+from ...models.learner import Learner
+from ...models.one_vs_all import OneVsAll
+from ...models.shape_reading import Curve, RawColumn, ShapeReading, Tree
+from .linear import Linear, linear
+
+STACKERS = 2
+CERTAIN = 34.538776394910684  # log 1e15: what is said of two classes is never more certain
+LARGEST_SCORE = 30.0  # that a stacker is given
+
+
+@dataclass(frozen=True)
+class ExpertArrays:
+    """One expert."""
+
+    name: str
+    linear: Linear
+    curves: list[Curve]
+    trees: list[Tree]
+
+
+@dataclass(frozen=True)
+class Stacker:
+    """A learner over the experts' scores."""
+
+    weights: Float64  # by expert
+    covariance: Float64 | None  # logistic, classes
+
+
+@dataclass(frozen=True)
+class MixtureArrays:
+    """What makes one score of the experts'."""
+
+    kind: str  # "logistic", "squared", "classes" or "other"
+    stackers: list[Stacker]
+    top: Float64  # the weights of the experts and, after them, the stackers
+    limits: tuple[float, float] | None  # squared: of what the stackers say
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """A model that is more than linear."""
+
+    shape: str
+    columns: list[RawColumn]
+    experts: list[ExpertArrays]
+    mixture: MixtureArrays | None
+
+
+def shaped(model: Learner | OneVsAll, extrapolate: bool) -> Shaped:
+    """What `model.predict(X, extrapolate=extrapolate)` computes."""
+    reading = ShapeReading(model.options, model._candidates, model._snapshot())
+    state = reading.state
+    heads = len(model.classes) if isinstance(model, OneVsAll) else 1
+    experts = []
+    for expert in reading.experts:
+        curves = [
+            replace(curve, weights=curve.weights[:, :heads], missing=curve.missing[:heads])
+            for curve in expert.curves.values()
+            if len(curve.thresholds) or curve.missing.any()
+        ]
+        trees = [
+            replace(tree, weights=tree.weights[:, :heads], evidence=tree.evidence[:, :heads])
+            for tree in expert.trees
+            if len(tree.child) > 1
+        ]
+        part = linear(model, extrapolate, expert.v[:, :heads])
+        experts.append(ExpertArrays(expert.name, part, curves, trees))
+    offset = float(state["target"][1]) if model.options.target and state["target"][0] else 0.0
+    numbers: Any = state["shape"].get("mixture")
+    mixture = None if numbers is None else _mixture(np.asarray(numbers, np.float64), offset)
+    return Shaped(reading.shape, reading.columns, experts, mixture)
+
+
+def _mixture(numbers: Float64, offset: float) -> MixtureArrays:
+    """From the numbers that the core keeps of it (core/engine/shapes/mixture.hpp)."""
+    kind = ("logistic", "squared", "classes", "other")[int(numbers[0])]
+    experts, rows = int(numbers[1]), float(numbers[2])
+    if kind in ("logistic", "classes"):
+        each = experts * (1 + experts)
+        stackers = []
+        for i in range(STACKERS):
+            own = numbers[3 + i * each : 3 + (i + 1) * each].reshape(experts, -1)
+            weights = own[:, 0] + (1.0 / experts if kind == "logistic" else 0.0)
+            stackers.append(Stacker(weights, own[:, 1:]))
+        return MixtureArrays(kind, stackers, numbers[3 + STACKERS * each :], None)
+    if kind == "other":
+        return MixtureArrays(kind, [], _hedged(numbers[4:-1], numbers[-1], rows + 1), None)
+    low, high = float(numbers[3]), float(numbers[4])
+    each = experts * (experts + 1) + 2
+    stackers = []
+    for i in range(STACKERS):
+        own = numbers[6 + i * each : 6 + (i + 1) * each]
+        stackers.append(Stacker(_least_squares(own, experts), None))
+    losses = numbers[6 + STACKERS * each :]
+    limits = (low + offset, high + offset) if low <= high else None
+    return MixtureArrays(kind, stackers, _hedged(losses[:-1], losses[-1], rows + 1), limits)
+
+
+def _least_squares(numbers: Float64, experts: int) -> Float64:
+    a, b = numbers[:-2].reshape(experts, -1)[:, :experts], numbers[:-2].reshape(experts, -1)[:, experts]
+    square, rows = float(numbers[-2]), float(numbers[-1])
+    if not rows > 0 or not square > 0:
+        return np.zeros(experts)
+    matrix = a + np.diag(experts * square / rows + 1e-12 * np.diag(a))
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return np.zeros(experts)
+    return np.asarray(np.linalg.solve(matrix, b))
+
+
+def _hedged(losses: Float64, cost: float, t: float) -> Float64:
+    """AdaHedge's weights for row t."""
+    behind = losses - losses.min()
+    weights = np.exp(-behind / cost * np.log(len(losses))) if cost > 0 else np.where(behind > 0, 0.0, 1.0)
+    share = min(0.5, 1.0 / t)
+    return np.asarray((1.0 - share) * weights / weights.sum() + share / len(losses))

@@ -1,0 +1,639 @@
+"""What the curves, trees and mixtures of several models are together.
+
+Experts' linear terms are merged as those of linear models are (merged_state). Beyond them:
+
+- A column's curves are laid over each other: the merged curve has the cuts of all, and each of its intervals the mean
+  of the models' weights there, by the squared gradients G that stand behind them. Of an interval that a model has not
+  cut, it counts by the share of that model's last values. Of too many cuts those go between whose sides there is least.
+- Trees that have the same questions are merged leaf by leaf. Those that grew apart have no common leaves: see
+  merged_tree.
+- The mixture's sums add up, and what its logistic stackers know is added as information about the same weights.
+
+Nothing here has a unit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import MergeError
+from ..inputs import Float64
+from .merged_state import Lanes, Part
+from .merged_tree import Grown, Values, joined
+from .shape_reading import MISSING, MOST_LEAVES, TREE_LEAVES, TREES, RawColumn, raw_columns
+
+EXPERTS = ("curves", "trees")
+KEPT_LEAVES = 24  # of a merged curve, where no model has more: there is room for it to follow what comes
+EACH = MOST_LEAVES + 1  # places for leaves of a column
+_ENOUGH = 24.0  # rows that a new leaf of a tree watches
+_FACTS = 5  # numbers about a tree's leaf: weight, square, stage, need, rows
+_PRIOR = 0.1  # the variance of a stacker's weights before the first row
+_WALKS = (0.0, 1e-5)  # and what the two stackers' have moved before it
+
+Indices = NDArray[np.intp]
+
+
+def settled_shape(states: Sequence[_core.Snapshot]) -> str | None:
+    """The shape that all models have settled on; None if none has seen a row."""
+    words = [state["shape"].get("settled") for state in states if state["examples"]]
+    if len(set(words)) > 1:
+        raise MergeError(
+            f"the models differ in shape: {words[0]!r} and {next(word for word in words if word != words[0])!r}; "
+            'with shape="auto" the first rows settle it: say the shape when the models are made'
+        )
+    return words[0] if words else next((state["shape"].get("settled") for state in states), None)
+
+
+@dataclass(frozen=True)
+class Heads:
+    """An expert's lanes in the merged model, and which of a model's lanes and heads stand for them."""
+
+    of_lane: Indices  # merged
+    lanes: Indices  # by merged lane: the model's
+    heads: Indices  # by merged head: the model's
+    leaders: Indices  # by merged head: the merged lane that speaks
+
+    @classmethod
+    def of(cls, lanes: Lanes, by_label: list[dict[int, int]], state: _core.Snapshot, scores: Float64) -> Heads:
+        of_lane = np.array(lanes.heads, np.intp)
+        heads = [int(state["lane_heads"][next(iter(found.values()))]) for found in by_label]
+        leaders = []
+        for head in range(len(heads)):
+            own = np.flatnonzero(of_lane == head)
+            leaders.append(own[int(np.argmin(scores[own, 1]))] if len(own) > 1 else own[0])
+        return cls(of_lane, np.array(lanes.source(by_label), np.intp), np.array(heads), np.array(leaders))
+
+
+def expert_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
+    """The state of a model that were nothing but the linear terms of one of its experts."""
+    shape = state["shape"]
+    own: dict[str, Any] = {
+        **state,
+        **{key: shape[f"{name}.{key}"] for key in ("v", "H", "scores", "followed")},
+        **{key: shape[f"{name}.{key}"].astype(np.uint32) for key in ("lane_heads", "lane_rates")},
+        "kept": "last",
+        "averaged_t": 0.0,
+    }
+    return own  # type: ignore[return-value]
+
+
+def expert_arrays(name: str, part: Part, lanes: Lanes) -> dict[str, Any]:
+    """What `expert_state` read, of the merged model."""
+    return {
+        f"{name}.v": part.v.ravel(),
+        f"{name}.H": part.H.ravel(),
+        f"{name}.lane_heads": np.array(lanes.heads, np.float64),
+        f"{name}.lane_rates": np.array(lanes.rates, np.float64),
+        f"{name}.scores": part.scores.ravel(),
+        f"{name}.followed": part.followed,
+    }
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The leaves of one model's expert, in its own numbers but the lanes and heads of the merged model."""
+
+    weights: Float64  # [leaf][lane]
+    evidence: Float64  # [leaf][head]
+
+    @classmethod
+    def of(cls, shape: dict[str, Any], expert: str, heads: Heads, columns: int) -> Leaves:
+        numbers = shape.get(f"{expert}.leaves", np.zeros(0)).astype(np.intp)
+        first = first_curve_leaf(expert)
+        weights = np.zeros((first + columns * EACH, len(heads.lanes)))
+        evidence = np.zeros((first + columns * EACH, len(heads.heads)))
+        if len(numbers):
+            count = len(numbers)
+            weights[numbers] = shape[f"{expert}.weights"].reshape(count, -1)[:, heads.lanes]
+            evidence[numbers] = shape[f"{expert}.evidence"].reshape(count, -1)[:, heads.heads]
+        return cls(weights, evidence)
+
+
+def first_curve_leaf(expert: str) -> int:
+    """The leaves of curves come after those of trees."""
+    return TREES * TREE_LEAVES if expert == "trees" else 0
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """A column's curve in one model: intervals in their order."""
+
+    thresholds: Float64
+    places: Indices
+    seen: Float64
+    values: Float64  # [interval][the last values, as they stand in memory]
+
+    def known(self, interval: int) -> Float64:
+        """Of the values kept, those that fell into the interval since it was made."""
+        return np.asarray(self.values[interval, : int(min(self.seen[interval], MOST_LEAVES))])
+
+
+class Shaped:
+    """One model's shape."""
+
+    def __init__(self, state: _core.Snapshot, experts: dict[str, Heads], numbering: Indices) -> None:
+        self.shape = shape = state["shape"]
+        self.experts = experts
+        self.numbering = numbering  # of the model's features: what they are in the merged model
+        self.columns, _ = raw_columns(state)
+        self.leaves = {
+            name: Leaves.of(shape, name, heads, max(len(self.columns), len(shape.get("curve.leaves", ()))))
+            for name, heads in experts.items()
+        }
+        self.curves = self._curves()
+        self.trees = _Forest(shape, self) if "trees" in experts else None
+
+    def _curves(self) -> list[Cuts | None]:
+        shape = self.shape
+        counts = shape.get("curve.leaves", np.zeros(0)).astype(np.intp).tolist()
+        curves: list[Cuts | None] = []
+        leaf = cut = 0
+        for count in counts:
+            here = slice(leaf, leaf + count)
+            own = Cuts(
+                shape["curve.thresholds"][cut : cut + max(count - 1, 0)],
+                shape["curve.places"][here].astype(np.intp),
+                shape["curve.seen"][here],
+                shape["curve.values"].reshape(-1, MOST_LEAVES)[here],
+            )
+            curves.append(own if count else None)
+            leaf, cut = leaf + count, cut + max(count - 1, 0)
+        return curves + [None] * (len(self.columns) - len(curves))
+
+
+def combined_shape(
+    settled: str,
+    columns: list[RawColumn],
+    parts: list[Shaped],
+    base: Shaped | None,
+) -> dict[str, Any]:
+    """The arrays of the merged model, but for the lanes of its experts."""
+    experts = parts[0].experts
+    merged = {
+        name: Leaves(
+            np.zeros((first_curve_leaf(name) + len(columns) * EACH, len(heads.lanes))),
+            np.zeros((first_curve_leaf(name) + len(columns) * EACH, len(heads.heads))),
+        )
+        for name, heads in experts.items()
+    }
+    everyone = [*parts, *([base] if base else [])]
+    found = [{column: c for c, column in enumerate(model.columns)} for model in everyone]
+    counts, curves = [], []
+    for j, column in enumerate(columns):
+        own = [(model, at[column]) for model, at in zip(everyone, found, strict=True) if column in at]
+        curve = None if column.text else _merged_curve(j, own, base, merged)
+        counts.append(0 if curve is None else len(curve.places))
+        if curve is not None:
+            curves.append(curve)
+    shape: dict[str, Any] = {"settled": settled}
+    shape["curve.leaves"] = np.array(counts, np.float64)
+    for name, key in (("thresholds", "thresholds"), ("places", "places"), ("seen", "seen"), ("values", "values")):
+        arrays = [np.asarray(getattr(curve, key), np.float64).ravel() for curve in curves]
+        shape[f"curve.{name}"] = np.concatenate([np.zeros(0), *arrays])
+    if "trees" in experts:
+        shape |= _merged_trees(columns, parts, base, merged["trees"])
+    for name, leaves in merged.items():
+        used = np.flatnonzero((leaves.evidence != 0).any(axis=1) | (leaves.weights != 0).any(axis=1))
+        shape[f"{name}.leaves"] = used.astype(np.float64)
+        shape[f"{name}.weights"] = leaves.weights[used].ravel()
+        shape[f"{name}.evidence"] = leaves.evidence[used].ravel()
+    return shape
+
+
+# ------------------------------------------------------------------------------------------------------------- weights
+
+
+def _together(
+    weights: list[Float64], evidence: list[Float64], start: Float64 | None, of_lane: Indices
+) -> tuple[Float64, Float64]:
+    """The weights [leaf][lane] by what their evidence [leaf][head] has gained since a start, and the evidence."""
+    gains = [one if start is None else np.maximum(one - start, 0.0) for one in evidence]
+    gained = np.asarray(sum(gains))
+    # Where nobody has learned anything new, they agree.
+    by = [np.where(gained > 0, gain, one)[:, of_lane] for gain, one in zip(gains, evidence, strict=True)]
+    total = np.asarray(sum(by))
+    mean = sum(
+        np.divide(part, total, out=np.zeros_like(total), where=total > 0) * w
+        for part, w in zip(by, weights, strict=True)
+    )
+    mean = np.where(total > 0, mean, np.asarray(sum(weights)) / len(weights))
+    if len(weights) == 1:
+        mean = weights[0]
+    if start is None:
+        return np.asarray(mean), gained
+    return np.asarray(mean), np.maximum(start + gained, np.max(evidence, axis=0))
+
+
+# -------------------------------------------------------------------------------------------------------------- curves
+
+
+def _merged_curve(j: int, own: list[tuple[Shaped, int]], base: Shaped | None, merged: dict[str, Leaves]) -> Cuts:
+    """Column j's curve; the leaves' weights go to `merged`. `own`: the models that know the column, and as which."""
+    parts = [(model, c) for model, c in own if model is not base]
+    start = next(((model, c) for model, c in own if model is base), None)
+    if not parts:
+        return Cuts(np.zeros(0), np.zeros(1, np.intp), np.zeros(1), np.zeros((1, MOST_LEAVES)))
+    for name, to in merged.items():  # of values missing
+        first = first_curve_leaf(name)
+        at = [first + c * EACH + MISSING for _, c in parts]
+        leaves = [model.leaves[name] for model, _ in parts]
+        before = None if start is None else start[0].leaves[name].evidence[[first + start[1] * EACH + MISSING]]
+        place = first + j * EACH + MISSING
+        to.weights[[place]], to.evidence[[place]] = _together(
+            [one.weights[[k]] for one, k in zip(leaves, at, strict=True)],
+            [one.evidence[[k]] for one, k in zip(leaves, at, strict=True)],
+            before,
+            parts[0][0].experts[name].of_lane,
+        )
+    curves = [(model, c, model.curves[c]) for model, c in parts]
+    cut = [(model, c, curve) for model, c, curve in curves if curve is not None and len(curve.places) > 1]
+    if len(cut) == 1:  # the others have nothing to say of it
+        model, c, curve = cut[0]
+        for name, to in merged.items():
+            first, count = first_curve_leaf(name), len(curve.places)
+            here, there = first + c * EACH + np.arange(count), first + j * EACH + np.arange(count)
+            to.weights[there], to.evidence[there] = model.leaves[name].weights[here], model.leaves[name].evidence[here]
+        return curve
+    if not cut:
+        rings = [curve for _, _, curve in curves if curve is not None]
+        if len(rings) == 1:
+            return rings[0]
+        seen = sum(float(curve.seen[0]) for curve in rings)
+        kept, count = _ring([curve.known(0) for curve in rings], seen)
+        return Cuts(np.zeros(0), np.zeros(1, np.intp), np.array([count]), kept[None])
+    grid = _Grid(cut, start, merged)
+    grid.prune(max(KEPT_LEAVES, *(len(curve.places) for _, _, curve in cut)))
+    return grid.place(j, merged)
+
+
+class _Grid:
+    """The intervals of several curves laid over each other."""
+
+    def __init__(
+        self,
+        cut: list[tuple[Shaped, int, Cuts]],
+        start: tuple[Shaped, int] | None,
+        experts: dict[str, Leaves],
+    ) -> None:
+        self.thresholds = np.unique(np.concatenate([curve.thresholds for _, _, curve in cut]))
+        self.heads = cut[0][0].experts
+        pieces = [self._pieces(curve) for _, _, curve in cut]
+        base = None if start is None else start[0].curves[start[1]]
+        at_start = self._pieces(base) if start is not None and base is not None and len(base.places) > 1 else None
+        self.leaves: dict[str, tuple[Float64, Float64]] = {}
+        for name in experts:
+            weights, evidence = [], []
+            for (model, c, curve), (interval, share) in zip(cut, pieces, strict=True):
+                at = first_curve_leaf(name) + c * EACH + curve.places[interval]
+                weights.append(model.leaves[name].weights[at])
+                evidence.append(model.leaves[name].evidence[at] * share[:, None])
+            before = None
+            if at_start is not None and start is not None and base is not None:
+                interval, share = at_start
+                at = first_curve_leaf(name) + start[1] * EACH + base.places[interval]
+                before = start[0].leaves[name].evidence[at] * share[:, None]
+            self.leaves[name] = _together(weights, evidence, before, self.heads[name].of_lane)
+        self.seen = sum(
+            curve.seen[interval] * share for (_, _, curve), (interval, share) in zip(cut, pieces, strict=True)
+        )
+        if base is not None and at_start is not None:
+            again = (len(cut) - 1) * base.seen[at_start[0]] * at_start[1]
+            self.seen = np.maximum(self.seen - again, 0.0)
+        self.values: list[Float64] = []
+        for i in range(len(self.thresholds) + 1):
+            here = [
+                self._within(curve.known(int(interval[i])), i)
+                for (_, _, curve), (interval, _) in zip(cut, pieces, strict=True)
+            ]
+            self.values.append(np.sort(np.concatenate(here)))
+
+    def _within(self, values: Float64, i: int) -> Float64:
+        return np.asarray(values[np.searchsorted(self.thresholds, values) == i])
+
+    def _pieces(self, curve: Cuts) -> tuple[Indices, Float64]:
+        """By interval: which one of the curve's it is a part of, and how large a part by the values kept."""
+        ends = np.append(self.thresholds, np.inf)
+        interval = np.searchsorted(curve.thresholds, ends)
+        share = np.ones(len(ends))
+        for leaf in range(len(curve.places)):
+            mine = np.flatnonzero(interval == leaf)
+            if len(mine) > 1:
+                at = np.searchsorted(self.thresholds, curve.known(leaf))
+                rows = np.array([np.count_nonzero(at == i) for i in mine]) + 0.5
+                share[mine] = rows / rows.sum()
+        return interval, share
+
+    def prune(self, most: int) -> None:
+        """Joins neighbours whose predictions are the least apart, by their evidence, until there are few enough."""
+        while len(self.thresholds) >= most:
+            cost = np.zeros(len(self.thresholds))
+            for name, (weights, evidence) in self.leaves.items():
+                speaking = weights[:, self.heads[name].leaders]
+                left, right = evidence[:-1], evidence[1:]
+                both = np.divide(left * right, left + right, out=np.zeros_like(left), where=left + right > 0)
+                cost += (both * (speaking[1:] - speaking[:-1]) ** 2).sum(axis=1)
+            self._join(int(np.argmin(cost)))
+
+    def _join(self, i: int) -> None:
+        self.thresholds = np.delete(self.thresholds, i)
+        for name, (weights, evidence) in self.leaves.items():
+            w, G = _together(
+                [weights[[i]], weights[[i + 1]]], [evidence[[i]], evidence[[i + 1]]], None, self.heads[name].of_lane
+            )
+            weights[i], evidence[i] = w[0], G[0]
+            self.leaves[name] = np.delete(weights, i + 1, axis=0), np.delete(evidence, i + 1, axis=0)
+        self.seen[i] += self.seen[i + 1]
+        self.seen = np.delete(self.seen, i + 1)
+        self.values[i] = np.sort(np.concatenate([self.values[i], self.values.pop(i + 1)]))
+
+    def place(self, j: int, merged: dict[str, Leaves]) -> Cuts:
+        """The curve as column j of the merged model."""
+        count = len(self.thresholds) + 1
+        for name, (weights, evidence) in self.leaves.items():
+            there = first_curve_leaf(name) + j * EACH + np.arange(count)
+            merged[name].weights[there], merged[name].evidence[there] = weights, evidence
+        rings = [_ring([values], float(seen)) for values, seen in zip(self.values, self.seen, strict=True)]
+        return Cuts(
+            self.thresholds,
+            np.arange(count),
+            np.array([seen for _, seen in rings]),
+            np.array([values for values, _ in rings]),
+        )
+
+
+def _ring(values: list[Float64], seen: float) -> tuple[Float64, float]:
+    """The values that a leaf keeps of those that several kept, and how many it has seen: of too many, every so-many-th
+    in their order; with too few it waits for more.
+    """
+    pool = np.sort(np.concatenate(values))
+    if len(pool) < MOST_LEAVES:
+        return np.concatenate([pool, np.zeros(MOST_LEAVES - len(pool))]), float(len(pool))
+    at = (np.arange(MOST_LEAVES) * 2 + 1) * len(pool) // (2 * MOST_LEAVES)
+    return pool[at], max(math.floor(seen), MOST_LEAVES)
+
+
+# --------------------------------------------------------------------------------------------------------------- trees
+
+
+@dataclass(frozen=True)
+class _Tree:
+    """One tree, its columns and texts numbered as in the merged model."""
+
+    low: Float64
+    high: Float64
+    column: Float64
+    child: Float64
+    place: Float64
+    random: Float64
+    facts: Float64  # [leaf][...]
+    sums: Float64
+    watched: Float64  # [leaf][candidate][...]; none of a tree that is full
+    weights: Float64  # [leaf][lane]
+    evidence: Float64  # [leaf][head]
+
+    @property
+    def grown(self) -> Grown:
+        """The same without what it needs to grow."""
+        column, child, place = (one.astype(np.intp) for one in (self.column, self.child, self.place))
+        return Grown(self.low, self.high, column, child, place, self.weights, self.evidence)
+
+    @property
+    def questions(self) -> bytes:
+        """What two trees must have in common to be merged leaf by leaf."""
+        return b"".join(one.tobytes() for one in (self.low, self.high, self.column, self.child, self.place))
+
+    @property
+    def lot(self) -> float:
+        """A number between 0 and 1 that is the tree's own, whatever the units and the order of columns."""
+        own = b"".join(one.tobytes() for one in (self.random, self.child, self.place))
+        number = int.from_bytes(hashlib.blake2b(own, digest_size=8).digest(), "little")
+        return (number + 0.5) / 2.0**64
+
+
+class _Forest:
+    """A model's trees, as they stand in its arrays."""
+
+    def __init__(self, shape: dict[str, Any], model: Shaped) -> None:
+        self._model, self._shape = model, shape
+        sizes = shape.get("tree.sizes", np.zeros(0)).astype(np.intp)
+        self.sizes = sizes
+        self.candidates = int(shape["tree.candidates"][0]) if len(sizes) else 0
+        self._nodes = np.concatenate([[0], np.cumsum(2 * sizes - 1)])
+        self._leaves = np.concatenate([[0], np.cumsum(sizes)])
+        self._growing = np.concatenate([[0], np.cumsum(np.where(sizes < TREE_LEAVES, sizes, 0))])
+
+    def tree(self, number: int, columns: Indices, texts: NDArray[np.bool_], candidates: int, width: int) -> _Tree:
+        """A tree with the merged model's numbers of columns; `texts`: which of the model's own are of text."""
+        shape, size = self._shape, int(self.sizes[number])
+        nodes = slice(self._nodes[number], self._nodes[number + 1])
+        leaves = slice(self._leaves[number], self._leaves[number + 1])
+        growing = slice(self._growing[number], self._growing[number + 1])
+        heads = self._model.experts["trees"].heads
+        same = bool((heads == np.arange(len(heads))).all()) and self.candidates == candidates
+        own = 4 + len(shape["tree.sums"]) // max(1, int(self._leaves[-1]))
+        facts = shape["tree.facts"].reshape(-1, _FACTS)[leaves].copy()
+        column, low, high = (shape[f"tree.{name}"][nodes].copy() for name in ("column", "low", "high"))
+        child = shape["tree.child"][nodes]
+        inner = child != np.arange(len(child))
+        self._renumber(column, low, high, columns, texts, inner)
+        if same:
+            sums = shape["tree.sums"].reshape(-1, own - 4)[leaves]
+            watched = shape["tree.watched"].reshape(-1, candidates, own)[growing].copy()
+            of, lows, highs = (watched[:, :, k].ravel() for k in (2, 0, 1))
+            self._renumber(of, lows, highs, columns, texts, np.ones(len(of), bool))
+            for k, values in ((2, of), (0, lows), (1, highs)):
+                watched[:, :, k] = values.reshape(watched.shape[:2])
+        else:
+            facts[:, [0, 1, 2, 4]] = 0.0
+            sums = np.zeros((size, width))
+            watched = np.zeros((size if size < TREE_LEAVES else 0, candidates, 4 + width))
+        at = number * TREE_LEAVES + np.arange(size)
+        place, random = shape["tree.place"][nodes], shape["tree.random"][2 * number : 2 * number + 2]
+        of_leaves = self._model.leaves["trees"]
+        return _Tree(
+            *(low, high, column, child, place, random, facts, sums, watched),
+            *(of_leaves.weights[at], of_leaves.evidence[at]),
+        )
+
+    def _renumber(
+        self, column: Float64, low: Float64, high: Float64, columns: Indices, texts: NDArray[np.bool_], where: Any
+    ) -> None:
+        """In place: columns, and of columns of text the features between `low` and `high`."""
+        own = column.astype(np.intp)
+        text = where & texts[own] if len(texts) else where & False
+        column[where] = columns[own[where]]
+        if not text.any():
+            return
+        for bound, side in ((low, 0.5), (high, -0.5)):
+            number = np.where(np.isfinite(bound), bound, 0.0)
+            half = number != np.floor(number)
+            feature = np.where(half, number + side, number).astype(np.intp)
+            moved = self._model.numbering[np.where(text, feature, 0)] - np.where(half, side, 0.0)
+            bound[:] = np.where(text & np.isfinite(bound), moved, bound)
+
+
+def _merged_trees(columns: list[RawColumn], parts: list[Shaped], base: Shaped | None, merged: Leaves) -> dict[str, Any]:
+    forests = [model for model in [*parts, *([base] if base else [])] if model.trees and len(model.trees.sizes)]
+    names = ("sizes", "random", "low", "high", "column", "child", "place", "facts", "sums", "watched")
+    if not forests:
+        return {"tree.candidates": np.zeros(1), **{f"tree.{name}": np.zeros(0) for name in names}}
+    place = {column: k for k, column in enumerate(columns)}
+    candidates = max(model.trees.candidates for model in forests if model.trees)
+    first = forests[0]
+    width = len(first.shape["tree.sums"]) // int(first.trees.sizes.sum()) if first.trees else 1
+    own_columns = {id(model): np.array([place[column] for column in model.columns], np.intp) for model in forests}
+    texts = {id(model): np.array([column.text for column in model.columns], bool) for model in forests}
+    lists: dict[str, list[Any]] = {name: [] for name in names}
+    of_lane = parts[0].experts["trees"].of_lane
+    values = _values([(model, own_columns[id(model)]) for model in forests if model is not base])
+    for number in range(TREES):
+
+        def tree(model: Shaped, number: int = number) -> _Tree:
+            assert model.trees is not None
+            return model.trees.tree(number, own_columns[id(model)], texts[id(model)], candidates, width)
+
+        start = tree(base) if base is not None and any(model is base for model in forests) else None
+        chosen = _one_tree([tree(model) for model in forests if model is not base], start, values, of_lane)
+        size = len(chosen.facts)
+        at = number * TREE_LEAVES + np.arange(size)
+        merged.weights[at], merged.evidence[at] = chosen.weights, chosen.evidence
+        lists["sizes"].append([float(size)])
+        for name in names[1:]:
+            lists[name].append(np.asarray(getattr(chosen, name)).ravel())
+    arrays = {f"tree.{name}": np.concatenate([np.zeros(0), *values]) for name, values in lists.items()}
+    return {"tree.candidates": np.array([float(candidates)]), **arrays}
+
+
+def _values(models: list[tuple[Shaped, Indices]]) -> Values:
+    """By column: the values that the models' curves keep, as often as their leaves have been met."""
+    found: dict[int, list[tuple[Float64, Float64]]] = {}
+    for model, columns in models:
+        leaves = model.leaves["trees"].evidence.sum(axis=1)
+        for c, curve in enumerate(model.curves[: len(columns)]):
+            if curve is None:
+                continue
+            for interval, place in enumerate(curve.places.tolist()):
+                kept = curve.known(interval)
+                mass = float(leaves[first_curve_leaf("trees") + c * EACH + place]) if len(curve.places) > 1 else 1.0
+                found.setdefault(int(columns[c]), []).append((kept, np.full(len(kept), mass / max(len(kept), 1))))
+    values: Values = {}
+    for column, pairs in found.items():
+        met, weight = (np.concatenate(one) for one in zip(*pairs, strict=True))
+        order = np.lexsort([weight, met])
+        values[column] = met[order], weight[order]
+    return values
+
+
+def _one_tree(trees: list[_Tree], start: _Tree | None, values: Values, of_lane: Indices) -> _Tree:
+    """One tree of several that stand at the same place."""
+    before = 0.0 if start is None else float(start.evidence.sum())
+
+    def gained(tree: _Tree) -> float:
+        return max(float(tree.evidence.sum()) - before, 0.0)
+
+    heard = [tree for tree in trees if gained(tree) > 0] or trees[:1]
+    if len(heard) == 1:
+        return heard[0]
+    heard.sort(key=lambda tree: (tree.lot, tree.weights.tobytes()))
+    since = start.evidence if start is not None and start.questions == heard[0].questions else None
+    if len({tree.questions for tree in heard}) == 1:
+        weights, evidence = _together(
+            [tree.weights for tree in heard], [tree.evidence for tree in heard], since, of_lane
+        )
+        return replace(heard[0], weights=weights, evidence=evidence)
+    shares = np.array([gained(tree) for tree in heard])
+    made = joined([tree.grown for tree in heard], shares / shares.sum(), values, of_lane, TREE_LEAVES)
+    size, (candidates, width) = len(made.weights), heard[0].watched.shape[1:]
+    evidence = made.evidence
+    if before > 0:  # what they began with is in all of them
+        evidence = evidence * (float(shares.sum()) + before) / float(shares.sum() + len(heard) * before)
+    facts = np.zeros((size, _FACTS))
+    facts[:, 3] = _ENOUGH
+    return _Tree(
+        *(made.low, made.high, made.column.astype(np.float64), made.child.astype(np.float64)),
+        *(made.place.astype(np.float64), heard[0].random, facts, np.zeros((size, heard[0].sums.shape[1]))),
+        np.zeros((size if size < TREE_LEAVES else 0, candidates, width)),
+        *(made.weights, evidence),
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- mixture
+
+
+def merged_mixture(states: list[Float64], base: Float64 | None, offsets: list[float]) -> Float64:
+    """What the mixtures know together. `offsets`: by how far the labels of each (and last of the base) are to be moved.
+
+    Sums, which fade as rows come, add up in proportion to the rows behind them. Of stackers with a mean and a
+    covariance, precisions add up, beyond that of the start.
+    """
+    kind, experts = int(states[0][0]), int(states[0][1])
+    all_states = [*states, *([base] if base is not None else [])]
+    rows = np.array([state[2] for state in states])
+    gained = rows if base is None else np.maximum(rows - base[2], 0.0)
+    if not gained.sum() > 0:
+        return np.array(states[int(np.argmax(rows))])
+    total = float(gained.sum()) + (0.0 if base is None else float(base[2]))
+    share = gained / gained.sum()
+    heard = [k for k in range(len(states)) if gained[k] > 0]
+    head = [float(kind), float(experts), total]
+    speakers = experts + 2
+    if kind in (0, 2):  # logistic, classes
+        each = experts * (experts + 1)
+        numbers: list[float] = []
+        for i, walk in enumerate(_WALKS):
+            at = slice(3 + i * each, 3 + (i + 1) * each)
+            prior = np.zeros((experts, experts + 1))
+            prior[:, 0] = 1.0 / experts if kind == 2 else 0.0
+            prior[:, 1:] = np.eye(experts) * (_PRIOR + walk)
+            first = prior if base is None else base[at].reshape(experts, -1)
+            numbers += _stacked([states[k][at].reshape(experts, -1) for k in heard], first).ravel().tolist()
+        weights = sum(share[k] * states[k][3 + 2 * each :] for k in heard)
+        return np.array([*head, *numbers, *(weights / np.sum(weights)).tolist()])
+    intensity = [share[k] * total / rows[k] if gained[k] > 0 else 0.0 for k in range(len(states))]
+    if kind == 1:  # squared
+        lows = [state[3] + offset for state, offset in zip(all_states, offsets, strict=True) if state[3] <= state[4]]
+        highs = [state[4] + offset for state, offset in zip(all_states, offsets, strict=True) if state[3] <= state[4]]
+        limits = [min(lows), max(highs)] if lows else [0.0, -1.0]
+        unit = max(states[k][5] for k in heard)
+        squares = np.zeros(len(states[0]) - 6)
+        counts = [each_stacker + experts * (experts + 1) + 1 for each_stacker in (0, experts * (experts + 1) + 2)]
+        for k in heard:
+            scaled = np.full(len(squares), (states[k][5] / unit) ** 2)
+            scaled[counts] = 1.0  # the weight of the rows has no unit
+            squares += intensity[k] * scaled * states[k][6:]
+        return np.array([*head, *limits, unit, *squares.tolist()])
+    del speakers
+    unit = max(states[k][3] for k in heard)
+    sums = sum(intensity[k] * (states[k][3] / unit) * states[k][4:] for k in heard)
+    return np.array([*head, unit, *np.asarray(sums).tolist()])
+
+
+def _stacked(stackers: list[Float64], first: Float64) -> Float64:
+    """Mean and covariance [expert][1 + expert] of several that began as `first`."""
+
+    def information(stacker: Float64) -> tuple[Float64, Float64]:
+        precision = np.linalg.inv(stacker[:, 1:])
+        return precision, precision @ stacker[:, 0]
+
+    precision, weighed = (np.asarray(one).copy() for one in information(first))
+    least = np.inf
+    if len(stackers) == 1:
+        return stackers[0]
+    for stacker in stackers:
+        own, its = information(stacker)
+        for_all, for_mean = information(first)
+        precision += own - for_all
+        weighed += its - for_mean
+        least = min(least, float(np.linalg.eigvalsh(own)[0]))
+    values, vectors = np.linalg.eigh((precision + precision.T) / 2)
+    values = np.maximum(values, least)  # a walk may have lost more than was learned
+    covariance = (vectors / values) @ vectors.T
+    return np.column_stack([covariance @ weighed, (covariance + covariance.T) / 2])

@@ -1,0 +1,138 @@
+"""Merging models with curves and trees."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unitless as ul
+from unitless.models.merged_tree import Grown, joined
+
+SHAPES = ["curves", "trees", "curves only"]
+
+
+def problem(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4)) * [1, 1000, 1e-3, 1]
+    y = np.abs(X[:, 0]) * (X[:, 1] > 300) + 2.0 * (X[:, 2] > 0) + 0.1 * rng.normal(size=rows)
+    return X, y
+
+
+def apart(shape: str, count: int = 2, rows: int = 1600, units: Any = 1.0, **options: Any) -> list[ul.Learner]:
+    X, y = problem(rows)
+    if "loss" in options:
+        y = y > 1
+    models = []
+    for part in np.array_split(np.arange(rows), count):
+        m = ul.Learner(shape=shape, learning_rate="auto", **options)  # type: ignore[arg-type]
+        m.learn(X[part] * units, y[part])
+        models.append(m)
+    return models
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("options", [{"target": "auto", "centre": True}, {"loss": "logistic"}, {"loss": "hinge"}])
+def test_a_fresh_model_is_neutral_and_order_does_not_matter(shape: str, options: Any) -> None:
+    models = apart(shape, **options)
+    fresh = ul.Learner(shape=shape, learning_rate="auto", **options)  # type: ignore[arg-type]
+    X = problem(300, 1)[0]
+    for merged in (ul.merge([models[0], fresh]), ul.merge([fresh, models[0]]), ul.merge([models[0]])):
+        np.testing.assert_allclose(merged.predict(X), models[0].predict(X), rtol=1e-9, atol=1e-12)
+    assert ul.merge([fresh, fresh.copy()]).examples == 0
+    a, b = (ul.merge(order) for order in itertools.permutations(models))
+    np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_merged_models_are_no_worse_than_their_parts(shape: str) -> None:
+    models = apart(shape, rows=4000, target="auto", centre=True)
+    X, y = problem(1000, 1)
+    losses = [float(np.mean((m.predict(X) - y) ** 2)) for m in models]
+    merged = ul.merge(models)
+    assert np.mean((merged.predict(X) - y) ** 2) < 1.05 * np.mean(losses)
+    copy = merged.copy()  # its state is such as learning gives
+    np.testing.assert_array_equal(copy.predict(X), merged.predict(X))
+    copy.learn(X, y)
+    assert copy.examples == 5000
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_units_change_no_bit(shape: str) -> None:
+    powers = np.ldexp(1.0, [-30, 5, 0, 90])
+    X = problem(200, 1)[0]
+    plain, other = (ul.merge(apart(shape, rows=1000, units=units)) for units in (1.0, powers))
+    np.testing.assert_array_equal(plain.predict(X), other.predict(X * powers))
+
+
+def test_rounds_from_a_common_base() -> None:
+    X, y = problem(2400)
+    base = ul.Learner(shape="trees", learning_rate="auto")
+    base.learn(X[:1200], y[:1200])
+    np.testing.assert_allclose(ul.merge([base.copy(), base.copy()], base=base).predict(X), base.predict(X), rtol=1e-9)
+    parts = [base.copy(), base.copy()]
+    for part, rows in zip(parts, (slice(1200, 1800), slice(1800, 2400)), strict=True):
+        part.learn(X[rows], y[rows])
+    merged = ul.merge(parts, base=base)
+    assert merged.examples == 2400
+    np.testing.assert_allclose(ul.merge(parts[:1], base=base).predict(X), parts[0].predict(X), rtol=1e-7, atol=1e-7)
+
+
+def test_columns_and_texts_are_merged_by_name() -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "size": float(rng.normal()),
+            f"city={rng.choice(['Rome', 'Oslo', 'Kyiv'])}": 1.0,
+            "age": float(rng.integers(9)),
+        }
+        for _ in range(3000)
+    ]
+    y = np.array([3.0 * ("city=Oslo" in row) + (row["size"] > 0.3) * row["age"] for row in rows])
+    swapped = [dict(sorted(row.items())) for row in rows]
+    a, b = (ul.Learner(shape="trees", learning_rate="auto") for _ in range(2))
+    a.learn(rows[:1500], y[:1500])
+    b.learn(swapped[1500:], y[1500:])
+    test = rows[:200]
+    truth = y[:200]
+    merged = [ul.merge(order).predict(test) for order in ([a, b], [b, a])]
+    np.testing.assert_allclose(merged[0], merged[1], rtol=1e-9, atol=1e-9)
+    losses = [np.mean((m.predict(test) - truth) ** 2) for m in (a, b)]
+    assert np.mean((merged[0] - truth) ** 2) < 1.2 * np.mean(losses)
+
+
+def test_classes_that_one_part_has_not_met() -> None:
+    X, y = problem(1500)
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    a, b = ul.OneVsAll(shape="trees"), ul.OneVsAll(shape="trees")
+    few = labels[:700] != 2
+    a.learn(X[:700][few], labels[:700][few])
+    b.learn(X[700:], labels[700:])
+    merged = ul.merge([a, b])
+    assert sorted(merged.classes) == [0, 1, 2]
+    merged.copy().learn(X[:50], labels[:50])
+
+
+def test_shapes_that_differ_are_refused() -> None:
+    a, b = apart("curves")[0], apart("trees")[0]
+    with pytest.raises(ul.MergeError, match="differ in shape: 'curves' and 'trees'"):
+        ul.merge([a, b])
+
+
+def test_small_trees_are_merged_exactly() -> None:
+    """Laid over each other, with all leaves there is room for."""
+    infinite = np.inf
+
+    def tree(column: int, low: float, weights: list[float]) -> Grown:
+        leaf = np.array([low, infinite, infinite])
+        ends = np.full(3, infinite)
+        asked, child = np.array([column, 0, 0]), np.array([1, 1, 2])
+        return Grown(leaf, ends, asked, child, np.array([0, 0, 1]), np.array([weights]).T, np.ones((2, 1)))
+
+    a, b = tree(0, 0.5, [1.0, 2.0]), tree(1, 7.0, [10.0, 30.0])
+    values = {0: (np.array([0.0, 1.0]), np.ones(2)), 1: (np.array([6.0, 8.0]), np.ones(2))}
+    merged = joined([a, b], np.array([0.5, 0.5]), values, np.zeros(1, np.intp), 256)
+    assert sorted(merged.weights[:, 0].tolist()) == [5.5, 6.0, 15.5, 16.0]
+    assert merged.evidence.sum() == pytest.approx(4)
