@@ -6,8 +6,8 @@ Experts' linear terms are merged as those of linear models are (merged_state). B
   of the models' weights there, by the squared gradients G that stand behind them. Of an interval that a model has not
   cut, it counts by the share of that model's last values. Of too many cuts those go between whose sides there is least.
 - Trees that have the same questions are merged leaf by leaf. Those that grew apart have no common leaves: see
-  merged_tree.
-- The mixture's sums add up, and what its logistic stackers know is added as information about the same weights.
+  merged_tree. With more than two models that would leave too little of each: for each tree, two of them are drawn by lot
+  then, in proportion to G. The lot depends on the trees alone, not on the order of the models.
 
 Nothing here has a unit.
 """
@@ -35,8 +35,6 @@ KEPT_LEAVES = 24  # of a merged curve, where no model has more: there is room fo
 EACH = MOST_LEAVES + 1  # places for leaves of a column
 _ENOUGH = 24.0  # rows that a new leaf of a tree watches
 _FACTS = 5  # numbers about a tree's leaf: weight, square, stage, need, rows
-_PRIOR = 0.1  # the variance of a stacker's weights before the first row
-_WALKS = (0.0, 1e-5)  # and what the two stackers' have moved before it
 
 Indices = NDArray[np.intp]
 
@@ -266,9 +264,9 @@ def _merged_curve(j: int, own: list[tuple[Shaped, int]], base: Shaped | None, me
         rings = [curve for _, _, curve in curves if curve is not None]
         if len(rings) == 1:
             return rings[0]
-        seen = sum(float(curve.seen[0]) for curve in rings)
-        kept, count = _ring([curve.known(0) for curve in rings], seen)
-        return Cuts(np.zeros(0), np.zeros(1, np.intp), np.array([count]), kept[None])
+        total = sum(float(curve.seen[0]) for curve in rings)
+        kept, seen = _ring([curve.known(0) for curve in rings], total)
+        return Cuts(np.zeros(0), np.zeros(1, np.intp), np.array([seen]), kept[None])
     grid = _Grid(cut, start, merged)
     grid.prune(max(KEPT_LEAVES, *(len(curve.places) for _, _, curve in cut)))
     return grid.place(j, merged)
@@ -301,8 +299,9 @@ class _Grid:
                 at = first_curve_leaf(name) + start[1] * EACH + base.places[interval]
                 before = start[0].leaves[name].evidence[at] * share[:, None]
             self.leaves[name] = _together(weights, evidence, before, self.heads[name].of_lane)
-        self.seen = sum(
-            curve.seen[interval] * share for (_, _, curve), (interval, share) in zip(cut, pieces, strict=True)
+        self.seen = np.sum(
+            [curve.seen[interval] * share for (_, _, curve), (interval, share) in zip(cut, pieces, strict=True)],
+            axis=0,
         )
         if base is not None and at_start is not None:
             again = (len(cut) - 1) * base.seen[at_start[0]] * at_start[1]
@@ -549,12 +548,15 @@ def _one_tree(trees: list[_Tree], start: _Tree | None, values: Values, of_lane: 
             [tree.weights for tree in heard], [tree.evidence for tree in heard], since, of_lane
         )
         return replace(heard[0], weights=weights, evidence=evidence)
-    shares = np.array([gained(tree) for tree in heard])
-    made = joined([tree.grown for tree in heard], shares / shares.sum(), values, of_lane, TREE_LEAVES)
+    everything = math.fsum(gained(tree) for tree in heard)
+    shares = np.array([gained(tree) for tree in heard]) / everything
+    if len(heard) > 2:  # a race that is won as often as there is evidence
+        heard = sorted(heard, key=lambda tree: -math.log(tree.lot) / gained(tree))[:2]
+        shares = np.full(2, 0.5)
+    made = joined([tree.grown for tree in heard], shares, values, of_lane, TREE_LEAVES)
     size, (candidates, width) = len(made.weights), heard[0].watched.shape[1:]
-    evidence = made.evidence
-    if before > 0:  # what they began with is in all of them
-        evidence = evidence * (float(shares.sum()) + before) / float(shares.sum() + len(heard) * before)
+    # What they began with is in all of them, and what others have learned is learned.
+    evidence = made.evidence * ((everything + before) / math.fsum(float(tree.evidence.sum()) for tree in heard))
     facts = np.zeros((size, _FACTS))
     facts[:, 3] = _ENOUGH
     return _Tree(
@@ -563,77 +565,3 @@ def _one_tree(trees: list[_Tree], start: _Tree | None, values: Values, of_lane: 
         np.zeros((size if size < TREE_LEAVES else 0, candidates, width)),
         *(made.weights, evidence),
     )
-
-
-# ------------------------------------------------------------------------------------------------------------- mixture
-
-
-def merged_mixture(states: list[Float64], base: Float64 | None, offsets: list[float]) -> Float64:
-    """What the mixtures know together. `offsets`: by how far the labels of each (and last of the base) are to be moved.
-
-    Sums, which fade as rows come, add up in proportion to the rows behind them. Of stackers with a mean and a
-    covariance, precisions add up, beyond that of the start.
-    """
-    kind, experts = int(states[0][0]), int(states[0][1])
-    all_states = [*states, *([base] if base is not None else [])]
-    rows = np.array([state[2] for state in states])
-    gained = rows if base is None else np.maximum(rows - base[2], 0.0)
-    if not gained.sum() > 0:
-        return np.array(states[int(np.argmax(rows))])
-    total = float(gained.sum()) + (0.0 if base is None else float(base[2]))
-    share = gained / gained.sum()
-    heard = [k for k in range(len(states)) if gained[k] > 0]
-    head = [float(kind), float(experts), total]
-    speakers = experts + 2
-    if kind in (0, 2):  # logistic, classes
-        each = experts * (experts + 1)
-        numbers: list[float] = []
-        for i, walk in enumerate(_WALKS):
-            at = slice(3 + i * each, 3 + (i + 1) * each)
-            prior = np.zeros((experts, experts + 1))
-            prior[:, 0] = 1.0 / experts if kind == 2 else 0.0
-            prior[:, 1:] = np.eye(experts) * (_PRIOR + walk)
-            first = prior if base is None else base[at].reshape(experts, -1)
-            numbers += _stacked([states[k][at].reshape(experts, -1) for k in heard], first).ravel().tolist()
-        weights = sum(share[k] * states[k][3 + 2 * each :] for k in heard)
-        return np.array([*head, *numbers, *(weights / np.sum(weights)).tolist()])
-    intensity = [share[k] * total / rows[k] if gained[k] > 0 else 0.0 for k in range(len(states))]
-    if kind == 1:  # squared
-        lows = [state[3] + offset for state, offset in zip(all_states, offsets, strict=True) if state[3] <= state[4]]
-        highs = [state[4] + offset for state, offset in zip(all_states, offsets, strict=True) if state[3] <= state[4]]
-        limits = [min(lows), max(highs)] if lows else [0.0, -1.0]
-        unit = max(states[k][5] for k in heard)
-        squares = np.zeros(len(states[0]) - 6)
-        counts = [each_stacker + experts * (experts + 1) + 1 for each_stacker in (0, experts * (experts + 1) + 2)]
-        for k in heard:
-            scaled = np.full(len(squares), (states[k][5] / unit) ** 2)
-            scaled[counts] = 1.0  # the weight of the rows has no unit
-            squares += intensity[k] * scaled * states[k][6:]
-        return np.array([*head, *limits, unit, *squares.tolist()])
-    del speakers
-    unit = max(states[k][3] for k in heard)
-    sums = sum(intensity[k] * (states[k][3] / unit) * states[k][4:] for k in heard)
-    return np.array([*head, unit, *np.asarray(sums).tolist()])
-
-
-def _stacked(stackers: list[Float64], first: Float64) -> Float64:
-    """Mean and covariance [expert][1 + expert] of several that began as `first`."""
-
-    def information(stacker: Float64) -> tuple[Float64, Float64]:
-        precision = np.linalg.inv(stacker[:, 1:])
-        return precision, precision @ stacker[:, 0]
-
-    precision, weighed = (np.asarray(one).copy() for one in information(first))
-    least = np.inf
-    if len(stackers) == 1:
-        return stackers[0]
-    for stacker in stackers:
-        own, its = information(stacker)
-        for_all, for_mean = information(first)
-        precision += own - for_all
-        weighed += its - for_mean
-        least = min(least, float(np.linalg.eigvalsh(own)[0]))
-    values, vectors = np.linalg.eigh((precision + precision.T) / 2)
-    values = np.maximum(values, least)  # a walk may have lost more than was learned
-    covariance = (vectors / values) @ vectors.T
-    return np.column_stack([covariance @ weighed, (covariance + covariance.T) / 2])
