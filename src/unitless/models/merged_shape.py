@@ -6,8 +6,8 @@ Experts' linear terms are merged as those of linear models are (merged_state). B
   of the models' weights there, by the squared gradients G that stand behind them. Of an interval that a model has not
   cut, it counts by the share of that model's last values. Of too many cuts those go between whose sides there is least.
 - Trees that have the same questions are merged leaf by leaf. Those that grew apart have no common leaves: see
-  merged_tree. With more than two models that would leave too little of each: for each tree, two of them are drawn by lot
-  then, in proportion to G. The lot depends on the trees alone, not on the order of the models.
+  merged_tree. With more than two models that would leave too little of each: then for each tree two of them are drawn
+  by lot, in proportion to G. The lot depends on the trees alone, not on the order of the models.
 
 Nothing here has a unit.
 """
