@@ -61,6 +61,8 @@ format-check: $(VENV)/.test
 # The core without Python; installing the package has built these programs.
 core-tests: $(VENV)/.test
 	build/core/core_test
+	build/core/mixture_test
+	build/core/raw_test
 	build/core/text_test
 	build/core/threads_test
 	build/core/digests > build/core/digests.txt
@@ -76,8 +78,8 @@ format: $(VENV)/.test
 # Python itself is not built for the sanitizer, so its library is loaded first, and with it the one for exceptions. The
 # environment sees the installed packages but not the installed unitless. Python's own memory would be taken for leaks.
 SANITIZED := build/sanitize/venv
-SANITIZED_TESTS := averaging bad_input centre csv_reader exact hard_cases interactions merge model_file models one_vs_all \
-                   predictor repeated_names restored_state shuffle sparse_rows sweep target text_readers weights
+SANITIZED_TESTS := averaging bad_input centre csv_reader exact hard_cases interactions merge mixture model_file models \
+                   one_vs_all predictor repeated_names restored_state shuffle sparse_rows sweep target text_readers weights
 sanitize: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet 'cmake>=3.20' 'nanobind>=2.4'
 	$(BIN)/cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
@@ -85,6 +87,8 @@ sanitize: $(VENV)/.test
 	  -Dnanobind_DIR=$$($(BIN)/python -m nanobind --cmake_dir)
 	$(BIN)/cmake --build build/sanitize --parallel 2
 	build/sanitize/core_test
+	build/sanitize/mixture_test
+	build/sanitize/raw_test
 	build/sanitize/text_test
 	build/sanitize/threads_test
 	rm -rf build/sanitize/python && mkdir build/sanitize/python
@@ -130,6 +134,8 @@ cross: $(VENV)/.test
 	cmake --build build/cross --parallel 2
 	qemu-aarch64 build/cross/text_test
 	qemu-aarch64 build/cross/core_test
+	qemu-aarch64 build/cross/mixture_test
+	qemu-aarch64 build/cross/raw_test
 	qemu-aarch64 build/cross/digests > build/cross/aarch64.txt
 	build/core/digests > build/cross/here.txt
 	cmp build/cross/here.txt build/cross/aarch64.txt

@@ -65,7 +65,7 @@ class Workers {
     // From here on the threads look after the job, until it is taken back. False if they are busy with another, or if
     // there are none.
     bool lend(Job& job) {
-        if (count() == 1 || !turn_.try_lock()) return false;
+        if (count() == 1 || lent_.exchange(true)) return false;
         {
             const std::lock_guard guard(lock_);
             job_ = &job;
@@ -89,7 +89,7 @@ class Workers {
             job_ = nullptr;  // threads that wake up from now on find no job
         }
         for (int i = 0; active_ > 0; ++i) rest(i);  // wait for threads that are still finishing a piece
-        turn_.unlock();
+        lent_ = false;
     }
 
     // Called by a thread that is waiting for another one; i counts the calls.
@@ -103,7 +103,8 @@ class Workers {
   private:
     long process_;
     std::vector<std::thread> threads_;
-    std::mutex turn_, lock_;
+    std::atomic<bool> lent_{false};
+    std::mutex lock_;
     std::condition_variable wake_;
     Job* job_ = nullptr;
     std::atomic<std::size_t> active_{0}, sleeping_{0};

@@ -85,8 +85,8 @@ Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) 
     learner.shape_ = shape;
 }
 
-Learner::Settling::~Settling() {
-    if (!learner_ || learner_->engine_->clock().examples > 0) return;
+void Learner::Settling::take_back() {
+    if (learner_->engine_->clock().examples > 0) return;
     if (engine_ && engine_->class_count() != learner_->engine_->class_count()) return;  // new classes stay
     learner_->shape_ = Shape::automatic;
     if (!engine_) return;
@@ -301,11 +301,7 @@ void Learner::predict(const CompressedRows& input, bool extrapolate, Results& re
 
 void Learner::learn(const NamedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_shape(given, input.rows(), true, [&] {
-        RawColumns columns;
-        for (std::size_t i = 0; i < input.names(); ++i) columns.add(input.name(i));
-        return columns.count();
-    });
+    const Settling settling = settle_shape(given, input.rows(), false, [] { return 0; });  // text that names features
     preparation_.check_named();
     NamedRowsIn rows(input);
     rows.check(preparation_);

@@ -122,21 +122,32 @@ class Learner {
     // Has an automatic learner still to learn what suits it? Then the first row that counts settles that.
     bool unsettled() const { return shape_ == Shape::automatic; }
 
-  private:
     // An automatic learner's shape for a call of learn; taken back if nothing is learned after all.
     class Settling {
       public:
         Settling() = default;
         Settling(Learner& learner, Shape shape);
         Settling(const Settling&) = delete;
-        ~Settling();
+        ~Settling() {
+            if (learner_) take_back();
+        }
 
       private:
         Learner* learner_ = nullptr;
         std::unique_ptr<Preparation> preparation_;  // as they were, where they had to be made anew
         std::unique_ptr<Engine> engine_;
-    };
 
+        void take_back();
+    };
+    // At the start of every call. `table`: it gives an array, a table, or one row of names, and not a sparse matrix or
+    // text that names the features that are there; `raw_columns()` counts columns.
+    template <class Count>
+    Settling settle_shape(const Labels& labels, std::size_t rows, bool table, Count raw_columns) {
+        if (!unsettled() || !any_weight(labels, rows)) return {};
+        return {*this, suitable(table, raw_columns())};
+    }
+
+  private:
     Setup setup_;
     Shape shape_ = setup_.engine.shape;
     Options options_;
@@ -147,14 +158,7 @@ class Learner {
     std::unique_ptr<Engine> engine_;
     LabelEncoder labels_;
 
-    // The shape that suits so many columns; `table`: they are those of an array, of a table or of rows of names.
     Shape suitable(bool table, std::size_t raw_columns) const;
-    // At the start of every call; `raw_columns()` counts them.
-    template <class Count>
-    Settling settle_shape(const Labels& labels, std::size_t rows, bool table, Count raw_columns) {
-        if (!unsettled() || !any_weight(labels, rows)) return {};
-        return {*this, suitable(table, raw_columns())};
-    }
     static void reserve(Engine& engine, const Preparation& preparation) {
         engine.reserve(preparation.slot_count(), preparation.growing());
     }

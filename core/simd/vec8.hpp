@@ -98,6 +98,19 @@ struct Vec8 {
 #endif
         return r;
     }
+    // Rounded to floats.
+    void store(float* to) const {
+        for (int i = 0; i < registers; ++i) {
+            float* at = to + i * register_width;
+#if defined(__AVX512F__)
+            _mm256_storeu_ps(at, _mm512_maskz_cvtpd_ps(0xff, (__m512d)part[i]));
+#elif defined(__AVX2__)
+            _mm_storeu_ps(at, _mm256_cvtpd_ps((__m256d)part[i]));
+#else
+            for (int j = 0; j < register_width; ++j) at[j] = static_cast<float>(part[i][j]);
+#endif
+        }
+    }
     void store(double* to) const {
         for (int i = 0; i < registers; ++i) *reinterpret_cast<UnalignedRegister*>(to + i * register_width) = part[i];
     }

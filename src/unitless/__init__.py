@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .models.model import BIAS
     from .models.one_vs_all import OneVsAll
     from .models.sweep import Sweep
+    from .plots import plot_curves
     from .rates import rate_grid
     from .training.compare import Comparison, compare
     from .training.request import train
@@ -58,6 +59,7 @@ __all__ = [
     "kernels",
     "load",
     "merge",
+    "plot_curves",
     "rate_grid",
     "score",
     "sweep_rates",
@@ -85,6 +87,7 @@ _HOMES = {
     "kernels": "models.kernels",
     "load": "models.file",
     "merge": "models.merge",
+    "plot_curves": "plots",
     "rate_grid": "rates",
     "score": "inference.scoring",
     "sweep_rates": "training.sweep_rates",

@@ -5,6 +5,7 @@ from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
+from typing_extensions import NotRequired
 
 class Snapshot(TypedDict):
     """Everything that a learner knows. Slots that were never other than zero are left out."""
@@ -39,7 +40,7 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
-    shape: dict[str, Any]  # "settled": the shape's word, or None; and arrays of float64
+    shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
 
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""

@@ -1,4 +1,4 @@
-"""Pictures of progress, of learning rates and of scores. They need matplotlib: `pip install 'unitless[plot]'`.
+"""Pictures of progress, of learning rates, of scores, of curves. They need matplotlib: `pip install 'unitless[plot]'`.
 
 Figures are made without pyplot, so that nothing is shown, no window system is needed and no global state is touched.
 
@@ -19,9 +19,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import whole_file
-from .errors import OptionError
+from .errors import Option, OptionError, Phrase
 from .evaluation.curves import Bars, Curve, Curves, Pairs, Reliability
 from .evaluation.history import Moment
+from .models.curve_panels import MOST, Panel
+from .models.curve_panels import panels as panels_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -195,6 +197,118 @@ def by_class(panel: Axes, per_class: Mapping[Any, Mapping[str, float]]) -> None:
 def _name(label: Any) -> str:
     text = str(label)
     return text if len(text) <= 16 else f"{text[:13]}..."
+
+
+CLASSES = 6  # of several classes, those whose curves are drawn
+_ACROSS = 4  # panels of curves
+
+
+def plot_curves(
+    model: Any, path: str | os.PathLike[str] | None = None, *, most: int | None = MOST, label: Any = None
+) -> Figure:
+    """What each column adds to the score, one panel for each, the most important first.
+
+    A line is a column of numbers: its linear term and its curve, from its mean on, in the model of the mixture that has
+    both. The grey bars below show where the values are, the dotted line what a missing value adds. Bars are the values
+    of a column of text. What trees add depends on several columns, and is not shown.
+
+    Args:
+        model: any model with a shape other than "linear", what `train` gave, or a `Predictor`.
+        path: where to save it (.png, .svg or .pdf).
+        most: how many columns, at most; None for all.
+        label: of several classes, the one to show; otherwise those whose curves reach furthest.
+
+    Example:
+        >>> import numpy as np, unitless as ul
+        >>> rng = np.random.default_rng(0)
+        >>> X = rng.normal(size=(2000, 2))
+        >>> m = ul.Learner(shape="curves")
+        >>> _ = m.learn(X, np.abs(X[:, 0]))
+        >>> figure = ul.plot_curves(m)  # or: ul.plot_curves(m, "curves.png")
+        >>> figure.axes[0].get_title()
+        '0'
+    """
+    if path is not None:
+        check_path(path)
+    drawn, names = curve_panels(model, most, label)
+    figure = curves(drawn, names)
+    if path is not None:
+        save(figure, path)
+    return figure
+
+
+def curve_panels(model: Any, most: int | None = MOST, label: Any = None) -> tuple[list[Panel], list[str]]:
+    """The panels of a model's curves, and the names of their lines: the classes, if there are several."""
+    from .inference.explanation import class_number  # noqa: PLC0415  (few need it)
+    from .models.learner import Learner  # noqa: PLC0415
+    from .models.one_vs_all import OneVsAll  # noqa: PLC0415
+
+    model = model if isinstance(model, Learner | OneVsAll) else getattr(model, "model", model)
+    if not isinstance(model, Learner | OneVsAll):
+        raise OptionError(f"{type(model).__name__} has no curves; give a Learner, a OneVsAll, or what train gave")
+    if not model._bends():
+        raise OptionError(
+            "a linear model has no curves",
+            advice=Phrase("train it with ", Option("shape", "curves"), " or ", Option("shape", "trees")),
+        )
+    shaped = model._shape_reading()
+    if not isinstance(model, OneVsAll):
+        if label is not None:
+            raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
+        return panels_of(shaped, [0], most), [""]
+    if label is not None:
+        heads = [class_number(model, label)]
+    else:
+        reach = dict.fromkeys(range(len(model.classes)), 0.0)
+        for by_head in shaped.importance().values():
+            reach = {head: max(reach[head], float(by_head[head])) for head in reach}
+        heads = sorted(sorted(reach, key=lambda head: -reach[head])[:CLASSES])
+    return panels_of(shaped, heads, most), [_name(model.classes[head]) for head in heads]
+
+
+def curves(drawn: Sequence[Panel], names: Sequence[str], title: str = "what each column adds to the score") -> Figure:
+    """Panels of curves, all on one scale."""
+    figure, axes = panels(max(1, len(drawn)), 3.6, 3.0, _ACROSS)
+    for place, (panel, of) in enumerate(zip(axes, drawn, strict=False)):
+        _curve(panel, of, names)
+        panel.set_title(_name(of.column))
+        finish(panel, "" if place == 0 and len(names) > 1 else None)
+    heights = [float(height) for of in drawn for height in of.heights()]
+    if heights:
+        low, high = min(heights), max(heights)
+        room = 0.08 * (high - low) or 1.0
+        for panel, of in zip(axes, drawn, strict=False):
+            if not of.texts:
+                panel.set_ylim(low - 3 * room, high + room)
+                _density(panel, of, low - 3 * room, 2.6 * room)
+            else:
+                panel.set_xlim(low - room, high + room)
+    figure.suptitle(title)
+    return figure
+
+
+def _curve(panel: Axes, of: Panel, names: Sequence[str]) -> None:
+    for place, name in enumerate(names):
+        if of.texts:
+            thick = 0.8 / len(names)
+            at = [k + thick * (place - (len(names) - 1) / 2) for k in range(len(of.texts))]
+            panel.barh(at, of.y[:, place], thick, label=name, color=f"C{place}")
+        else:
+            panel.plot(of.x, of.y[:, place], label=name, **_line(place))
+            if of.missing is not None:
+                panel.axhline(float(of.missing[place]), color=f"C{place}", linewidth=1, linestyle=":")
+    if of.texts:
+        panel.axvline(0.0, color="grey", linewidth=1)
+        panel.set_yticks(range(len(of.texts)), [_name(text) for text in of.texts])
+        panel.invert_yaxis()
+
+
+def _density(panel: Axes, of: Panel, bottom: float, height: float) -> None:
+    """Where the values are, along the lower edge."""
+    most = float(of.rows.max(initial=0.0))
+    if most > 0:
+        widths = of.edges[1:] - of.edges[:-1]
+        panel.bar(of.edges[:-1], height * of.rows / most, widths, bottom, align="edge", color="0.8", zorder=0)
 
 
 def check_path(path: str | os.PathLike[str]) -> None:

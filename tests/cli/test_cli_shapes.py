@@ -30,6 +30,7 @@ def test_train_takes_a_shape_and_says_which_it_was(table: str, shape: str, capsy
     model = ul.load("m.unitless")
     assert model.options.shape == shape
     assert (f"shape        {model.settled_shape}\n" in shown) == (shape != "linear")
+    assert ("curves and trees are not shown" in shown) == (model.settled_shape != "linear")
     assert main(["inspect", "m.unitless", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["shape"] == model.settled_shape
     assert main(["inspect", "m.unitless"]) == 0

@@ -42,6 +42,9 @@ def models() -> list[Any]:
         ul.Learner(learning_rate="auto", target="auto"),
         ul.Learner(interactions=2),
         ul.Learner(bits=3),
+        ul.Learner(shape="trees", learning_rate="auto"),
+        ul.Learner(shape="auto"),
+        ul.Learner(shape="curves only"),
         ul.Sweep([0.1, 0.5, 2.0]),
     ]
     for model in made:

@@ -151,11 +151,54 @@ CONFIGURATIONS = """
     snag poisson float32 ordered whole
     snag poisson sweep centre dense
 """
-NAMES = sorted(" ".join(line.split()) for line in CONFIGURATIONS.strip().splitlines())
+SHAPED = """
+    nag squared curves dense
+    nag squared auto curves target centre weights frame
+    nag squared trees fortran
+    nag squared auto trees target long weights mappings
+    nag squared auto trees target centre fitted csv
+    nag squared auto trees target weights parquet
+    nag squared auto curves-only long dense
+    nag squared curves-only target weights single
+    nag logistic auto curves long whole
+    nag logistic auto trees long dense
+    nag logistic trees weights mappings
+    nag logistic auto curves-only weights frame
+    nag logistic auto trees centre table
+    nag logistic curves listed weights dense
+    nag logistic classes auto trees long dense
+    nag logistic classes curves weights mappings
+    nag logistic classes curves-only frame
+    nag logistic open auto trees weights mappings
+    nag logistic auto classes trees weights csv
+    nag hinge trees weights dense
+    nag hinge classes auto curves single
+    nag quantile high auto trees target weights frame
+    nag quantile low curves-only mappings
+    nag poisson auto trees weights dense
+    nag poisson curves mappings
+    snag squared auto trees target weights dense
+    snag logistic curves weights mappings
+    snag quantile curves-only dense
+    snag logistic classes auto trees frame
+    ng squared trees target weights mappings
+    ng logistic auto curves dense
+    ng hinge curves-only weights frame
+    ag logistic trees weights dense
+    gd squared auto curves target mappings
+"""
+
+
+def names(configurations: str) -> list[str]:
+    return sorted(" ".join(line.split()) for line in configurations.strip().splitlines())
+
+
+NAMES = names(CONFIGURATIONS)  # when the numbers of shapes are final: CONFIGURATIONS + SHAPED
 
 RULES = ("gd", "ag", "ng", "nag", "snag")
 LOSSES = ("squared", "logistic", "hinge", "quantile", "poisson")
 MODELS = ("classes", "open", "sweep", "sweep-classes")  # a plain learner if none of these
+SHAPES = {"curves": "curves", "trees": "trees", "curves-only": "curves only"}
 OPTIONS: dict[str, dict[str, Any]] = {
     "auto": {"learning_rate": "auto"},
     "unaware": {"importance_aware": False},
@@ -324,7 +367,7 @@ class Configuration:
 
     def __init__(self, name: str) -> None:
         self.words = name.split()
-        known = (*RULES, *LOSSES, *MODELS, *OPTIONS, *IN_MEMORY, *TRAINED, *OTHERS)
+        known = (*RULES, *LOSSES, *MODELS, *SHAPES, *OPTIONS, *IN_MEMORY, *TRAINED, *OTHERS)
         assert all(word in known for word in self.words), name
         assert len(set(self.words)) == len(self.words), name
         self.rule, self.loss = self.words[:2]
@@ -336,7 +379,7 @@ class Configuration:
     def options(self) -> dict[str, Any]:
         options: dict[str, Any] = {"rule": self.rule, "loss": self.loss}
         for word in self.words:
-            options |= OPTIONS.get(word, {})
+            options |= OPTIONS.get(word, {}) | ({"shape": SHAPES[word]} if word in SHAPES else {})
         if "listed" in self.words:
             group = "colour=*" if self.kind in TRAINED else "c*"
             named = [("a", "d"), (["b", group], ["f", "i"])]
@@ -451,6 +494,17 @@ def stored() -> dict[str, dict[str, str]]:
 @pytest.mark.parametrize("name", NAMES)
 def test_predictions_and_model_files_have_the_stored_digests(name: str, kernel: str, tmp_path: Path) -> None:
     assert Configuration(name).digests(tmp_path) == stored()[name]
+
+
+@pytest.mark.parametrize("name", names(SHAPED))
+def test_shapes_have_the_same_digests_on_every_instruction_set(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for kernel in ul.kernels():
+        monkeypatch.setenv("UNITLESS_KERNEL", kernel)
+        found.append(Configuration(name).digests(tmp_path))
+    assert all(other == found[0] for other in found)
 
 
 def test_every_configuration_and_no_other_has_stored_digests() -> None:

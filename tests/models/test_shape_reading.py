@@ -43,8 +43,8 @@ def test_the_parts_add_up_to_the_prediction(shape, loss, rate) -> None:
     m.learn(X, y)
     reading = read(m)
     assert [expert.name for expert in reading.experts] == {
-        "curves": ["linear", "curves"],
-        "trees": ["linear", "curves", "trees"],
+        "curves": ["curves", "linear"],
+        "trees": ["curves", "trees", "linear"],
         "curves only": ["curves"],
     }[shape]
     mixture = reading.mixture

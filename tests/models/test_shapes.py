@@ -110,6 +110,7 @@ def test_auto_is_settled_by_the_first_row(kind: str) -> None:
     assert fresh.settled_shape is None
     model = learned(kind, shape="auto")
     assert model.settled_shape in ("linear", "trees")
+    assert ("importance counts curves and trees too" in model._repr_html_()) == (model.settled_shape != "linear")
     assert f"): {model.settled_shape}, " in repr(model)
     assert f">{model.settled_shape}<" in model._repr_html_()
 
@@ -235,12 +236,11 @@ def test_a_damaged_array_of_a_shape_is_noticed() -> None:
 
 @pytest.mark.parametrize("kind", ["Learner", "OneVsAll"])
 @pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
-def test_only_linear_models_become_estimators_and_are_explained(kind: str, shape: Any) -> None:
+def test_only_linear_models_become_estimators(kind: str, shape: Any) -> None:
     model = learned(kind, shape=shape)
     advice = "yet; a model that is made with shape='linear' can"
     for what, action in (
         ("exported to scikit-learn", lambda: ul.to_sklearn(model)),
-        ("explained", lambda: ul.explain(model, [1.0, 2.0, 3.0, 4.0])),
     ):
         with pytest.raises(ul.OptionError) as caught:
             action()
@@ -265,6 +265,14 @@ def test_models_that_have_learned_nothing_are_merged_without_settling_their_shap
 @pytest.mark.parametrize("shape", SHAPES)
 def test_weights_are_those_of_the_linear_model(shape: Any) -> None:
     model = learned(shape=shape)
-    assert set(model.weights) == set(model.scales) == set(model.importance)
-    assert shape == "curves only" or set(model.weights) == {"(bias)", 0, 1, 2, 3}
+    assert set(model.weights) == set(model.scales)
+    assert set(model.importance) == {"(bias)", 0, 1, 2, 3}
     assert model.learning_rate == 0.5
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rate", [0.5, "auto"])
+def test_a_model_that_has_learned_nothing_predicts(shape: Any, rate: Any) -> None:
+    assert ul.Learner(shape=shape, learning_rate=rate).predict([[1.0, 2.0]]).tolist() == [0.0]
+    assert ul.Learner(shape=shape, learning_rate=rate).predict_one({"a": 1.0}) == 0.0
+    assert ul.OneVsAll(["a", "b"], shape=shape, learning_rate=rate).predict([[1.0, 2.0]]).tolist() == [[0.0, 0.0]]

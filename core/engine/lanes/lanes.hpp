@@ -84,7 +84,7 @@ class Lanes {
     }
 
     // Leaves of curves and trees (shapes/): indicators, whose weights have neither a scale nor an H of their own.
-    double* leaves(std::size_t o) const { return leaves_[o].data(); }
+    double* leaves(std::size_t o) const { return leaf_capacity_ ? leaves_[o].data() : nullptr; }
     double& w(std::size_t leaf, std::size_t lane) const { return leaves_[lane / 8].data()[leaf * 8 + lane % 8]; }
     std::size_t leaf_capacity() const { return leaf_capacity_; }
 

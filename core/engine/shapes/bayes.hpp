@@ -16,12 +16,16 @@ class Bayes {
 
     const double* weights() const { return weights_.data(); }
 
-    // loss: -log p_k(y), of a row that counts `weight` times. The best one's is taken from all of them first: so their
-    // sum cannot vanish, because the share leaves everyone something.
-    void learn(const double* loss, double weight, double share) {
-        double least = loss[0], sum = 0;
-        for (std::size_t k = 1; k < n_; ++k) least = smaller(least, loss[k]);
-        for (std::size_t k = 0; k < n_; ++k) sum += weights_[k] *= exp(weight * (least - loss[k]));
+    // p: what the speakers had given the label of a row that counts `weight` times. Relative to the largest, so that
+    // their sum cannot vanish: the share has left everyone something.
+    void learn(const double* p, double weight, double share) {
+        double most = p[0], sum = 0;
+        for (std::size_t k = 1; k < n_; ++k) most = larger(most, p[k]);
+        if (!(most > 0)) return;  // nobody thought it possible
+        for (std::size_t k = 0; k < n_; ++k) {
+            const double relative = p[k] / most;
+            sum += weights_[k] *= weight == 1.0 ? relative : exp(weight * log(relative));
+        }
         const double kept = (1.0 - share) / sum, given = share / static_cast<double>(n_);
         for (std::size_t k = 0; k < n_; ++k) weights_[k] = kept * weights_[k] + given;
     }

@@ -45,24 +45,7 @@ class ClassStacker {
 
     // p: room for [class].
     void learn(const double* x, std::size_t classes, std::size_t y, double weight, double* p) {
-        const Factors now(covariance_, n_);
-        if (!now.positive()) return;
-        const SmallMatrix precision = now.inverse();
-        SmallVector w = w_;
-        for (int step = 0; step < 3; ++step) {
-            const Spread spread(w, x, classes, n_, p);
-            SmallVector slope{}, away{};
-            for (std::size_t i = 0; i < n_; ++i) away[i] = w[i] - w_[i];
-            for (std::size_t i = 0; i < n_; ++i)
-                slope[i] = weight * (x[y * n_ + i] - spread.mean[i]) - dot(precision[i].data(), away.data(), n_);
-            const SmallVector move = Factors(added(precision, spread, weight), n_).solve(slope);
-            for (std::size_t i = 0; i < n_; ++i) w[i] += smaller(0.5, larger(-0.5, move[i]));
-        }
-        const Factors then(added(precision, Spread(w, x, classes, n_, p), weight), n_);
-        if (!then.positive()) return;
-        w_ = w;
-        covariance_ = then.inverse();
-        for (std::size_t i = 0; i < n_; ++i) covariance_[i][i] += walk_;
+        with_size(n_, [&](const auto n) UNITLESS_INLINE_LAMBDA { learn(x, classes, y, weight, p, n); });
     }
 
     template <class Each>
@@ -72,7 +55,12 @@ class ClassStacker {
             for (std::size_t j = 0; j < n_; ++j) each(covariance_[i][j]);
         }
     }
-    bool sound() const { return true; }
+    // No state that was ever learned comes near to this.
+    bool sound() const {
+        bool all = within(w_.data(), n_, 1e12);
+        for (std::size_t i = 0; i < n_; ++i) all = all && within(covariance_[i].data(), n_, 1e12);
+        return all;
+    }
 
   private:
     static constexpr double pi_eighth = 0x1.921fb54442d18p-2;  // pi/8
@@ -82,7 +70,7 @@ class ClassStacker {
     SmallMatrix covariance_{};
 
     // Scores become probabilities.
-    static void softmax(double* p, std::size_t classes, double factor) {
+    UNITLESS_INLINE static void softmax(double* p, std::size_t classes, double factor) {
         double highest = p[0], sum = 0;
         for (std::size_t c = 1; c < classes; ++c) highest = larger(highest, p[c]);
         for (std::size_t c = 0; c < classes; ++c) sum += p[c] = exp(factor * (p[c] - highest));
@@ -94,7 +82,7 @@ class ClassStacker {
         SmallVector mean{};
         SmallMatrix covariance{};
 
-        Spread(const SmallVector& w, const double* x, std::size_t classes, std::size_t n, double* p) {
+        UNITLESS_INLINE Spread(const SmallVector& w, const double* x, std::size_t classes, std::size_t n, double* p) {
             for (std::size_t c = 0; c < classes; ++c) p[c] = dot(w.data(), x + c * n, n);
             softmax(p, classes, 1.0);
             for (std::size_t c = 0; c < classes; ++c)
@@ -110,10 +98,37 @@ class ClassStacker {
     };
 
     // As Factors reads it.
-    SmallMatrix added(SmallMatrix m, const Spread& spread, double weight) const {
-        for (std::size_t i = 0; i < n_; ++i)
+    UNITLESS_INLINE static SmallMatrix added(SmallMatrix m, const Spread& spread, double weight, std::size_t n) {
+        for (std::size_t i = 0; i < n; ++i)
             for (std::size_t j = 0; j <= i; ++j) m[i][j] += weight * spread.covariance[i][j];
         return m;
+    }
+
+    UNITLESS_INLINE void learn(const double* x, std::size_t classes, std::size_t y, double weight, double* p,
+                               std::size_t n) {
+        const Factors now(covariance_, n);
+        if (!now.positive()) return;
+        const SmallMatrix precision = now.inverse();
+        SmallVector w = w_;
+        for (int step = 0; step < 3; ++step) {
+            const Spread spread(w, x, classes, n, p);
+            SmallVector slope{}, away{};
+            for (std::size_t i = 0; i < n; ++i) away[i] = w[i] - w_[i];
+            for (std::size_t i = 0; i < n; ++i)
+                slope[i] = weight * (x[y * n + i] - spread.mean[i]) - dot(precision[i].data(), away.data(), n);
+            const SmallVector move = Factors(added(precision, spread, weight, n), n).solve(slope);
+            double furthest = 0;
+            for (std::size_t i = 0; i < n; ++i) {
+                w[i] += smaller(0.5, larger(-0.5, move[i]));
+                furthest = larger(furthest, absolute(move[i]));
+            }
+            if (furthest < 1e-9) break;  // the next would be about the square of this one
+        }
+        const Factors then(added(precision, Spread(w, x, classes, n, p), weight, n), n);
+        if (!then.positive()) return;
+        w_ = w;
+        covariance_ = then.inverse();
+        for (std::size_t i = 0; i < n; ++i) covariance_[i][i] += walk_;
     }
 };
 

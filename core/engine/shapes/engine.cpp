@@ -1,6 +1,8 @@
 #include "engine/shapes/engine.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <exception>
 
 #include "algorithm/dispatch.hpp"
 #include "base/workers.hpp"
@@ -49,12 +51,13 @@ ShapedEngine::ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const
       kernel_(kernel),
       linear_(std::move(linear)),
       experts_(make_experts(setup, kernel)),
-      mixture_(mixture_kind(setup), experts_.size() + (linear_ ? 1 : 0)) {}
+      mixture_(mixture_kind(setup), experts_.size() + (linear_ ? 1 : 0)),
+      classes_(setup.classes) {}
 
 void ShapedEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
     if (linear_) linear_->add_classes(count);
-    for (Expert& expert : experts_) expert.add_classes(count);
+    classes_ += count;  // experts take them up when they are met
 }
 
 void ShapedEngine::reserve(std::size_t slots, bool growing) {
@@ -77,14 +80,18 @@ void ShapedEngine::forward_settings() {
 
 // ---------------------------------------------------------------------------------------------------- rows
 
-ShapedRows ShapedEngine::begin(const SparseInput& input) {
+void ShapedEngine::begin(const SparseInput& input) {
     staged_.make_stage(input);
     said_.resize(std::max(said_.size(), expert_count() * input.rows * predict_width()));
     leaves_.clear();
     cuts_.clear();
     leaf_ends_.clear();
     cut_ends_.clear();
-    return {};
+}
+
+ShapedRows ShapedEngine::shaped_rows(const SparseInput& input) const {
+    return {input.rows,        staged_.stage,     input.raw,    input.raw_stride, input.raw_counts, input.raw_kinds,
+            leaves_.data(),    leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
 }
 
 void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::size_t columns) {
@@ -95,37 +102,37 @@ void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::siz
     leaf_ends_.push_back(leaves_.size());
 }
 
-// Each expert by itself, side by side where that is worth it.
+// Calls action(expert) for all, the linear one being the last, side by side where that is worth it.
 template <class Action>
 void ShapedEngine::with_experts(std::size_t rows, Action action) {
-    if (experts_.size() == 1 || rows < 16) {
-        for (std::size_t i = 0; i < experts_.size(); ++i) action(i);
-    } else {
-        in_parts(workers(), experts_.size(), [&](std::size_t i) { action(experts_.size() - 1 - i); });
+    const std::size_t count = expert_count();
+    if (count == 1 || rows < 16) {
+        for (std::size_t i = 0; i < count; ++i) action(i);
+        return;
     }
+    std::vector<std::exception_ptr> failed(count);
+    in_parts(workers(), count, [&](std::size_t i) {
+        const std::size_t expert = (count + experts_.size() - 1 - i) % count;  // the one that takes longest begins
+        try {
+            action(expert);
+        } catch (...) {
+            failed[expert] = std::current_exception();
+        }
+    });
+    for (const std::exception_ptr& error : failed)
+        if (error) std::rethrow_exception(error);
 }
 
 void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row) {
     forward_settings();
     begin(all);
-    const std::size_t width = predict_width();
-    std::size_t rows = all.rows, diverged_at = row;
-    if (linear_) {
-        try {
-            linear_->learn(all, labels, said_by(0, all.rows), row);
-            linear_->finish();
-        } catch (const DivergedError& error) {
-            rows = error.row - row;  // the others learn as far as it came
-            diverged_at = error.diverged_at;
-        }
-    } else {
-        rows = sane(labels, rows, !setup_.has_classes());
-        diverged_at = row + rows;
-    }
-    const SparseInput input = part_of(all, 0, rows);
     const Clock before = clock_;
-    Expert& first = experts_[0];
-    rows = kernel_.lanes->stage_learn(setup_.options, clock_, first.lanes().scale(), input, labels, staged_.stage);
+    const Expert& first = experts_[0];
+    const std::size_t met = first.class_count();
+    const std::size_t rows = kernel_.lanes->stage_learn(
+        setup_.options, clock_, first.lanes().scale(),
+        part_of(all, 0, sane(labels, all.rows, !setup_.has_classes())), labels, staged_.stage);
+    const SparseInput input = part_of(all, 0, rows);
     for (std::size_t i = 1; i < experts_.size(); ++i)
         std::copy_n(first.lanes().scale(), slots_, experts_[i].lanes().scale());
     const std::size_t columns = rows && input.raw_counts ? input.raw_counts[rows - 1] : 0;
@@ -140,21 +147,27 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
                           [&](const Curves::Cut& cut) { cuts_.push_back(cut); });
         cut_ends_.push_back(cuts_.size());
     }
-    const ShapedRows shaped{rows, staged_.stage, input.raw, input.raw_stride, input.raw_counts, input.raw_kinds,
-                            leaves_.data(), leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
+    const ShapedRows shaped = shaped_rows(input);
+    std::size_t diverged_at = row + rows;
     with_experts(rows, [&](std::size_t i) {
-        experts_[i].learn(shaped, labels, before, chooses_rates(), width, said_by(i + (linear_ ? 1 : 0), all.rows));
+        if (i < experts_.size())
+            return experts_[i].learn(shaped, labels, before, chooses_rates(), predict_width(), said_by(i, rows));
+        try {
+            linear_->learn(input, labels, said_by(i, rows), row);
+            linear_->finish();
+        } catch (const DivergedError& error) {  // by then it has learned all rows
+            diverged_at = error.diverged_at;
+        }
     });
-    SparseInput learned = part_of(all, 0, rows);
-    mix(learned, &labels, before, predictions);
-    if (rows < all.rows) throw_diverged(diverged_at, row + rows);
+    mix(input, &labels, before, met, predictions);
+    if (rows < all.rows || diverged_at < row + rows) throw_diverged(diverged_at, row + rows);
+    for (const Expert& expert : experts_)
+        if (rows && expert.diverged()) throw_diverged(row + rows - 1, row + rows);
 }
 
 void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* predictions) {
     forward_settings();
     begin(input);
-    const std::size_t width = predict_width();
-    if (linear_) linear_->predict(input, extrapolate, said_by(0, input.rows));
     kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, extrapolate,
                                  staged_.stage);
     for (std::size_t r = 0; r < input.rows; ++r) {
@@ -162,19 +175,19 @@ void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* p
         find_curves(input, r, std::min(known, curves_.columns()));
         cut_ends_.push_back(0);
     }
-    const ShapedRows shaped{input.rows, staged_.stage, input.raw, input.raw_stride, input.raw_counts, input.raw_kinds,
-                            leaves_.data(), leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
+    const ShapedRows shaped = shaped_rows(input);
     with_experts(input.rows, [&](std::size_t i) {
-        experts_[i].predict(shaped, width, said_by(i + (linear_ ? 1 : 0), input.rows));
+        if (i < experts_.size()) return experts_[i].predict(shaped, predict_width(), said_by(i, input.rows));
+        linear_->predict(input, extrapolate, said_by(i, input.rows));
     });
-    mix(input, nullptr, clock_, predictions);
+    mix(input, nullptr, clock_, experts_[0].class_count(), predictions);
 }
 
 // The loss of one expert's scores, all classes together.
-double ShapedEngine::loss_of(const double* scores, double y) const {
+double ShapedEngine::loss_of(const double* scores, std::size_t heads, double y) const {
     double total = 0;
     const double negative = facts_of(setup_.options.loss).negative;
-    for (std::size_t head = 0; head < predict_width(); ++head) {
+    for (std::size_t head = 0; head < heads; ++head) {
         const double label = !setup_.has_classes() ? y : y == static_cast<double>(head) ? 1.0 : negative;
         double loss = 0;
         kernel_.loss(setup_.options, 0, scores + head, &label, nullptr, 1, &loss);
@@ -183,8 +196,10 @@ double ShapedEngine::loss_of(const double* scores, double y) const {
     return total;
 }
 
-// What the experts have said of rows becomes one prediction each. With labels the mixture learns on the way.
-void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clock& before, double* predictions) {
+// What the experts have said of rows becomes one prediction each. With labels the mixture learns on the way. `met`: the
+// classes before these rows; of the others experts say what they say of any that they have not met.
+void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clock& before, std::size_t met,
+                       double* predictions) {
     const std::size_t width = predict_width(), experts = expert_count(), stride = input.rows * width;
     const double* const said = said_.data();
     if (experts == 1) {
@@ -197,17 +212,28 @@ void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clo
     double t = before.t;
     std::uint64_t examples = before.examples;
     for (std::size_t r = 0; r < input.rows; ++r) {
-        for (std::size_t e = 0; e < experts; ++e)
-            std::copy_n(said + e * stride + r * width, width, row_said_.data() + e * width);
-        mixture_.say(row_said_.data(), width, predictions + r * width);
         const double h = labels ? weight_of(*labels, r) : 0.0;
+        if (h > 0 && setup_.open) met = std::max(met, static_cast<std::size_t>(labels->y[r]) + 1);
+        const std::size_t heads = setup_.has_classes() ? met : 1;
+        double* const to = predictions + r * width;
+        for (std::size_t e = 0; e < experts; ++e)
+            std::copy_n(said + e * stride + r * width, heads, row_said_.data() + e * heads);
+        if (!curved_)  // the linear one and the first are the same but for rounding, by which losses would be judged
+            std::copy_n(row_said_.data(), heads, row_said_.data() + (experts - 1) * heads);
+        mixture_.say(row_said_.data(), heads, to);
+        for (std::size_t head = heads; head < width; ++head) {
+            double total = 0;
+            for (std::size_t e = 0; e < experts; ++e) total += said[e * stride + r * width + head];
+            to[head] = total / static_cast<double>(experts);
+        }
         if (!(h > 0)) continue;
+        curved_ = curved_ || leaf_ends_[r] > (r ? leaf_ends_[r - 1] : 0);
         t += h;
         examples += 1;
         if (!learning) continue;
         for (std::size_t e = 0; losses_matter && e < experts; ++e)
-            losses[e] = loss_of(row_said_.data() + e * width, labels->y[r]);
-        mixture_.learn(row_said_.data(), width, labels->y[r], h * (static_cast<double>(examples) / t), losses.data());
+            losses[e] = loss_of(row_said_.data() + e * heads, heads, labels->y[r]);
+        mixture_.learn(row_said_.data(), heads, labels->y[r], h * (static_cast<double>(examples) / t), losses.data());
     }
 }
 
@@ -227,6 +253,7 @@ void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     to.shape.push_back({"curve.places", std::move(places)});
     to.shape.push_back({"curve.seen", std::move(seen)});
     to.shape.push_back({"curve.values", std::move(values)});
+    to.shape.push_back({"curve.met", {curved_ ? 1.0 : 0.0}});
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;
@@ -256,6 +283,13 @@ void ShapedEngine::load(const EngineState& from) {
     if (linear_) linear_->load(from);
     curves_.load(numbers("curve.leaves"), numbers("curve.thresholds"), numbers("curve.places"), numbers("curve.seen"),
                  numbers("curve.values"));
+    curved_ = true;  // a model that was merged does not say
+    for (const NamedNumbers& one : from.shape) {
+        if (one.name != "curve.met") continue;
+        if (one.numbers.size() != 1 || !is_count(one.numbers[0], 2))
+            throw InputError("the curves are not such as learning gives");
+        curved_ = one.numbers[0] != 0;
+    }
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;
@@ -279,9 +313,10 @@ void ShapedEngine::load(const EngineState& from) {
         }
         experts_[i].load(name, linear_ ? lanes : from, from.shape, slots_, curves_.columns());
         if (experts_[i].class_count() != experts_[0].class_count() ||
-            (linear_ && setup_.has_classes() && experts_[i].class_count() != linear_->class_count()))
+            (linear_ && setup_.has_classes() && experts_[i].class_count() > linear_->class_count()))
             throw InputError("the experts differ in their classes");
     }
+    if (setup_.has_classes()) classes_ = linear_ ? linear_->class_count() : experts_[0].class_count();
     if (expert_count() > 1) mixture_.load(numbers("mixture"));
     load_common(from);
 }

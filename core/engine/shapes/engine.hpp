@@ -2,8 +2,8 @@
 // predictions.
 //
 //   shape        experts
-//   curves       linear; linear and curves
-//   trees        linear; linear and curves; linear, curves and trees
+//   curves       linear and curves; linear
+//   trees        linear and curves; linear, curves and trees; linear
 //   curves only  curves, without linear terms of numbers: there is nothing to mix
 //
 // The linear expert is an engine of its own. Curves are cut by the values alone, so that a batch of rows goes through
@@ -28,7 +28,7 @@ class ShapedEngine final : public Engine {
     ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, std::unique_ptr<Engine> linear);
 
     std::size_t predict_width() const override { return setup_.has_classes() ? class_count() : 1; }
-    std::size_t class_count() const override { return experts_[0].class_count(); }
+    std::size_t class_count() const override { return classes_; }
     void add_classes(std::size_t count) override;
 
     void reserve(std::size_t slots, bool growing) override;
@@ -49,23 +49,26 @@ class ShapedEngine final : public Engine {
     std::vector<Expert> experts_;
     Curves curves_;
     Mixture mixture_;
+    std::size_t classes_;  // that have been announced
     std::size_t slots_ = 0;
+    bool curved_ = false;  // a row that was learned has had leaves of curves
 
     // Working memory of a batch.
     LaneBatch staged_;
     std::vector<std::uint32_t> leaves_;
     std::vector<std::size_t> leaf_ends_, cut_ends_;
     std::vector<Curves::Cut> cuts_;
-    std::vector<double> said_, row_said_;  // [expert][row][head]; of one row [expert][head]
+    std::vector<double> said_, row_said_;  // [expert][row][head], the linear one last; of one row [expert][head]
 
     std::size_t expert_count() const { return experts_.size() + (linear_ ? 1 : 0); }
     double* said_by(std::size_t expert, std::size_t rows) { return said_.data() + expert * rows * predict_width(); }
-    ShapedRows begin(const SparseInput& input);
+    void begin(const SparseInput& input);
+    ShapedRows shaped_rows(const SparseInput& input) const;
     void find_curves(const SparseInput& input, std::size_t r, std::size_t columns);
     template <class Action>
     void with_experts(std::size_t rows, Action action);
-    void mix(const SparseInput& input, const Labels* labels, const Clock& before, double* predictions);
-    double loss_of(const double* scores, double y) const;
+    void mix(const SparseInput& input, const Labels* labels, const Clock& before, std::size_t met, double* predictions);
+    double loss_of(const double* scores, std::size_t heads, double y) const;
     void forward_settings();
 };
 

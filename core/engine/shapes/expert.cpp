@@ -11,6 +11,8 @@
 namespace unitless {
 namespace {
 
+constexpr std::size_t octet_leaves = 8;  // doubles of a leaf in an octet
+
 std::size_t head_count(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
 
 std::vector<Lane> first_lanes(const EngineSetup& setup) {
@@ -47,10 +49,12 @@ void Expert::reserve_columns(std::size_t columns) {
     if (leaves <= lanes_.leaf_capacity()) return;
     lanes_.reserve_leaves(leaves);
     evidence_.resize(leaves * head_stride());
+    rows_.resize(leaves);
 }
 
 // Classes join with the state of the head that was never right.
 void Expert::add_classes(std::size_t count) {
+    if (count == 0) return;
     const std::size_t before = heads(), stride = head_stride(), last = before - 1;
     selection_.add_classes(lanes_, count);
     std::vector<double> wider(lanes_.leaf_capacity() * head_stride());
@@ -91,12 +95,20 @@ std::size_t Expert::find_leaves(const ShapedRows& rows, std::size_t r) {
     const auto first = static_cast<std::uint32_t>(first_curve_leaf());
     std::size_t found = 0;
     for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k) leaves_[found++] = first + rows.leaves[k];
-    if (trees_) found += trees_->find(*kernel_.shapes, rows.raw + r * rows.raw_stride, &leaves_[found]);
+    if (trees_ && rows.raw_stride) {
+        const double* const row = rows.raw + r * rows.raw_stride;
+        found += trees_->find(*kernel_.shapes, row, &leaves_[found]);
+        if (r + 1 < rows.rows)
+            trees_->look_ahead(*kernel_.shapes, row + rows.raw_stride, [&](std::uint32_t leaf) {
+                for (const double* const octet : leaf_octets_)
+                    __builtin_prefetch(octet + std::size_t{leaf} * octet_leaves, 1);
+            });
+    }
     return found;
 }
 
-// Two leaves instead of one; `root_t` belongs to the row after which that happens.
-void Expert::hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double root_t) {
+// Two leaves instead of one; `t` and `root_t` belong to the row after which that happens.
+void Expert::hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t) {
     const std::size_t stride = head_stride();
     const double bias_unit = unit_ == Unit::root_mean_square ? root_t * root_t : 1.0;
     for (std::size_t head = 0; head < heads(); ++head) {
@@ -105,6 +117,10 @@ void Expert::hand_down(std::uint32_t leaf, std::uint32_t right, double share, bo
         G_right = (1.0 - share) * G;
         G *= share;
     }
+    // Of a column that is cut for the first time, the rows in which it was missing have a leaf of their own.
+    if (first) rows_[leaf] = leaf < first_curve_leaf() ? t : t - rows_[leaf + Curves::most];
+    rows_[right] = (1.0 - share) * rows_[leaf];
+    rows_[leaf] *= share;
     for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
 }
 
@@ -120,11 +136,21 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
     const LaneLabels lane_labels{labels.y, labels.pace, lanes_.classes(), facts_of(setup_.options.loss).negative, 0};
     std::vector<std::size_t> leaders(heads());
     std::vector<double> leading(head_stride()), residuals(head_stride());
+    const auto join = [&](double label) {  // when a class is first met, and not before
+        const auto met = static_cast<std::size_t>(label) + 1;
+        if (met <= class_count()) return;
+        add_classes(met - class_count());
+        lanes = working_memory(longest, most_leaves);
+        leaders.resize(heads());
+        leading.assign(head_stride(), 0.0);
+        residuals.assign(head_stride(), 0.0);
+    };
     double t = clock.t, T = clock.T;
     std::uint64_t examples = clock.examples;
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const StagedRow& row = rows.stage.rows[r];
         const double h = row.weight;
+        if (h > 0 && setup_.open) join(labels.y[r]);
         LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         if (h > 0) {
             T += h;
@@ -136,26 +162,28 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         kernel_.shapes->foresee(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
         for (std::size_t head = 0; head < heads(); ++head) {
             const std::size_t first = leaders[head] = leader(head);
-            if (head < width) predictions[r * width + head] = lanes.p[first];
             leading[head] = h > 0 ? lanes.slope[first] : 0.0;
             residuals[head] = -leading[head];
         }
+        for (std::size_t head = 0; head < width; ++head)
+            predictions[r * width + head] = lanes.p[leaders[speaking(head)]];
         if (!(h > 0)) continue;
         kernel_.shapes->update(setup_.options, rows.stage, row, labels.pace ? labels.pace[r] : 1.0, leading.data(),
                                leaf_row, lanes);
+        for (std::size_t k = 0; k < leaf_row.count; ++k) rows_[leaves_[k]] += h;
         t += h;
         examples += 1;
         if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
         const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
         for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
             const Curves::Cut& cut = rows.cuts[k];
-            hand_down(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, row.root_t);
+            hand_down(first_leaf + cut.leaf, first_leaf + cut.right, cut.share, cut.first, t, row.root_t);
         }
         if (trees_) {
             const double relative = h * (static_cast<double>(examples) / t);
             trees_->learn(*kernel_.shapes, rows.raw + r * rows.raw_stride, rows.kinds, rows.raw_counts[r],
                           residuals.data(), relative, [&](const Trees::Split& split) {
-                              hand_down(split.leaf, split.right, split.share, split.first, row.root_t);
+                              hand_down(split.leaf, split.right, split.share, split.first, t, row.root_t);
                               for (std::size_t i = 0; i < split.heads; ++i) {
                                   const std::size_t head = split.first_head + i;
                                   for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
@@ -177,7 +205,7 @@ void Expert::predict(const ShapedRows& rows, std::size_t width, double* predicti
     const LeafLanes lanes = working_memory(0, 0);
     const LaneLabels none{nullptr, nullptr, false, 0, 0};
     std::vector<std::size_t> leaders(width);
-    for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(head);
+    for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(speaking(head));
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         kernel_.shapes->foresee(setup_.options, rows.stage, rows.stage.rows[r], none, r, leaf_row, lanes);
@@ -213,7 +241,7 @@ void Expert::save(const std::string& name, const double* scale, std::size_t slot
         }
     }
     // Of leaves, those that were ever other than zero.
-    std::vector<double> leaves, weights, evidence;
+    std::vector<double> leaves, weights, evidence, rows;
     const std::size_t stride = head_stride();
     for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf) {
         bool used = false;
@@ -221,12 +249,14 @@ void Expert::save(const std::string& name, const double* scale, std::size_t slot
         for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) used = used || lanes_.w(leaf, k) != 0;
         if (!used) continue;
         leaves.push_back(static_cast<double>(leaf));
+        rows.push_back(rows_[leaf]);
         for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) weights.push_back(lanes_.w(leaf, k));
         for (std::size_t head = 0; head < heads(); ++head) evidence.push_back(evidence_[leaf * stride + head]);
     }
     to.push_back({name + ".leaves", std::move(leaves)});
     to.push_back({name + ".weights", std::move(weights)});
     to.push_back({name + ".evidence", std::move(evidence)});
+    to.push_back({name + ".rows", std::move(rows)});
     to.push_back({name + ".N", {N_}});
     if (trees_) trees_->save(to);
 }
@@ -262,17 +292,22 @@ void Expert::load(const std::string& name, const EngineState& from, const std::v
         }
     }
     evidence_.clear();
+    rows_.clear();
     reserve_columns(columns);
     const auto& leaves = numbers_named(numbers, name + ".leaves");
     const auto& weights = numbers_named(numbers, name + ".weights");
     const auto& evidence = numbers_named(numbers, name + ".evidence");
     const auto& N = numbers_named(numbers, name + ".N");
+    const auto& rows = numbers_named(numbers, name + ".rows");
     require(weights.size() == lanes * leaves.size() && evidence.size() == heads * leaves.size() && N.size() == 1);
+    require(rows.size() == leaves.size());
     require(N[0] >= 0 && std::isfinite(N[0]));
     N_ = N[0];
     for (std::size_t i = 0; i < leaves.size(); ++i) {
         require(is_count(leaves[i], lanes_.leaf_capacity()) && (i == 0 || leaves[i] > leaves[i - 1]));
         const auto leaf = static_cast<std::size_t>(leaves[i]);
+        require(std::isfinite(rows[i]));
+        rows_[leaf] = rows[i];
         for (std::size_t k = 0; k < lanes; ++k) {
             require(std::isfinite(weights[i * lanes + k]));
             lanes_.w(leaf, k) = weights[i * lanes + k];
@@ -289,7 +324,8 @@ void Expert::load(const std::string& name, const EngineState& from, const std::v
 }
 
 std::size_t Expert::bytes() const {
-    return sizeof(*this) + lanes_.bytes() + evidence_.capacity() * sizeof(double) + (trees_ ? trees_->bytes() : 0);
+    return sizeof(*this) + lanes_.bytes() + (evidence_.capacity() + rows_.capacity()) * sizeof(double) +
+           (trees_ ? trees_->bytes() : 0);
 }
 
 }  // namespace unitless

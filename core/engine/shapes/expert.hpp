@@ -78,15 +78,18 @@ class Expert {
     std::size_t columns_ = 0;
     double N_ = 0;  // sum of z^2, leaves included
     std::vector<double> evidence_;  // [leaf][head]
+    std::vector<double> rows_;      // by leaf: about how many rows had it, for those who read the model
     std::vector<double> memory_;
     std::vector<std::uint32_t> head_of_, leaves_;
     std::vector<double*> octets_, leaf_octets_;
 
+    // The head that speaks for a class: one that was never met has none of its own yet.
+    std::size_t speaking(std::size_t head) const { return head < class_count() ? head : heads() - 1; }
     std::size_t first_curve_leaf() const { return trees_ ? Trees::leaf_count() : 0; }
     std::size_t head_stride() const { return heads() == 1 ? 1 : (heads() + 7) / 8 * 8; }
     LeafLanes working_memory(std::size_t longest_row, std::size_t most_leaves);
     std::size_t find_leaves(const ShapedRows& rows, std::size_t r);
-    void hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double root_t);
+    void hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t);
 };
 
 }  // namespace unitless

@@ -209,18 +209,25 @@ void locate(const double* thresholds, const std::uint8_t* counts, const double* 
     }
 }
 
-// Eight trees side by side, so that one can go on while another waits for memory.
-template <std::size_t some>
+// Some trees side by side, so that one can go on while another waits for memory.
+template <std::size_t some, bool texts>
 UNITLESS_INLINE void walk_some(const Question* nodes, std::size_t nodes_each, const double* row,
                                std::uint32_t* reached) {
-    std::uint32_t at[some] = {};
+    std::uint32_t at[some];
+    for (std::size_t i = 0; i < some; ++i) at[i] = reached[i];
     for (std::uint32_t moved = 1; moved;) {
         moved = 0;
         for (std::size_t i = 0; i < some; ++i) {
             const Question& node = nodes[i * nodes_each + at[i]];
-            const double x = row[node.column];
-            const std::uint32_t next =
-                node.child + (static_cast<std::uint32_t>(x > node.low) & static_cast<std::uint32_t>(x <= node.high));
+            std::uint32_t yes;
+            if constexpr (texts) {
+                const double x = row[node.column & ~Question::text];
+                const std::uint32_t text = node.column >> 31, above = x > node.low, same = x == node.low;
+                yes = (above & ~text) | (same & text);
+            } else {
+                yes = row[node.column] > node.low;
+            }
+            const std::uint32_t next = node.child + yes;
             moved |= next ^ at[i];
             at[i] = next;
         }
@@ -228,38 +235,68 @@ UNITLESS_INLINE void walk_some(const Question* nodes, std::size_t nodes_each, co
     for (std::size_t i = 0; i < some; ++i) reached[i] = at[i];
 }
 
+template <bool texts>
 void walk(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row, std::uint32_t* reached) {
     std::size_t i = 0;
-    for (; i + 8 <= trees; i += 8) walk_some<8>(nodes + i * nodes_each, nodes_each, row, reached + i);
-    for (; i < trees; ++i) walk_some<1>(nodes + i * nodes_each, nodes_each, row, reached + i);
+    for (; i + 8 <= trees; i += 8) walk_some<8, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
+    for (; i < trees; ++i) walk_some<1, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
 }
 
-void watch(const Watched& to, const double* row, double weight, const double* residuals) {
-    for (std::size_t z = 0; z < to.candidates; z += width) {
-        const Vec8 x = Vec8::gather(row, to.column + z);
-        const Mask8 right = (x > Vec8::load(to.low + z)) & (x <= Vec8::load(to.high + z));
-        const Vec8 more = select(right, weight, 0.0);
-        (Vec8::load(to.rows + z) + more).store(to.rows + z);
-        if (to.heads == 1) {
-            double* const sums = to.sums + z;
-            (Vec8::load(sums) + select(right, residuals[0], 0.0)).store(sums);
+// Eight candidates of a leaf: which of them have the row on their right side?
+UNITLESS_INLINE Mask8 on_the_right(const double* low, const std::uint32_t* columns, const double* row,
+                                   std::uint32_t text) {
+    if (text == 0) [[likely]]
+        return Vec8::gather(row, columns) > Vec8::load(low);
+    double yes[width];
+    for (std::size_t i = 0; i < width; ++i) {
+        const double x = row[columns[i] & ~Question::text];
+        yes[i] = (text >> i & 1 ? x == low[i] : x > low[i]) ? 1.0 : 0.0;
+    }
+    return Vec8::load(yes) > 0.0;
+}
+
+std::size_t watch(const WatchRow& to) {
+    std::size_t due = 0;
+    const std::size_t q = to.candidates;
+    for (std::size_t k = 0; k < to.trees; ++k) {
+        if (to.reached[k] == WatchRow::none) continue;
+        char* const block = to.leaves + to.reached[k] * to.bytes;
+        Watching& leaf = *reinterpret_cast<Watching*>(block);
+        if (leaf.stage < to.drawing) {
+            to.due[due++] = static_cast<std::uint32_t>(k);
             continue;
         }
-        double flags[width];
-        select(right, 1.0, 0.0).store(flags);
-        for (std::size_t i = 0; i < width; ++i) {
-            if (flags[i] == 0) continue;
-            for (std::size_t head = 0; head < to.heads; head += width) {
-                double* const sums = to.sums + (z + i) * to.heads + head;
-                (Vec8::load(sums) + Vec8::load(residuals + head)).store(sums);
+        const float* const residuals = to.residuals + to.group[k] * to.heads;
+        leaf.weight += to.weight;
+        leaf.square += to.square[to.group[k]];
+        for (std::size_t i = 0; i < to.heads; ++i) leaf.sum[i] += residuals[i];
+        double* const low = reinterpret_cast<double*>(block + WatchRow::header(to.heads));
+        float *const rows = reinterpret_cast<float*>(low + q), *const sums = rows + q;
+        const std::uint32_t* const columns = reinterpret_cast<std::uint32_t*>(sums + q * to.heads);
+        for (std::size_t z = 0; z < q; z += width) {
+            const Mask8 right = on_the_right(low + z, columns + z, to.row, leaf.text >> z & 0xff);
+            (Vec8::load(rows + z) + select(right, static_cast<double>(to.weight), 0.0)).store(rows + z);
+            if (to.heads == 1) {
+                (Vec8::load(sums + z) + select(right, static_cast<double>(residuals[0]), 0.0)).store(sums + z);
+                continue;
+            }
+            double yes[width];
+            select(right, 1.0, 0.0).store(yes);
+            for (std::size_t i = 0; i < width; ++i) {
+                if (yes[i] == 0) continue;
+                float* const own = sums + (z + i) * to.heads;
+                for (std::size_t head = 0; head < to.heads; ++head) own[head] += residuals[head];
             }
         }
+        leaf.rows += 1;
+        if (leaf.rows >= leaf.need) to.due[due++] = static_cast<std::uint32_t>(k);
     }
+    return due;
 }
 
 }  // namespace
 }  // namespace UNITLESS_ISA
 
-const ShapeKernel UNITLESS_OF_ISA(shape_kernel_) = {foresee, update, locate, walk, watch};
+const ShapeKernel UNITLESS_OF_ISA(shape_kernel_) = {foresee, update, locate, walk<true>, walk<false>, watch};
 
 }  // namespace unitless

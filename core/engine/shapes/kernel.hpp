@@ -7,11 +7,11 @@
 
 namespace unitless {
 
-// A question to a value: is it above `low` and not above `high`? Of numbers `high` is infinite; of text the two enclose
-// one value. What is not there (not a number) answers no. The answer no leads to `child`, yes to the node after it; a
-// leaf leads to itself, whatever the answer.
+// A question to a value: is a number above `low`, is text the same as `low`? What is not there (not a number) answers
+// no. The answer no leads to `child`, yes to the node after it; a leaf leads to itself, whatever the answer.
 struct Question {
-    double low, high;
+    static constexpr std::uint32_t text = 0x80000000u;  // in `column`
+    double low;
     std::uint32_t column, child;
 };
 
@@ -35,12 +35,30 @@ struct LeafLanes {
     double *y, *p, *slope, *loss, *step, *leaf_step;
 };
 
-// What a leaf of a tree has noticed so far of candidates for a split: residuals on the right side of each.
-struct Watched {
-    const double *low, *high;       // by candidate
-    const std::uint32_t* column;    // by candidate
-    double *rows, *sums;            // by candidate: weight; [candidate][head]
-    std::size_t candidates, heads;  // multiples of eight; heads may be one
+// What a leaf of a tree has noticed so far; after it in memory, by candidate for a split: low (double), rows and sums on
+// the right side (float; [candidate][head]), column (as a question's). Sums of residuals are in units of a power of two.
+struct Watching {
+    float weight, square;  // of the rows watched: their weights, and squared residuals
+    std::uint32_t stage, need, rows;
+    std::uint32_t text;  // a bit for each candidate that asks for text
+    float sum[1];        // of the residuals, by head: as many as there are
+};
+
+// The leaves of all trees that a row has reached.
+struct WatchRow {
+    char* leaves;  // what is known of each, `bytes` apart
+    std::size_t bytes, candidates, heads;
+    const std::uint32_t* reached;     // by tree: a leaf, or `none`
+    std::size_t trees;
+    std::uint32_t drawing;            // from this stage on a leaf watches
+    const double* row;
+    float weight;
+    const float *residuals, *square;  // by group of heads: weighted; the squares' sum
+    const std::uint8_t* group;        // by tree
+    std::uint32_t* due;               // trees whose leaves are drawing, or have watched enough
+
+    static constexpr std::uint32_t none = ~0u;
+    static constexpr std::size_t header(std::size_t heads) { return (24 + heads * 4 + 31) / 32 * 32; }
 };
 
 struct ShapeKernel {
@@ -53,11 +71,12 @@ struct ShapeKernel {
     // The intervals that the values of a row fall into, by column: as many thresholds are below.
     void (*locate)(const double* thresholds, const std::uint8_t* counts, const double* row, std::size_t columns,
                    std::uint8_t* intervals);
-    // The leaves that a row reaches, by tree.
-    void (*walk)(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row,
-                 std::uint32_t* reached);
-    // Counts a row with its weight and weighted residuals for every candidate.
-    void (*watch)(const Watched&, const double* row, double weight, const double* residuals);
+    // The leaves that a row reaches, by tree, from the nodes in `reached` on.
+    using Walk = void (*)(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row,
+                          std::uint32_t* reached);
+    Walk walk, walk_numbers;  // walk_numbers: no question is about text
+    // Counts a row for all candidates of the leaves that it has reached; gives how many trees are due.
+    std::size_t (*watch)(const WatchRow&);
 };
 
 inline constexpr std::size_t most_thresholds = 32;  // of a curve: room for so many, those that are not used infinite

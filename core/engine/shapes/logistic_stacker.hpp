@@ -42,7 +42,12 @@ class LogisticStacker {
             for (std::size_t j = 0; j < n_; ++j) each(covariance_[i][j]);
         }
     }
-    bool sound() const { return true; }
+    // No state that was ever learned comes near to this.
+    bool sound() const {
+        bool all = within(u_.data(), n_, 1e12);
+        for (std::size_t i = 0; i < n_; ++i) all = all && within(covariance_[i].data(), n_, 1e12);
+        return all;
+    }
 
   private:
     static constexpr double pi_eighth = 0x1.921fb54442d18p-2;  // pi/8
@@ -82,9 +87,9 @@ class LogisticStacker {
             (gap > 0 ? high : low) = g;
             double next = g - gap / (1.0 + v * s * (1.0 - s));
             if (!(next >= low && next <= high)) next = 0.5 * (low + high);
-            const double moved = absolute(next - g);
+            const double moved = v * absolute(next - g);
             g = next;
-            if (!(moved > 1e-9 * g)) break;  // the next step would be the square of this one
+            if (!(moved > 4e-9)) break;  // what is left of g is less than half the square of this, relative to g
         }
         return g;
     }

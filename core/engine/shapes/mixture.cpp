@@ -44,23 +44,21 @@ void Mixture::Logistic::say(const double* experts, std::size_t, double* said) co
     SmallVector x;
     Speakers score;
     speak(experts, x.data(), score.data());
-    double sums[2] = {0, 0};  // the probabilities of -1 and +1: one minus the other would lose digits
+    double up = 0, down = 0;  // the probabilities of +1 and -1: one minus the other would lose digits
     for (std::size_t k = 0; k < n + stackers; ++k) {
-        const double e = exp(-absolute(score[k])), likely = 1.0 / (1.0 + e);
-        const bool up = score[k] > 0;
-        sums[up] += top.weights()[k] * likely;
-        sums[!up] += top.weights()[k] * (e * likely);
+        const double e = exp(-absolute(score[k])), likely = 1.0 / (1.0 + e), unlikely = e * likely;
+        up += top.weights()[k] * (score[k] > 0 ? likely : unlikely);
+        down += top.weights()[k] * (score[k] > 0 ? unlikely : likely);
     }
-    *said = log_odds(sums[1], sums[0]);
+    *said = log_odds(up, down);
 }
 
 void Mixture::Logistic::learn(const double* experts, std::size_t, double y, double weight, const double*, double t) {
     SmallVector x;
-    Speakers score, loss;
+    Speakers score, p;
     speak(experts, x.data(), score.data());
-    for (std::size_t k = 0; k < n + stackers; ++k)
-        loss[k] = larger(0.0, -y * score[k]) + log1p(exp(-absolute(score[k])));
-    top.learn(loss.data(), weight, share(t));
+    for (std::size_t k = 0; k < n + stackers; ++k) p[k] = inverse_of_one_plus_exp(-y * score[k]);
+    top.learn(p.data(), weight, share(t));
     for (LogisticStacker& one : stacker) one.learn(x.data(), y, weight);
 }
 
@@ -200,9 +198,9 @@ void Mixture::Classes::learn(const double* experts, std::size_t heads, double y,
     if (!(y >= 0 && y < static_cast<double>(heads))) return;  // a class that no expert has heard of
     const auto label = static_cast<std::size_t>(y);
     const Row row = speak(experts, heads);
-    Speakers loss;
-    for (std::size_t k = 0; k < n + stackers; ++k) loss[k] = -log(larger(__DBL_MIN__, row.p[k * heads + label]));
-    top.learn(loss.data(), weight, share(t));
+    Speakers p;
+    for (std::size_t k = 0; k < n + stackers; ++k) p[k] = row.p[k * heads + label];
+    top.learn(p.data(), weight, share(t));
     for (ClassStacker& one : stacker) one.learn(row.x, heads, label, weight, row.spare);
 }
 

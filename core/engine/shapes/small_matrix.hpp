@@ -3,6 +3,9 @@
 
 #include <array>
 #include <cstddef>
+#include <type_traits>
+
+#include "simd/isa.hpp"
 
 namespace unitless {
 
@@ -14,16 +17,31 @@ using SmallVector = std::array<double, most_experts>;
 using SmallMatrix = std::array<SmallVector, most_experts>;
 using Speakers = std::array<double, most_speakers>;
 
-inline double dot(const double* a, const double* b, std::size_t n) {
+UNITLESS_INLINE double dot(const double* a, const double* b, std::size_t n) {
     double sum = 0;
     for (std::size_t k = 0; k < n; ++k) sum += a[k] * b[k];
     return sum;
 }
 
+// Calls the action with the number of experts, which is a constant to it where there are as few as there mostly are:
+// loops over them are then unrolled.
+template <class Action>
+void with_size(std::size_t n, Action action) {
+    if (n == 2) return action(std::integral_constant<std::size_t, 2>());
+    if (n == 3) return action(std::integral_constant<std::size_t, 3>());
+    action(n);
+}
+
+inline bool within(const double* x, std::size_t n, double limit) {
+    for (std::size_t k = 0; k < n; ++k)
+        if (!(x[k] <= limit && x[k] >= -limit)) return false;
+    return true;
+}
+
 // M = L D L', D diagonal, L with ones on the diagonal. Only what is on and below M's diagonal is read.
 class Factors {
   public:
-    Factors(const SmallMatrix& m, std::size_t n) : n_(n), positive_(true) {
+    UNITLESS_INLINE Factors(const SmallMatrix& m, std::size_t n) : n_(n), positive_(true) {
         for (std::size_t i = 0; i < n; ++i) {
             double pivot = m[i][i];
             for (std::size_t j = 0; j < i; ++j) {
@@ -42,7 +60,7 @@ class Factors {
     bool positive() const { return positive_; }
 
     // M^-1 b.
-    SmallVector solve(SmallVector b) const {
+    UNITLESS_INLINE SmallVector solve(SmallVector b) const {
         for (std::size_t i = 1; i < n_; ++i) b[i] -= dot(lower_[i].data(), b.data(), i);
         for (std::size_t i = n_; i-- > 0;) {
             b[i] *= inverse_[i];
@@ -51,7 +69,7 @@ class Factors {
         return b;
     }
 
-    SmallMatrix inverse() const {
+    UNITLESS_INLINE SmallMatrix inverse() const {
         SmallMatrix m{};
         for (std::size_t j = 0; j < n_; ++j) {
             SmallVector unit{};

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -30,7 +31,8 @@ class Trees {
     static constexpr std::uint32_t enough = 24;          // rows that a new leaf watches
     static constexpr std::uint32_t longest = 1u << 22;   // no leaf watches more
     static constexpr double convincing = 2.0;            // a gain over the mean squared residual
-    static constexpr std::size_t most_watched = 8;       // heads whose residuals a tree looks at
+    static constexpr std::size_t most_watched = 8;       // heads whose residuals a tree looks at,
+    static constexpr std::size_t most_groups = 64;       // and groups of such; further heads have no say in splits
 
     // A leaf has become two: the rows that answered no stay, the others go to `right`.
     struct Split {
@@ -46,15 +48,36 @@ class Trees {
 
     // The leaves of a row, as features; gives how many. Trees that have never been split have none.
     std::size_t find(const ShapeKernel& kernel, const double* row, std::uint32_t* leaves) {
-        kernel.walk(nodes_.data(), nodes, count, row, reached_);
+        if (ahead_) {  // trees may have been split since
+            std::copy_n(next_, count, reached_);
+            for (const std::uint32_t k : split_since_) walk_of(kernel)(questions(k), nodes, 1, row, reached_ + k);
+            ahead_ = false;
+        } else {
+            std::fill_n(reached_, count, 0);
+            walk_of(kernel)(nodes_.data(), nodes, count, row, reached_);
+        }
         std::size_t found = 0;
         for (std::size_t k = 0; k < count; ++k) {
-            const std::uint32_t leaf = static_cast<std::uint32_t>(k * most) + places_[k * nodes + reached_[k]];
-            leaves[found] = leaf;
+            leaves[found] = leaf_of(k, reached_[k]);
             found += reached_[k] > 0;
-            __builtin_prefetch(block(leaf));
         }
         return found;
+    }
+
+    // The row that `find` will be asked for next: it is walked now, so that memory can be fetched in time.
+    template <class Fetch>
+    void look_ahead(const ShapeKernel& kernel, const double* row, Fetch fetch) {
+        std::fill_n(next_, count, 0);
+        walk_of(kernel)(nodes_.data(), nodes, count, row, next_);
+        ahead_ = true;
+        split_since_.clear();
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::uint32_t leaf = leaf_of(k, next_[k]);
+            fetch(leaf);
+            if (leaves_[k] >= most) continue;
+            const char* const from = blocks_.get() + leaf * bytes_;
+            for (std::size_t line = 0; line < bytes_; line += 64) __builtin_prefetch(from + line, 1);
+        }
     }
 
     // After the row that `find` was asked for has been learned: `residuals` by head, `weight` relative to the mean.
@@ -64,43 +87,46 @@ class Trees {
                const double* residuals, double weight, Action action) {
         if (columns == 0) return;
         if (candidates_ == 0) make_blocks(columns <= 16 ? 16 : 24);
-        double left[most_watched] = {};
-        for (std::size_t k = 0; k < count; ++k) {
-            if (leaves_[k] >= most) continue;
-            const std::uint32_t leaf = static_cast<std::uint32_t>(k * most) + places_[k * nodes + reached_[k]];
-            Leaf at = leaf_at(leaf);
+        if (unit_ == 0 && !set_unit(residuals)) return;
+        float left[most_groups * most_watched], squares[most_groups];
+        for (std::size_t group = 0; group < groups_; ++group) {
+            double square = 0;
+            for (std::size_t i = 0; i < watched_; ++i) {
+                const std::size_t head = group * watched_ + i;
+                const double r = head < heads_ ? residuals[head] / unit_ : 0.0;
+                left[group * watched_ + i] = static_cast<float>(weight * r);
+                square += weight * r * r;
+            }
+            squares[group] = static_cast<float>(square);
+        }
+        std::uint32_t reached[count], due[count];
+        for (std::size_t k = 0; k < count; ++k)
+            reached[k] = leaves_[k] < most ? leaf_of(k, reached_[k]) : WatchRow::none;
+        const std::size_t waiting =
+            kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count, drawing, row,
+                          static_cast<float>(weight), left, squares, group_, due});
+        for (std::size_t i = 0; i < waiting; ++i) {
+            const std::uint32_t k = due[i];
+            const Leaf at = leaf_at(reached[k]);
             if (at.facts->stage < drawing) {
                 draw(k, at, row, kinds, columns);
                 continue;
             }
-            const std::size_t from = first_head(k), heads = std::min(watched_, heads_ - from);
-            double square = 0;
-            for (std::size_t i = 0; i < heads; ++i) {
-                const double r = residuals[from + i];
-                left[i] = weight * r;
-                square += left[i] * r;
-                at.sums[i] += left[i];
-            }
-            for (std::size_t i = heads; i < watched_; ++i) left[i] = 0;
-            at.facts->rows += 1;
-            at.facts->weight += weight;
-            at.facts->square += square;
-            kernel.watch(at.watched, row, weight, left);
-            if (at.facts->rows < at.facts->need) continue;
             const Best best = best_of(at);
-            if (!(best.gain > convincing * at.facts->square / at.facts->weight)) {
+            if (best.gain > convincing * static_cast<double>(at.facts->square) / static_cast<double>(at.facts->weight)) {
+                split_since_.push_back(k);
+                action(split(k, reached[k], at, best.candidate));
+            } else {
                 at.facts->need = std::min(2 * at.facts->need, longest);
                 begin_drawing(at);
-            } else {
-                action(split(k, leaf, at, best.candidate));
             }
         }
     }
 
-    // The number of heads has changed.
+    // The number of heads has changed. A tree looks at up to eight of them; with more, trees take turns.
     void regroup(std::size_t heads, bool classes) {
         const std::size_t watched = classes ? most_watched : 1;
-        const std::size_t groups = (heads + watched - 1) / watched;
+        const std::size_t groups = std::min((heads + watched - 1) / watched, most_groups);
         if (candidates_ > 0 && groups != groups_)  // sums would be of other heads
             for (std::size_t k = 0; k < count; ++k)
                 for (std::uint32_t i = 0; i < leaves_[k]; ++i)
@@ -108,6 +134,7 @@ class Trees {
         heads_ = heads;
         watched_ = watched;
         groups_ = groups;
+        for (std::size_t k = 0; k < count; ++k) group_[k] = static_cast<std::uint8_t>(k % groups);
     }
 
     std::size_t leaves_of(std::size_t tree) const { return leaves_[tree]; }
@@ -117,77 +144,77 @@ class Trees {
     void save(std::vector<NamedNumbers>& to) const;
     void load(const std::vector<NamedNumbers>& from, std::size_t columns);
     std::size_t bytes() const {
-        return count * nodes * (sizeof(Question) + sizeof(std::uint16_t)) + count * most * block_bytes_;
+        return count * nodes * (sizeof(Question) + sizeof(std::uint16_t)) + count * most * bytes_;
     }
 
   private:
     static constexpr std::size_t none = ~std::size_t{0};
     static constexpr double infinite = std::numeric_limits<double>::infinity();
 
-    struct Facts {
-        double weight, square;  // of the rows watched: their weights, and squared residuals
-        std::uint32_t stage, need, rows;
-    };
     // What is known of a leaf, one after another in memory.
     struct Leaf {
-        Facts* facts;
-        double* sums;  // of the residuals, by head
-        double *low, *high;
+        Watching* facts;
+        double* low;
+        float *rows, *sums;  // by candidate
         std::uint32_t* column;
-        Watched watched;
     };
     struct Best {
         std::size_t candidate = none;
         double gain = -1;
     };
 
-    std::size_t heads_ = 1, watched_ = 1, groups_ = 1, candidates_ = 0, block_bytes_ = 0;
+    std::size_t heads_ = 1, watched_ = 1, groups_ = 1, candidates_ = 0, bytes_ = 0;
+    double unit_ = 0;  // of the residuals: a power of two, so that floats can hold their sums
     std::vector<Question> nodes_ = first_nodes();
     std::vector<std::uint16_t> places_ = std::vector<std::uint16_t>(count * nodes);  // of the leaf at a node
     std::uint32_t leaves_[count] = {};
     std::uint64_t random_[count] = {};
+    std::uint8_t group_[count] = {};
     Zeros blocks_;
-    std::uint32_t reached_[count] = {};
+    std::uint32_t reached_[count] = {}, next_[count] = {};  // nodes
+    bool ahead_ = false;                                    // `next_` is of the row that comes next
+    bool asks_text_ = false;                                // some question is about text
+    std::vector<std::uint32_t> split_since_;
 
     static std::vector<Question> first_nodes() {
         std::vector<Question> all(count * nodes);
-        for (std::size_t k = 0; k < count; ++k) all[k * nodes] = {infinite, infinite, 0, 0};
+        for (std::size_t k = 0; k < count; ++k) all[k * nodes] = {infinite, 0, 0};
         return all;
     }
 
-    // A tree looks at up to eight heads; with more classes, trees take turns.
-    std::size_t first_head(std::size_t tree) const { return tree % groups_ * watched_; }
+    ShapeKernel::Walk walk_of(const ShapeKernel& kernel) const { return asks_text_ ? kernel.walk : kernel.walk_numbers; }
+    std::uint32_t leaf_of(std::size_t tree, std::uint32_t node) const {
+        return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
+    }
+
+    bool set_unit(const double* residuals) {
+        double largest = 0;
+        for (std::size_t head = 0; head < heads_; ++head) largest = std::max(largest, std::fabs(residuals[head]));
+        if (largest > 0) unit_ = std::ldexp(1.0, std::ilogb(largest));
+        return unit_ > 0;
+    }
 
     void make_blocks(std::size_t candidates) {
         candidates_ = candidates;
-        const std::size_t doubles = watched_ + candidates * (3 + watched_);
-        block_bytes_ = (sizeof(Facts) + 7) / 8 * 8 + doubles * 8 + candidates * 4;
-        block_bytes_ = (block_bytes_ + 63) / 64 * 64;
-        blocks_ = Zeros(count * most * block_bytes_);
+        bytes_ = WatchRow::header(watched_) + candidates * (8 + 4 + 4 * watched_ + 4);
+        bytes_ = (bytes_ + 63) / 64 * 64;
+        blocks_ = Zeros(count * most * bytes_);
         for (std::size_t k = 0; k < count; ++k) {
-            if (leaves_[k] == 0) {
-                leaves_[k] = 1;
-                random_[k] = k + 1;
-            }
+            leaves_[k] = 1;
+            random_[k] = k + 1;
             leaf_at(static_cast<std::uint32_t>(k * most)).facts->need = enough;
         }
     }
 
-    char* block(std::uint32_t leaf) const { return candidates_ ? blocks_.get() + leaf * block_bytes_ : nullptr; }
     Leaf leaf_at(std::uint32_t leaf) const {
-        char* at = block(leaf);
-        Leaf result;
-        result.facts = reinterpret_cast<Facts*>(at);
-        double* numbers = reinterpret_cast<double*>(at + (sizeof(Facts) + 7) / 8 * 8);
-        const auto take = [&](std::size_t more) { return std::exchange(numbers, numbers + more); };
-        result.low = take(candidates_);
-        result.high = take(candidates_);
-        double* const rows = take(candidates_);
-        result.sums = take(watched_);
-        double* const sums = take(candidates_ * watched_);
-        result.column = reinterpret_cast<std::uint32_t*>(numbers);
-        result.watched = {result.low, result.high, result.column, rows, sums, candidates_, watched_};
-        return result;
+        char* const block = blocks_.get() + leaf * bytes_;
+        Leaf at;
+        at.facts = reinterpret_cast<Watching*>(block);
+        at.low = reinterpret_cast<double*>(block + WatchRow::header(watched_));
+        at.rows = reinterpret_cast<float*>(at.low + candidates_);
+        at.sums = at.rows + candidates_;
+        at.column = reinterpret_cast<std::uint32_t*>(at.sums + candidates_ * watched_);
+        return at;
     }
 
     std::uint64_t random(std::size_t tree) {
@@ -196,69 +223,68 @@ class Trees {
     }
 
     void begin_drawing(const Leaf& at) {
-        at.facts->stage = at.facts->rows = 0;
+        at.facts->stage = at.facts->rows = at.facts->text = 0;
         at.facts->weight = at.facts->square = 0;
-        std::fill_n(at.sums, watched_, 0.0);
+        std::fill_n(at.facts->sum, watched_, 0.0f);
     }
 
     // While candidates are drawn, `low` is the value met and `rows` says whether the cut is open.
     void draw(std::size_t tree, const Leaf& at, const double* row, const unsigned char* kinds, std::size_t columns) {
         constexpr std::uint32_t turns = 4;  // candidates begin with one of the first rows each
-        double* const open = at.watched.rows;
         const std::uint32_t stage = at.facts->stage;
         for (std::size_t z = 0; z < candidates_; ++z) {
             const auto turn = static_cast<std::uint32_t>(z % turns);
-            if (stage < turn) continue;
+            if (stage < turn || (stage > turn && at.rows[z] == 0)) continue;
             if (stage > turn) {
-                if (open[z] == 0) continue;
-                const bool text = kinds[at.column[z]] != 0;
                 const double before = at.low[z], now = value(row, at.column[z]);
                 if (now != before) {
                     const bool lower = random(tree) % 2 == 0;
-                    open[z] = 0;
-                    if (text) {
-                        enclose(at, z, before == -infinite || (lower && now != -infinite) ? now : before);
+                    at.rows[z] = 0;
+                    if (kinds[at.column[z]]) {
+                        at.low[z] = before == -infinite || (lower && now != -infinite) ? now : before;
                     } else {
                         at.low[z] = lower ? std::min(now, before) : just_below(std::max(now, before));
                     }
                     continue;
                 }
             }
-            at.column[z] = static_cast<std::uint32_t>(random(tree) % columns);
+            at.column[z] = static_cast<std::uint32_t>(random(tree) * columns >> 31);
             at.low[z] = value(row, at.column[z]);
-            at.high[z] = infinite;
-            open[z] = 1;
+            at.rows[z] = 1;
         }
         at.facts->stage += 1;
         if (at.facts->stage < drawing) return;
         for (std::size_t z = 0; z < candidates_; ++z) {
-            if (open[z] != 0 && kinds[at.column[z]] != 0 && at.low[z] != -infinite) enclose(at, z, at.low[z]);
-            open[z] = 0;
+            at.rows[z] = 0;
+            if (!kinds[at.column[z]] || at.low[z] == -infinite) continue;  // of text: is there any?
+            at.column[z] |= Question::text;
+            at.facts->text |= 1u << z;
         }
-        std::fill_n(at.watched.sums, candidates_ * watched_, 0.0);
+        std::fill_n(at.sums, candidates_ * watched_, 0.0f);
     }
     static double value(const double* row, std::uint32_t column) {
         return row[column] == row[column] ? row[column] : -infinite;
     }
-    static void enclose(const Leaf& at, std::size_t z, double text) {
-        at.low[z] = text - 0.5;
-        at.high[z] = text + 0.5;
+    static double just_below(double x) {  // x is finite
+        const auto bits = std::bit_cast<std::uint64_t>(x);
+        if (x == 0) return -std::numeric_limits<double>::denorm_min();
+        return std::bit_cast<double>(x > 0 ? bits - 1 : bits + 1);
     }
-    static double just_below(double x) { return std::nextafter(x, -infinite); }
 
     Best best_of(const Leaf& at) const {
         Best best;
-        const double all = at.facts->weight;
+        const double all = static_cast<double>(at.facts->weight);
         for (std::size_t z = 0; z < candidates_; ++z) {
-            const double right = at.watched.rows[z], stay = all - right;
+            const double right = static_cast<double>(at.rows[z]), stay = all - right;
             if (!(right > 0 && stay > 0)) continue;
-            double gain = 0;
+            double apart = 0;  // the means of both sides, squared and times (stay right)^2
             for (std::size_t i = 0; i < watched_; ++i) {
-                const double sum = at.watched.sums[z * watched_ + i];
-                const double apart = (at.sums[i] - sum) / stay - sum / right;
-                gain += apart * apart;
+                const double whole = static_cast<double>(at.facts->sum[i]);
+                const double sum = static_cast<double>(at.sums[z * watched_ + i]);
+                const double one = (whole - sum) * right - sum * stay;
+                apart += one * one;
             }
-            gain = gain * (stay * right / all);
+            const double gain = apart / (stay * right * all);
             if (gain > best.gain) best = {z, gain};
         }
         return best;
@@ -266,18 +292,21 @@ class Trees {
 
     Split split(std::size_t tree, std::uint32_t leaf, const Leaf& at, std::size_t z) {
         const std::uint32_t node = reached_[tree], fresh = leaves_[tree]++, child = 2 * fresh - 1;
-        const double right = at.watched.rows[z], stay = at.facts->weight - right;
-        Split result{leaf, static_cast<std::uint32_t>(tree * most) + fresh, stay / at.facts->weight, fresh == 1,
-                     first_head(tree), std::min(watched_, heads_ - first_head(tree)), {}, {}};
+        const std::size_t first_head = group_[tree] * watched_;
+        const double all_rows = static_cast<double>(at.facts->weight), right = static_cast<double>(at.rows[z]);
+        const double stay = all_rows - right;
+        Split result{leaf, static_cast<std::uint32_t>(tree * most) + fresh, stay / all_rows, fresh == 1, first_head,
+                     std::min(watched_, heads_ - first_head), {}, {}};
         for (std::size_t i = 0; i < result.heads; ++i) {
-            const double sum = at.watched.sums[z * watched_ + i];
-            result.stay_mean[i] = (at.sums[i] - sum) / stay;
-            result.right_mean[i] = sum / right;
+            const double sum = static_cast<double>(at.sums[z * watched_ + i]);
+            result.stay_mean[i] = (static_cast<double>(at.facts->sum[i]) - sum) / stay * unit_;
+            result.right_mean[i] = sum / right * unit_;
         }
         Question* const all = &nodes_[tree * nodes];
-        all[node] = {at.low[z], at.high[z], at.column[z], child};
-        all[child] = {infinite, infinite, 0, child};
-        all[child + 1] = {infinite, infinite, 0, child + 1};
+        all[node] = {at.low[z], at.column[z], child};
+        asks_text_ = asks_text_ || at.column[z] & Question::text;
+        all[child] = {infinite, 0, child};
+        all[child + 1] = {infinite, 0, child + 1};
         places_[tree * nodes + child] = places_[tree * nodes + node];
         places_[tree * nodes + child + 1] = static_cast<std::uint16_t>(fresh);
         for (const std::uint32_t half : {leaf, result.right}) {

@@ -27,6 +27,8 @@ unitless inspect clicks.unitless --all --csv > weights.csv
 unitless inspect prices.unitless --explain '{"rooms": 3, "city": "Oslo"}'
 
 unitless inspect prices.unitless --data new.csv --row 17
+
+unitless inspect prices.unitless --plot curves.png
 """
 FEATURES = "Which features"
 EXPLAIN = "Explaining a prediction"
@@ -44,6 +46,7 @@ OPTIONS = (
     Flag("data", "Explain a row of this file.", panel=EXPLAIN),
     Flag("row", "The number of that row, counted from 1.", int, panel=EXPLAIN),
     *options.FILES,
+    Flag("plot", "Write a picture of the model's curves to this file (.png, .svg or .pdf).", panel=OUTPUT),
     Flag("as_csv", "Print the features as CSV, with all digits.", bool, False, flag="--csv", panel=OUTPUT),
     options.JSON,
 )
@@ -58,6 +61,7 @@ def command(
     explain: str | None,
     data: str | None,
     row: int | None,
+    plot: str | None,
     as_csv: bool,
     as_json: bool,
     **given: Any,
@@ -65,6 +69,7 @@ def command(
     """Show what a model has learned: its features by importance, with their weights in the data's units.
 
     Importance is |weight| · scale, how far a feature moves the prediction: it has no unit, so features can be compared.
+    Where the model has curves and trees, what they do with the feature counts too.
     """
     from ..errors import OptionError  # noqa: PLC0415
 
@@ -72,7 +77,17 @@ def command(
         raise OptionError(f"--top is {top}; it must be 1 or more")
     if as_csv and as_json:
         raise OptionError("--csv and --json are two answers; ask for one")
+    if plot is not None:
+        from ..data.files import File, check_output  # noqa: PLC0415
+        from ..plots import check_path  # noqa: PLC0415
+
+        check_path(plot)
+        check_output(plot, [File(model)], "the picture", "the model")
     loaded = _loaded(model)
+    if plot is not None:
+        from ..plots import plot_curves  # noqa: PLC0415
+
+        plot_curves(loaded, plot, label=label)
     if explain is None and data is None:
         if row is not None:
             raise OptionError("--row needs --data, the file that the row is in")
@@ -118,7 +133,7 @@ def _features(
         ("task", about["task"] or ""),
         ("classes", _listed(about["classes"] or [])),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
-        ("shape", about["shape"] or "" if model.options.shape == "auto" else ""),
+        ("shape", _shape(about)),
         ("rate", _rates(about["learning_rate"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
         ("features", f"{about['feature_count']:,}"),
@@ -130,12 +145,14 @@ def _features(
         print()
         header = ["feature", *(["class"] if several else []), "weight", "scale", "importance"]
         shown = [
-            [display.short(row[name]) if name in ("feature", "class") else display.number(row[name]) for name in header]
+            [display.short(row[name]) if name in ("feature", "class") else _number(row[name]) for name in header]
             for row in rows
         ]
         display.table(None, header, shown, left=2 if several else 1)
         if total > len(rows):
             print(f"\n{total - len(rows):,} more; --all shows them")
+        if model._of_weights:
+            print(f"\n{model._of_weights}")
     elif model.examples:
         print(f"\nno feature but the bias, {BIAS}, has been other than zero")
 
@@ -160,6 +177,8 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     if not heads:
         return [], 0
     lanes = [reading.leader(head) for head in heads]
+    if model._bends():
+        return _ranked_shape(model, heads, top)
     v = np.abs(reading.v[:, lanes])
     importance = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
     best = importance.argmax(axis=1) if len(importance) else np.zeros(0, np.intp)
@@ -177,6 +196,27 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
         row.update(weight=weights[head][name], scale=float(scale[k]), importance=float(most[k]))
         rows.append(row)
     return rows, len(order)
+
+
+def _ranked_shape(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
+    """Of a model that is more than linear: what has no linear term has neither weight nor scale."""
+    from ..models.model import BIAS  # noqa: PLC0415
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
+
+    reading = model._reading()
+    found = [(name, by_head[heads]) for name, by_head in model._shape_reading().importance().items() if name != BIAS]
+    found.sort(key=lambda item: -item[1].max())
+    weights = {head: reading.weights(reading.leader(head)) for head in heads}
+    scales = reading.scales()
+    rows = []
+    for name, by_head in found[:top]:
+        head = heads[int(by_head.argmax())]
+        row: dict[str, Any] = {"feature": str(name)}
+        if isinstance(model, OneVsAll):
+            row["class"] = str(model.classes[head])
+        row.update(weight=weights[head].get(name), scale=scales.get(name), importance=float(by_head.max()))
+        rows.append(row)
+    return rows, len(found)
 
 
 def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
@@ -208,6 +248,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         "classes": classes,
         "options": {k: v for k, v in model.options.asdict().items() if k in always or v != default[k]},
         "shape": model.settled_shape,
+        "experts": _experts(model),
         "learning_rate": {str(k): v for k, v in rate.items()} if isinstance(rate, dict) else rate,
         "examples": model.examples,
         "weight": model.total_weight,
@@ -228,9 +269,52 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     }
 
 
+def _experts(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
+    """Of a model that is more than linear: its parts, and how far the prediction follows each."""
+    if not model._bends():
+        return None
+    shaped = model._shape_reading()
+    shares = shaped.shares()
+    return {
+        expert.name: {
+            "share": shares[expert.name],
+            "curves": sum(len(curve.thresholds) > 0 for curve in expert.curves.values()),
+            "intervals": sum(len(curve.weights) for curve in expert.curves.values() if len(curve.thresholds)),
+            "trees": sum(len(tree.child) > 1 for tree in expert.trees),
+            "leaves": sum((len(tree.child) + 1) // 2 for tree in expert.trees if len(tree.child) > 1),
+        }
+        for expert in shaped.experts
+    }
+
+
+def _shape(about: dict[str, Any]) -> str:
+    """The shape, and what it consists of."""
+    if about["experts"] is None:
+        return ""
+    experts = about["experts"]
+    with_curves = experts["curves"]
+    parts = [
+        f"{display.count(with_curves['curves'], 'curve')} of {display.count(with_curves['intervals'], 'interval')}"
+    ]
+    if "trees" in experts:
+        trees = experts["trees"]
+        parts.append(f"{display.count(trees['trees'], 'tree')} of {trees['leaves']:,} leaves")
+    said = f"{about['shape']}: {', '.join(parts)}"
+    if len(experts) > 1:
+        names = {"linear": "linear", "curves": "curves", "trees": "curves and trees"}
+        shares = sorted(experts.items(), key=lambda item: -item[1]["share"])
+        followed = ", ".join(f"{names[name]} {display.share(of['share'])}" for name, of in shares)
+        said += f"; the prediction follows {followed}"
+    return said
+
+
 def _listed(classes: list[str]) -> str:
     shown = ", ".join(display.short(name, 40) for name in classes[:12])
     return f"{shown}, ... ({len(classes):,})" if len(classes) > 12 else shown
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None or math.isnan(value) else display.number(value)
 
 
 def _rates(rate: Any) -> str:
@@ -298,10 +382,16 @@ def _show_explanation(
     model: Learner | OneVsAll, why: Explanation, top: int | None, as_csv: bool, as_json: bool
 ) -> None:
     rows: list[dict[str, Any]] = [
-        {"feature": str(p.feature), "value": p.value, "weight": p.weight, "contribution": p.contribution}
+        {
+            "feature": str(p.feature),
+            "value": None if math.isnan(p.value) else p.value,
+            "weight": p.weight,
+            "contribution": p.contribution,
+        }
         for p in why.contributions
     ]
-    header = ["feature", "value", "weight", "contribution"]
+    header = ["feature", "value", *([] if why.bent else ["weight"]), "contribution"]
+    blank = [""] * (len(header) - 2)
     for name in why.unknown:
         print(f"note: the model has no feature {display.short(repr(name))}; it was ignored", file=sys.stderr)
     if as_csv:
@@ -320,12 +410,12 @@ def _show_explanation(
         print(json.dumps(about, indent=2))
         return
     shown = rows[:top]
-    cells = [[display.short(row["feature"]), *(display.number(row[name]) for name in header[1:])] for row in shown]
+    cells = [[display.short(row["feature"]), *(_number(row[name]) for name in header[1:])] for row in shown]
     if len(rows) > len(shown):
         rest = math.fsum(row["contribution"] for row in rows[len(shown) :])
-        cells.append([f"({len(rows) - len(shown):,} others)", "", "", display.number(rest)])
-    cells.append(["(bias)", "", "", display.number(why.bias)])
-    cells.append(["sum", "", "", display.number(why.score)])
+        cells.append([f"({len(rows) - len(shown):,} others)", *blank, display.number(rest)])
+    cells.append(["(bias)", *blank, display.number(why.bias)])
+    cells.append(["sum", *blank, display.number(why.score)])
     display.table(None, header, cells)
     print()
     facts = [("class", "" if why.label is None else str(why.label)), ("prediction", _prediction(model, why))]

@@ -24,8 +24,10 @@ from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.model import Feature, Model
 from ..models.one_vs_all import OneVsAll
+from ..models.shape_reading import ShapeReading
 from ..rules import RULES
 from .predictor import Predictor, as_mapping, numbered, places
+from .shaped_explanation import raw_row, taken_apart
 
 _WORD = 2**64 - 1
 TOP = 20  # features that are shown one by one
@@ -40,7 +42,7 @@ class Contribution:
 
     feature: Feature
     value: float  # as the data has it; of a product, that of its factors as the model sees them
-    weight: float  # in the data's units
+    weight: float | None  # in the data's units; of models that are more than linear there is none
     contribution: float
 
 
@@ -61,6 +63,7 @@ class Explanation:
     probability: float | None = None  # of the class whose score this is; of two, the positive one
     positive: Label | None = None  # of two classes, the one that a positive score stands for
     centred: bool = False  # whether some values count from the means of their columns
+    bent: bool = False  # whether the model is more than linear
 
     @property
     def meaning(self) -> list[str]:
@@ -81,7 +84,9 @@ class Explanation:
                 f"the sum, {shown.number(self.score)}, is beyond the labels seen in training: "
                 f"the model keeps to {shown.number(self.limited)}"
             )
-        if self.centred:
+        if self.bent:
+            lines.append("features count from their means: the bias is about the mean prediction")
+        elif self.centred:
             lines.append("numbers count from the mean of their column")
         if self.unknown:
             names = ", ".join(shown.short(repr(name), 40) for name in self.unknown[:8])
@@ -91,16 +96,22 @@ class Explanation:
     def rows(self, most: int) -> list[tuple[str, str, str, float]]:
         """Feature, value, weight and contribution, the largest first; what is beyond `most` in one row."""
         listed = [
-            (shown.short(str(part.feature), 60), shown.given(part.value), shown.number(part.weight), part.contribution)
+            (shown.short(str(part.feature), 60), _value(part), _weight(part), part.contribution)
             for part in self.contributions[:most]
         ]
         if len(rest := self.contributions[most:]) > 0:
             listed.append((f"({len(rest):,} others)", "", "", math.fsum(part.contribution for part in rest)))
         return [*listed, ("(bias)", "", "", self.bias), ("sum", "", "", self.score)]
 
+    def _columns(self, *names: str) -> list[int]:
+        """Which of them are shown: weights only if there are any."""
+        return [k for k, name in enumerate(names) if name != "weight" or not self.bent]
+
     def __str__(self) -> str:
+        header = ["feature", "value", "weight", "contribution"]
+        columns = self._columns(*header)
         rows = [[*texts, shown.number(contribution)] for *texts, contribution in self.rows(TOP)]
-        table = shown.table(["feature", "value", "weight", "contribution"], rows)
+        table = shown.table([header[k] for k in columns], [[row[k] for k in columns] for row in rows])
         return "\n".join([table, "", *self.meaning])
 
     __repr__ = __str__
@@ -113,9 +124,11 @@ class Explanation:
         ]
         cells.append(["sum", "", "", shown.number(self.score), ""])
         title, *notes = self.meaning
+        header = ["feature", "value", "weight", "contribution", ""]
+        columns = self._columns(*header)
         return html.card(
             title,
-            html.table(["feature", "value", "weight", "contribution", ""], cells, total=1),
+            html.table([header[k] for k in columns], [[row[k] for k in columns] for row in cells], total=1),
             *map(html.note, notes),
         )
 
@@ -158,12 +171,12 @@ def explain_batch(
     model: Learner | OneVsAll, batch: Batch, label: Label | None = None, unknown: list[str] | None = None
 ) -> Explanation:
     """Explain the prediction for a batch of one row."""
-    model._check_linear("explained")
     scores = model._ask(batch.data, False)
     head, chosen = _head(model, scores, label)
     reading = model._reading()
     taken = _Row(reading, batch.data)
-    explanation = taken.explained(head)
+    bent = model._bends()
+    explanation = taken.shaped(model._shape_reading(), head, len(scores)) if bent else taken.explained(head)
     prediction: Any = float(scores[0])
     positive: Label | None = None
     if model._training is not None:
@@ -181,6 +194,7 @@ def explain_batch(
         probability=float(model.link(explanation.limited)) if gives else None,
         positive=positive,
         centred=taken.centred,
+        bent=bent,
     )
 
 
@@ -203,6 +217,14 @@ def class_number(model: OneVsAll, label: Any) -> int:
             return number
     shown = ", ".join(map(str, model.classes[:8])) + (", ..." if len(model.classes) > 8 else "")
     raise OptionError(f"there is no class {label!r}; there are {shown}")
+
+
+def _value(part: Contribution) -> str:
+    return "missing" if math.isnan(part.value) else shown.given(part.value)
+
+
+def _weight(part: Contribution) -> str:
+    return "" if part.weight is None else shown.number(part.weight)
 
 
 def _shown(value: Any) -> str:
@@ -281,6 +303,7 @@ class _Row:
         self.unknown: list[str] = []
         self.centred = False
         self._parts: list[tuple[Feature, int, float, float]] = []  # what, its slot, as it is, as the model sees it
+        self._given: list[tuple[Feature, int, float]] = []  # what, its number, as it is
         seen: dict[int, float] = {}
         given: dict[int, list[Feature]] = {}
         for name, x in entries(data):
@@ -290,6 +313,7 @@ class _Row:
                 continue
             self.centred |= number in self._centre
             z = self._centred(number, x)
+            self._given.append((name, number, x))
             self._parts.append((name, reading.slot(number), x, z))
             seen[number] = seen.get(number, 0.0) + z
             given.setdefault(number, []).append(name)
@@ -341,36 +365,77 @@ class _Row:
 
     def explained(self, head: int) -> Explanation:
         """The score of a head, taken apart."""
-        reading, options, state = self._reading, self._options, self._reading.state
-        rule = RULES[options.rule]
-        v = reading.v[:, reading.leader(head)]
+        reading, options = self._reading, self._options
+        v = reading.v[:, [reading.leader(head)]]
         with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
-            w = v / reading.scale if rule.unit_free else v
-        ahead = options.order == "paper"  # Vowpal Wabbit's order predicts with the scales as they are
-        spread = math.sqrt(state["t"] + ahead) if rule.sums_squares else 1.0
+            w = (v / reading.scale[:, None] if RULES[options.rule].unit_free else v)[:, 0]
+        terms, biases = self.terms(v)
+        parts = []
+        for (name, slot, value, _), (_, term) in zip(self._parts, terms, strict=True):
+            at = self._row_of.get(slot)
+            parts.append(Contribution(name, value, 0.0 if at is None else float(w[at]), float(term[0])))
+        bias = float(biases[0])
+        score = bias + math.fsum(part.contribution for part in parts)
+        limited = score
+        state = reading.state
+        if (options.clip or options.target) and state["label_min"] <= state["label_max"]:
+            limited = min(max(score, state["label_min"]), state["label_max"])
+        parts.sort(key=_largest_first)
+        offset = self._offset()
+        return Explanation(parts, bias + offset, score + offset, limited + offset, None)
+
+    def shaped(self, shaped: ShapeReading, head: int, heads: int) -> Explanation:
+        """The score of a head of a model that is more than linear."""
+        raw, active = raw_row(shaped, self._given)
+        found = taken_apart(shaped, raw, active, self, head, heads)
+        values: dict[Feature, float] = {}
+        for name, _, value, _ in self._parts:
+            values[name] = values.get(name, 0.0) + value
+        contributions = [
+            Contribution(name, values.get(name, math.nan), None, amount)
+            for name, amount in found.contributions.items()
+            if name in values or amount != 0
+        ]
+        contributions.sort(key=_largest_first)
+        offset = self._offset()
+        score = found.score + offset
+        return Explanation(contributions, found.base + offset, score, score, None)
+
+    def terms(self, v: Float64) -> tuple[list[tuple[Feature, Float64]], Float64]:
+        """The linear terms of weights v, [slot][head], and the bias: by head."""
+        options, state, spread = self._options, self._reading.state, self._spread()
         total: dict[int, float] = {}
         for _, slot, _, x in self._parts:
             total[slot] = total.get(slot, 0.0) + x
-        parts = []
-        for name, slot, value, x in self._parts:
+        nothing = np.zeros(v.shape[1])
+        terms = []
+        for name, slot, _, x in self._parts:
             at = self._row_of.get(slot)
             if at is None:  # it has only been zero so far
-                parts.append(Contribution(name, value, 0.0, 0.0))
+                terms.append((name, nothing))
                 continue
             z = self._seen(float(state["scale"][at]), total[slot])
             share = x / total[slot] if total[slot] != 0 else 0.0  # two names may share a slot
-            parts.append(Contribution(name, value, float(w[at]), float(spread * v[at] * z * share)))
-        bias = 0.0
-        if options.bias and 0 in self._row_of:
-            at = self._row_of[0]
-            bias = spread * float(v[at]) * self._seen(float(state["scale"][at]), 1.0)
-        score = bias + math.fsum(part.contribution for part in parts)
-        offset = float(state["target"][1]) if options.target and state["target"][0] else 0.0
-        limited = score
-        if (options.clip or options.target) and state["label_min"] <= state["label_max"]:
-            limited = min(max(score, state["label_min"]), state["label_max"])
-        parts.sort(key=lambda part: (-abs(part.contribution), str(part.feature)))
-        return Explanation(parts, bias + offset, score + offset, limited + offset, None)
+            terms.append((name, spread * v[at] * z * share))
+        if not options.bias or 0 not in self._row_of:
+            return terms, nothing
+        at = self._row_of[0]
+        return terms, spread * v[at] * self._seen(float(state["scale"][at]), 1.0)
+
+    def term(self, number: int, x: float, v: Float64) -> Float64:
+        """The linear term of a feature, by its number, if its value were x: by head."""
+        at = self._row_of[self._reading.slot(number)]
+        z = self._seen(float(self._reading.state["scale"][at]), self._centred(number, x))
+        return np.asarray(self._spread() * v[at] * z)
+
+    def _spread(self) -> float:
+        ahead = self._options.order == "paper"  # Vowpal Wabbit's order predicts with the scales as they are
+        return math.sqrt(self._reading.state["t"] + ahead) if RULES[self._options.rule].sums_squares else 1.0
+
+    def _offset(self) -> float:
+        """Of the labels, where the model learns it."""
+        target = self._reading.state["target"]
+        return float(target[1]) if self._options.target and target[0] else 0.0
 
     def _seen(self, scale: float, x: float) -> float:
         """z, as the rule sees x: beyond the largest value so far nag holds it, ng shrinks it."""
@@ -385,6 +450,10 @@ class _Row:
         if abs(x) > scale:
             return math.copysign(1.0, x) if rule.beyond == "hold" else math.copysign(scale / abs(x), x)
         return x / scale
+
+
+def _largest_first(part: Contribution) -> tuple[float, str]:
+    return -abs(part.contribution), str(part.feature)
 
 
 def _matches(side: Any, names: list[Feature]) -> bool:

@@ -13,6 +13,7 @@ from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedul
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
 from .model import BIAS, LARGE, Model
+from .shape_reading import ShapeReading
 
 
 class Learner(Model):
@@ -184,12 +185,22 @@ class Learner(Model):
 
     @property
     def importance(self) -> ByFeature:
-        """|w|·s by feature: how far the feature moves the prediction. It has no unit of the feature's."""
+        """|w|·s by feature: how far the feature moves the prediction. It has no unit of the feature's.
+
+        With a shape other than "linear" curves and trees count too: half of what lies between the lowest and the
+        highest step of a feature's curve, and half of what each question of a tree sets apart, by the part of the rows
+        that are asked; of all models in the mixture the mean, by how far the prediction follows each.
+        """
+        if self._bends():
+            return {feature: float(by_head[0]) for feature, by_head in self._shape_reading().importance().items()}
         reading = self._reading()
         return reading.importance(reading.leader(0))
 
     def _reading(self) -> Reading:
         return Reading(self._options, self._candidates, self._snapshot())
+
+    def _shape_reading(self) -> ShapeReading:
+        return ShapeReading(self._options, self._candidates, self._snapshot())
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("learning rate", f"{self.learning_rate:.4g}")] if self.nbytes < LARGE else []
@@ -200,8 +211,8 @@ class Learner(Model):
         rows = [
             [
                 html.name(name),
-                shown.number(weights[name]),
-                shown.number(scales[name]),
+                shown.number(weights[name]) if name in weights else "",
+                shown.number(scales[name]) if name in scales else "",
                 shown.number(value),
                 html.share_bar(value, top[0][1]),
             ]
@@ -211,6 +222,7 @@ class Learner(Model):
         return [
             html.table(["feature", "weight", "scale", "importance", ""], rows),
             *([html.note(f"and {more:,} features of less importance")] if more else []),
+            *([html.note(self._of_weights)] if self._of_weights else []),
         ]
 
     def __repr__(self) -> str:

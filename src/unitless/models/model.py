@@ -113,9 +113,13 @@ class Model(_core.Learner):
             self._settled = model_file.settled_shape(self._options, self._snapshot())
         return self._settled
 
+    def _bends(self) -> bool:
+        """Whether it is more than linear."""
+        return self.settled_shape not in (None, "linear")
+
     def _check_linear(self, what: str, kind: type[Error] = OptionError) -> None:
         """Refuse what only linear models can do so far; `what` completes "cannot be"."""
-        if self.settled_shape not in (None, "linear"):
+        if self._bends():
             raise kind(
                 f"a model of shape {self.settled_shape!r} cannot be {what} yet",
                 advice=Phrase("a model that is made with ", Option("shape", "linear"), " can"),
@@ -283,6 +287,13 @@ class Model(_core.Learner):
     def _found_shape(self) -> str:
         """What "auto" has become, for those who read; a shape that was asked for stands among the options."""
         return self.settled_shape or "" if self._options.shape == "auto" else ""
+
+    @property
+    def _of_weights(self) -> str:
+        """What to say where weights are shown that are not the whole model."""
+        if self.settled_shape in (None, "linear"):
+            return ""
+        return "Weights and scales are those of the linear terms; importance counts curves and trees too."
 
     def _counted(self, *facts: str) -> str:
         """What a model shows of itself after its options."""

@@ -17,6 +17,7 @@ from ..options import Auto, Clip, Loss, Options, Rule, Shape, check_names
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
 from .model import Model, State
+from .shape_reading import ShapeReading
 
 
 class OneVsAll(Model):
@@ -199,7 +200,14 @@ class OneVsAll(Model):
 
     @property
     def importance(self) -> dict[Label, ByFeature]:
-        """|w|·s by class and feature, which has no unit."""
+        """|w|·s by class and feature, which has no unit. Of shapes other than "linear" see `Learner.importance`."""
+        if self._bends():
+            state, classes = self._state_and_labels()
+            found = ShapeReading(self._options, self._candidates, state).importance()
+            return {
+                label: {feature: float(by_head[c]) for feature, by_head in found.items()}
+                for c, label in enumerate(classes or [])
+            }
         reading, labels = self._reading_and_labels()
         return {label: reading.importance(reading.leader(c)) for c, label in enumerate(labels)}
 
@@ -214,6 +222,9 @@ class OneVsAll(Model):
     def _reading_and_labels(self) -> tuple[Reading, list[Label]]:
         state, labels = self._state_and_labels()
         return Reading(self._options, self._candidates, state), labels or []
+
+    def _shape_reading(self) -> ShapeReading:
+        return ShapeReading(self._options, self._candidates, self._snapshot())
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("classes", f"{len(self.classes):,}")]

@@ -7,6 +7,7 @@ and engine.cpp.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
+from ..rules import RULES
 from .by_feature import Reading
 from .model import Feature
 
@@ -49,8 +51,10 @@ class Curve:
     thresholds: Float64  # rising
     weights: Float64  # [interval, head]
     evidence: Float64  # [interval, head]: the sum of squared gradients
+    rows: Float64  # by interval: about how many rows fell into it
     missing: Float64  # [head]: the weight of a value that is not there
     missing_evidence: Float64  # [head]
+    missing_rows: float
     seen: Float64  # by interval: values since it was made
     values: list[Float64]  # by interval: the last of those, up to 32
 
@@ -66,8 +70,26 @@ class Curve:
 
     def mean(self) -> Float64:
         """What it has added on average, by head."""
-        weights, evidence = np.vstack([self.weights, self.missing]), np.vstack([self.evidence, self.missing_evidence])
-        return weighted_mean(weights, evidence)
+        return weighted_mean(np.vstack([self.weights, self.missing]), np.append(self.rows, self.missing_rows))
+
+    def typical(self) -> tuple[Float64, Float64]:
+        """By interval: a value that stands for it, and the part of all rows that it has."""
+        ends = self.thresholds
+        values = np.empty(len(ends) + 1)
+        for i, kept in enumerate(self.values):
+            if len(kept):
+                values[i] = kept.mean()
+            else:
+                below, above = (ends[i - 1] if i else ends[i]), (ends[i] if i < len(ends) else ends[i - 1])
+                values[i] = below / 2 + above / 2
+        rows = self.rows if self.rows.any() else self.seen
+        total = float(rows.sum()) + self.missing_rows
+        return values, rows / total if total > 0 else rows
+
+    def reach(self) -> Float64:
+        """Half of what lies between its lowest and its highest step, by head."""
+        steps = np.vstack([self.weights, self.missing]) if self.missing_rows > 0 else self.weights
+        return np.asarray(np.ptp(steps, axis=0) / 2)
 
 
 @dataclass(frozen=True)
@@ -84,6 +106,7 @@ class Tree:
     child: NDArray[np.int64]
     weights: Float64  # [node, head]: of leaves; of other nodes zero
     evidence: Float64  # [node, head], likewise
+    rows: Float64  # by node: about how many rows came to that leaf
 
     def path(self, raw: Float64) -> list[int]:
         """The nodes that a row goes through."""
@@ -95,15 +118,15 @@ class Tree:
         return nodes
 
     def below(self) -> tuple[Float64, Float64]:
-        """By node and head: the mean of the weights of the leaves below, and their evidence."""
-        sums = np.stack([self.evidence * self.weights, self.evidence, self.weights, np.ones_like(self.weights)], axis=1)
+        """The mean of the weights of the leaves below, by node and head; and about how many rows came to each node."""
+        sums = np.column_stack([self.rows[:, None] * self.weights, self.rows])
         for node in range(len(self.child) - 1, -1, -1):  # children come after their parents
             child = self.child[node]
             if child != node:
                 sums[node] = sums[child] + sums[child + 1]
-        weighted, evidence, plain, leaves = sums[:, 0], sums[:, 1], sums[:, 2], sums[:, 3]
-        means = np.divide(weighted, evidence, out=plain / leaves, where=evidence > 0)
-        return means, evidence
+        rows = sums[:, -1]
+        means = np.divide(sums[:, :-1], rows[:, None], out=np.zeros_like(self.weights), where=rows[:, None] > 0)
+        return means, rows
 
 
 @dataclass(frozen=True)
@@ -112,6 +135,7 @@ class Expert:
 
     name: str  # "linear", "curves" or "trees"
     v: Float64  # [entry of the state's slots, head]: linear terms, in units of the scales
+    H: Float64  # likewise: their sums of squared gradients
     rates: list[float]  # by head: the learning rate that leads
     curves: dict[int, Curve]  # by raw column
     trees: list[Tree]
@@ -123,12 +147,15 @@ class ShapeReading:
     def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
         self.linear = Reading(options, rates, state)
         self.options, self.state = options, state
-        self.shape: str = state["shape"].get("settled") or "linear"
+        self._arrays: dict[str, Any] = state.get("shape", {})
+        self.shape: str = self._arrays.get("settled") or "linear"
         self.heads = int(state["lane_heads"].max(initial=0)) + 1
         self.columns, self.column_of = raw_columns(state)
-        self.experts = [self._linear()] if self.shape != "curves only" else []
+        self.experts: list[Expert] = []  # in the order of the mixture
         if self.shape != "linear":
-            self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in state["shape"]]
+            self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in self._arrays]
+        if self.shape != "curves only":
+            self.experts.append(self._linear())
 
     def expert(self, name: str) -> Expert | None:
         """The expert of that name, if there is one."""
@@ -151,16 +178,53 @@ class ShapeReading:
         parts = moves / moves.sum() if moves.any() else np.full(len(moves), 1 / len(moves))
         return {expert.name: float(part) for expert, part in zip(self.experts, parts, strict=True)}
 
+    def asked(self, column: int, low: float) -> Feature:
+        """What a question of a tree is about: a column of numbers, or one value of a column of text."""
+        if not self.columns[column].text or math.isinf(low):
+            return self.columns[column].name
+        names = self.state["names"] or []
+        return names[int(low + 0.5) - 1]  # the question is whether low < number <= low + 1
+
+    def importance(self) -> dict[Feature, Float64]:
+        """By feature and head: how far the feature moves the prediction. It has no unit of the feature's.
+
+        Of each expert |w|·s of the linear term, half of what lies between the lowest and the highest step of the curve,
+        and half of what each question of a tree sets apart, by the part of the rows that it is asked; of all experts
+        the mean by their shares in the mixture.
+        """
+        total: dict[Feature, Float64] = {}
+
+        def add(feature: Feature, amount: Float64) -> None:
+            total[feature] = total.get(feature, 0.0) + amount
+
+        unit_free = RULES[self.options.rule].unit_free
+        scale = 1.0 if unit_free else self.state["scale"][:, None]
+        shares = self.shares()
+        for expert in self.experts:
+            share = shares[expert.name]
+            for feature, amount in zip(self.linear.features, np.abs(expert.v) * scale * share, strict=True):
+                add(feature, amount)
+            for column, curve in expert.curves.items():
+                add(self.columns[column].name, share * curve.reach())
+            for tree in expert.trees:
+                means, rows = tree.below()
+                inner = np.flatnonzero(tree.child != np.arange(len(tree.child)))
+                apart = np.abs(means[tree.child[inner] + 1] - means[tree.child[inner]]) / 2
+                part = rows[inner] / max(float(rows[0]), sys.float_info.min)
+                for node, amount in zip(inner.tolist(), share * apart * part[:, None], strict=True):
+                    add(self.asked(int(tree.column[node]), float(tree.low[node])), amount)
+        return total
+
     # -------------------------------------------------------------------------------------------------- from the arrays
 
     def _numbers(self, name: str) -> Float64:
-        numbers: Any = self.state["shape"].get(name, _NONE)
-        return np.asarray(numbers, dtype=np.float64)
+        return np.asarray(self._arrays.get(name, _NONE), dtype=np.float64)
 
     def _linear(self) -> Expert:
         reading = self.linear
         leaders = [reading.leader(head) for head in range(self.heads)]
-        return Expert("linear", reading.v[:, leaders], [reading.rate(lane) for lane in leaders], {}, [])
+        H = self.state["H"].reshape(reading.v.shape)[:, leaders]
+        return Expert("linear", reading.v[:, leaders], H, [reading.rate(lane) for lane in leaders], {}, [])
 
     def _expert(self, name: str) -> Expert:
         alone = self.shape == "curves only"  # then the lanes are the main ones
@@ -173,22 +237,26 @@ class ShapeReading:
         for head in range(self.heads):
             own = np.flatnonzero(lane_heads == head)
             leaders.append(int(own[np.argmin(scores[own, 1])] if len(own) > 1 else own[0]))
-        v = reading.v if alone else self._numbers(f"{name}.v").reshape(-1, lanes)
+        v, H = (self.state[k] if alone else self._numbers(f"{name}.{k}") for k in ("v", "H"))
         numbers = self._numbers(f"{name}.leaves").astype(np.int64)
         first = TREES * TREE_LEAVES if name == "trees" else 0
         size = first + len(self._numbers("curve.leaves")) * (MOST_LEAVES + 1)
         weights, evidence = np.zeros((size, self.heads)), np.zeros((size, self.heads))
         weights[numbers] = self._numbers(f"{name}.weights").reshape(-1, lanes)[:, leaders]
         evidence[numbers] = self._numbers(f"{name}.evidence").reshape(-1, self.heads)
+        rows = evidence.sum(axis=1)  # where nobody has counted
+        if len(counted := self._numbers(f"{name}.rows")) and counted.any():
+            rows[numbers] = counted
         return Expert(
             name,
-            v[:, leaders],
+            v.reshape(-1, lanes)[:, leaders],
+            H.reshape(-1, lanes)[:, leaders],
             [float(reading.candidates[int(lane_rates[lane])]) for lane in leaders],
-            self._curves(weights[first:], evidence[first:]),
-            self._trees(weights, evidence) if name == "trees" else [],
+            self._curves(weights[first:], evidence[first:], rows[first:]),
+            self._trees(weights, evidence, rows) if name == "trees" else [],
         )
 
-    def _curves(self, weights: Float64, evidence: Float64) -> dict[int, Curve]:
+    def _curves(self, weights: Float64, evidence: Float64, rows: Float64) -> dict[int, Curve]:
         counts = self._numbers("curve.leaves").astype(np.int64)
         places = self._numbers("curve.places").astype(np.int64)
         thresholds, seen = self._numbers("curve.thresholds"), self._numbers("curve.seen")
@@ -201,14 +269,16 @@ class ShapeReading:
             here = slice(leaf, leaf + count)
             own = column * (MOST_LEAVES + 1) + places[here]
             missing = column * (MOST_LEAVES + 1) + MISSING
-            kept = [row[: int(rows)] for row, rows in zip(values[here], seen[here], strict=True)]
+            kept = [row[: int(rows_seen)] for row, rows_seen in zip(values[here], seen[here], strict=True)]
             curves[column] = Curve(
                 column,
                 thresholds[cut : cut + count - 1],
                 weights[own],
                 evidence[own],
+                rows[own],
                 weights[missing],
                 evidence[missing],
+                float(rows[missing]),
                 seen[here],
                 kept,
             )
@@ -216,7 +286,7 @@ class ShapeReading:
             cut += count - 1
         return curves
 
-    def _trees(self, weights: Float64, evidence: Float64) -> list[Tree]:
+    def _trees(self, weights: Float64, evidence: Float64, rows: Float64) -> list[Tree]:
         low, high = self._numbers("tree.low"), self._numbers("tree.high")
         column, child = (self._numbers(f"tree.{name}").astype(np.int64) for name in ("column", "child"))
         place = self._numbers("tree.place").astype(np.int64)
@@ -225,7 +295,7 @@ class ShapeReading:
         for number, leaves in enumerate(self._numbers("tree.sizes").astype(np.int64).tolist()):
             here = slice(first, first + 2 * leaves - 1)
             first = here.stop
-            is_leaf = (child[here] == np.arange(2 * leaves - 1))[:, None]
+            is_leaf = child[here] == np.arange(2 * leaves - 1)
             own = number * TREE_LEAVES + place[here]
             trees.append(
                 Tree(
@@ -233,8 +303,9 @@ class ShapeReading:
                     high[here],
                     column[here],
                     child[here],
-                    np.where(is_leaf, weights[own], 0.0),
-                    np.where(is_leaf, evidence[own], 0.0),
+                    np.where(is_leaf[:, None], weights[own], 0.0),
+                    np.where(is_leaf[:, None], evidence[own], 0.0),
+                    np.where(is_leaf, rows[own], 0.0),
                 )
             )
         return trees
@@ -258,9 +329,8 @@ class ShapeReading:
 
 def weighted_mean(values: Float64, weights: Float64) -> Float64:
     """The mean over the first axis; without any weight, that of equal ones."""
-    total = weights.sum(axis=0)
-    plain = values.mean(axis=0)
-    return np.asarray(np.divide((values * weights).sum(axis=0), total, out=plain, where=total > 0))
+    total = float(weights.sum())
+    return np.asarray(weights @ values / total if total > 0 else values.mean(axis=0))
 
 
 def raw_columns(state: _core.Snapshot) -> tuple[list[RawColumn], dict[int, int]]:

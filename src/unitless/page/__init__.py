@@ -69,6 +69,7 @@ svg .kept{{stroke:var(--two);stroke-width:1.5;stroke-dasharray:7 3}}
 svg .dots{{stroke:var(--one);stroke-linecap:round;opacity:.5}}
 svg .circle{{fill:var(--one)}}
 svg .bars{{fill:var(--one)}}
+svg .seen{{fill:var(--quiet);opacity:.35}}
 ul{{padding-left:1.2rem;margin:.5rem 0}}
 li{{margin:.3rem 0;max-width:48rem}}
 .warning{{background:var(--panel);border-left:.25rem solid var(--warn);padding:.6rem .9rem;border-radius:.3rem}}

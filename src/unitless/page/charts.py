@@ -153,7 +153,7 @@ class Frame:
         """From the axis below, between edges, of which there is one more than heights."""
         path = ""
         for left, right, height in zip(edges[:-1], edges[1:], heights, strict=True):
-            if height > 0:
+            if self._down(height) < self._bottom:
                 a, b = self._across(left), self._across(right)
                 gap = min(0.5, (b - a) / 8)
                 path += f"M{_short(a + gap)} {_short(self._bottom)}V{_short(self._down(height))}"

@@ -33,10 +33,10 @@ class Bayes:
     def __init__(self, speakers: int) -> None:
         self.w = np.full(speakers, 1 / speakers)
 
-    def learn(self, losses: Float64, h: float, t: int) -> None:
-        """`losses`: -log p(y) by speaker, of row t, which counts h times."""
+    def learn(self, p: Float64, h: float, t: int) -> None:
+        """p(y) by speaker, of row t, which counts h times."""
         a = min(0.5, 1 / t)
-        w = self.w * np.exp(-h * (losses - losses.min()))
+        w = self.w * (p / p.max()) ** h
         self.w = (1 - a) * w / w.sum() + a / len(w)
 
 
@@ -96,13 +96,17 @@ class LogisticStacker:
         """The implicit step: y·m grows by d, to where d = h·v·g and g is the loss's slope."""
         m, k, v = self.look(x)
         low, high = 0.0, h * v
-        for _ in range(200):  # d - h·v/(1 + e^(y·m+d)) grows with d
-            d = (low + high) / 2
+        while low < (d := (low + high) / 2) < high:  # d - h·v/(1 + e^(y·m+d)) grows with d
             low, high = (d, high) if d < h * v * sigmoid(-(y * m + d)) else (low, d)
         g = float(sigmoid(-(y * m + high)))
         H = h * g * (1 - g)
         self.u = self.u + y * h * g * k
         self.C = self.C + self.q * np.eye(len(x)) - H / (1 + H * v) * np.outer(k, k)
+
+
+def mean(p: Float64) -> float:
+    """Taken relative to the first, so that the mean of equal numbers is that number."""
+    return float(p[0] + (p - p[0]).mean())
 
 
 class SquaredStacker:
@@ -114,7 +118,7 @@ class SquaredStacker:
 
     def say(self, p: Float64, low: float, high: float) -> float:
         """Of the experts' predictions p; low and high are the smallest and largest label so far."""
-        m = float(p.mean())
+        m = mean(p)
         x, s = p - m, self.V / self.N if self.N else 0.0
         if s > 0:
             w = np.linalg.solve(self.A + len(p) * s * np.eye(len(p)) + 1e-12 * np.diag(np.diag(self.A)), self.b)
@@ -123,7 +127,7 @@ class SquaredStacker:
 
     def learn(self, p: Float64, said: float, y: float, h: float, t: int) -> None:
         """Row t, of which `said` was said."""
-        m = float(p.mean())
+        m = mean(p)
         x, f = p - m, max(0.0, 1 - self.forgetting / t)
         self.V = f * self.V + h * (said - y) ** 2
         self.N = f * self.N + h
@@ -207,7 +211,7 @@ class Logistic(Mixing):
         return log_odds(self.top.w @ sigmoid(score), self.top.w @ sigmoid(-score))[None]
 
     def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int) -> None:
-        self.top.learn(np.logaddexp(0, -y * self.speak(experts)), h, t)
+        self.top.learn(sigmoid(y * self.speak(experts)), h, t)
         for stacker in self.stackers:
             stacker.learn(np.clip(experts[:, 0], -30, 30), y, h)
 
@@ -267,7 +271,7 @@ class Classes(Mixing):
         return log_odds(p, np.array([np.delete(p, c).sum() for c in range(len(p))]))
 
     def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int) -> None:
-        self.top.learn(-np.log(np.maximum(self.speak(experts)[:, int(y)], np.finfo(float).tiny)), h, t)
+        self.top.learn(self.speak(experts)[:, int(y)], h, t)
         for stacker in self.stackers:
             stacker.learn(self.logs(self.probabilities(experts)), int(y), h)
 

@@ -11,7 +11,7 @@ from ..evaluation.evaluation import Evaluation
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Kept
-from .plan import ENOUGH, Plan
+from .plan import ENOUGH, MOST_SHAPED_PASSES, Plan
 
 WORTH = 1e-3  # a pass that lowers the loss by less than this part of it has not helped
 PATIENCE = 2  # so many passes in a row that do not help are the end
@@ -71,7 +71,7 @@ class Passes:
             loss: gives the loss of what the model says of the rows held back.
         """
         rows, held = size
-        while self.go_on(plan, done, rows, held):
+        while self.go_on(plan, done, rows, held) and not (plan.is_auto and is_enough(model(), done)):
             done += 1
             yield done
             made = model()
@@ -124,6 +124,11 @@ class Passes:
         self.state = None
         if model.options.average:
             model.keep(self.kept)
+
+
+def is_enough(model: Learner | OneVsAll | None, done: int) -> bool:
+    """Whether a model with curves and trees has seen its rows often enough: they cost more, and gain less and less."""
+    return done >= MOST_SHAPED_PASSES and model is not None and model.settled_shape not in (None, "linear")
 
 
 def steering_loss(evaluation: Evaluation) -> float:

@@ -24,6 +24,8 @@ ENOUGH = 5  # fewer rows say nothing about which weights are better
 SEEN, FIRST_PASSES = 10_000, 20
 # ... at most so many that 20 million rows are learned, and a hundred.
 MOST_LEARNED, MOST_PASSES = 20_000_000, 100
+# ... and of models with curves and trees twenty.
+MOST_SHAPED_PASSES = 20
 # Data with more columns than these is too wide for "auto" to become anything but linear (the core settles it).
 WIDE = 1000
 

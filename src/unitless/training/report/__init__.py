@@ -57,6 +57,7 @@ def made(result: TrainResult, say: data.Say = str) -> str:
         section("What the predictions look like", *predictions.looks(result)),
         section("By class", *model.classes(result)),
         section("What matters most", *model.features(result)),
+        section("Curves", *model.curves(result)),
         section("How the learning went", *model.progress(result)),
         section("What was noticed in the data", *data.noticed(result, say)),
         section("What was learned from what", data.settings(result)),

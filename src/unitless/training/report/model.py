@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 from ... import shown
 from ...html import Html, joined, tag
 from ...losses import LOSSES
+from ...models.curve_panels import Panel
 from ...models.one_vs_all import OneVsAll
 from ...page import bar, bar_table, figure, folded, paragraph
 from ...page.charts import Axis, Frame, limits, percent
+from ...plots import curve_panels
 from . import words
 
 if TYPE_CHECKING:
     from ..result import TrainResult
 
 FEATURES = 15  # of which the page shows the importance
+CURVES = 12  # columns whose curves the page shows
 CLASSES, MOST_CLASSES = 20, 200  # that are shown at once; and at all
 
 
@@ -56,14 +59,20 @@ def features(result: TrainResult) -> Iterator[Html]:
     ranked = [(name, value) for name, value in result.top_features(FEATURES) if math.isfinite(value) and value > 0]
     if not ranked:
         return
-    signs = {} if isinstance(result.model, OneVsAll) else {str(name): w for name, w in result.model.weights.items()}
+    several = isinstance(result.model, OneVsAll)
+    signs: dict[str, float] = {}
+    if not isinstance(result.model, OneVsAll) and not result.model._bends():
+        signs = {str(name): w for name, w in result.model.weights.items()}
     largest = ranked[0][1]
     rows = [
         [words.short(name), bar(value / largest, "fall" if signs.get(name, 0.0) < 0 else ""), shown.number(value)]
         for name, value in ranked
     ]
     more = f" Shown are {len(ranked)} of {result.features:,} features." if result.features > len(ranked) else ""
-    said = f"Importance is a feature's weight times its scale: its unit is gone, so features can be compared.{more}"
+    what = "a feature's weight times its scale"
+    if result.model._bends():
+        what = "how far a feature moves the prediction, by its weight, its curve and the trees"
+    said = f"Importance is {what}: its unit is gone, so features can be compared.{more}"
     if signs:
         binary = result.target.task == "binary"
         down, up = (f"towards {words.quoted(name)}" for name in words.pair(result)) if binary else ("down", "up")
@@ -72,8 +81,58 @@ def features(result: TrainResult) -> Iterator[Html]:
         yield paragraph(said, kind="quiet")
         yield paragraph(joined(keys), kind="quiet")
     else:
-        yield paragraph(f"{said} Of several classes, the largest one counts.", kind="quiet")
+        yield paragraph(f"{said}{' Of several classes, the largest one counts.' if several else ''}", kind="quiet")
     yield bar_table(["feature", "", "importance"], rows)
+
+
+def curves(result: TrainResult) -> Iterator[Html]:
+    """What each column adds to the score, where the model has curves."""
+    if not result.model._bends():
+        return
+    drawn, names = curve_panels(result.model, CURVES)
+    if not drawn:
+        return
+    said = (
+        "What each column adds to the score, from its mean on: its linear term and its curve. Bars: where values are."
+    )
+    if result.model.settled_shape == "trees":
+        said += " What trees add depends on several columns together, and is not shown."
+    if len(names) > 1:
+        drawn, names = curve_panels(result.model, CURVES, _most_frequent(result))
+        said += f" Shown for {words.quoted(names[0])}, the most frequent class."
+    yield paragraph(said, kind="quiet")
+    heights = [height for panel in drawn for height in panel.heights()]
+    low, high = min(heights), max(heights)
+    room = 0.08 * (high - low) or 0.5
+    charts = [_panel(panel, low - 3 * room, high + room) for panel in drawn]
+    yield tag("div", joined(charts), class_="charts")
+
+
+def _most_frequent(result: TrainResult) -> Any:
+    per_class = result.per_class or {}
+    return max(per_class, key=lambda label: per_class[label]["share"], default=None)
+
+
+def _panel(panel: Panel, low: float, high: float) -> Html:
+    """One column: a line, or of text a bar for each value."""
+    name = words.short(panel.column)
+    if panel.texts:
+        most = max(abs(float(y)) for y in panel.y[:, 0]) or 1.0
+        rows = [
+            [words.short(text), bar(abs(float(y)) / most, "fall" if y < 0 else ""), shown.number(float(y))]
+            for text, y in zip(panel.texts, panel.y[:, 0], strict=True)
+        ]
+        return figure(name, bar_table(["", "", ""], rows))
+    x, y = panel.x.tolist(), panel.y[:, 0].tolist()
+    frame = Frame(f"what {name} adds", Axis(name, x[0], x[-1]), Axis("adds", low, high))
+    most = float(panel.rows.max(initial=0.0)) or 1.0
+    heights = [low + 0.2 * (high - low) * rows / most if rows > 0 else low for rows in panel.rows.tolist()]
+    marks = [frame.bars(panel.edges.tolist(), heights, "seen"), frame.level(0.0), frame.line(x, y)]
+    caption = ""
+    if panel.missing is not None:
+        marks.append(frame.level(float(panel.missing[0]), "kept"))
+        caption = f"Dashed: a missing value adds {shown.number(float(panel.missing[0]))}."
+    return figure(name, frame.drawn(*marks), caption)
 
 
 def progress(result: TrainResult) -> Iterator[Html]:

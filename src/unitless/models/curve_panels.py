@@ -1,0 +1,130 @@
+"""What there is to see of a model's curves: one panel for each column. Data alone; `plots` and the report draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..inputs import Float64
+from ..rules import RULES
+from .model import Feature
+from .shape_reading import Curve, Expert, ShapeReading
+
+MOST = 12  # panels, if nobody says how many
+TEXTS = 10  # values of a column of text that are shown
+BARS = 40
+_RARE = 0.005  # of the rows, at either end, are beyond the picture
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one column adds to the score in the model with linear terms and curves, from its mean on.
+
+    Of numbers a line, of text bars.
+    """
+
+    column: Feature
+    importance: float
+    x: Float64  # points of the line, in order: two for each interval
+    y: Float64  # [point or text, head]
+    edges: Float64  # of the bars that show where the values are
+    rows: Float64  # their heights: parts of all rows
+    texts: list[str]
+    missing: Float64 | None  # by head: what a missing value adds, if any was missing
+
+    def heights(self) -> list[float]:
+        """All that is shown of what it adds."""
+        return [*self.y.ravel().tolist(), *(self.missing.tolist() if self.missing is not None else [])]
+
+
+def panels(shaped: ShapeReading, heads: Sequence[int], most: int | None = MOST) -> list[Panel]:
+    """The columns that matter most, first those that matter most of all.
+
+    Args:
+        shaped: a model with curves.
+        heads: those that are shown.
+        most: how many columns; None for all.
+    """
+    expert = shaped.expert("curves")
+    if expert is None:
+        return []
+    importance = {feature: float(by_head[list(heads)].max()) for feature, by_head in shaped.importance().items()}
+    by_column = [importance.get(column.name, 0.0) for column in shaped.columns]
+    names = shaped.state["names"] or []
+    for number, column in shaped.column_of.items():
+        if shaped.columns[column].text:
+            by_column[column] = max(by_column[column], importance.get(names[number - 1], 0.0))
+    found: list[Panel] = []
+    for column in sorted(range(len(by_column)), key=lambda column: -by_column[column]):
+        if most is not None and len(found) >= most:
+            break
+        if by_column[column] <= 0:
+            continue
+        if shaped.columns[column].text:
+            found.append(_of_text(shaped, expert, column, heads, by_column[column]))
+        elif (curve := expert.curves.get(column)) is not None and len(curve.thresholds):
+            found.append(_of_numbers(shaped, expert, curve, heads, by_column[column]))
+    return found
+
+
+def _linear(shaped: ShapeReading, expert: Expert) -> dict[int, Float64]:
+    """The linear weights in the data's units, by slot and head."""
+    unit_free = RULES[shaped.options.rule].unit_free
+    with np.errstate(over="ignore"):
+        w = expert.v / shaped.linear.scale[:, None] if unit_free else expert.v
+    return dict(zip(shaped.state["slots"].tolist(), w, strict=True))
+
+
+def _of_numbers(shaped: ShapeReading, expert: Expert, curve: Curve, heads: Sequence[int], importance: float) -> Panel:
+    number = next(number for number, column in shaped.column_of.items() if column == curve.column)
+    slope = _linear(shaped, expert).get(shaped.linear.slot(number), np.zeros(shaped.heads))[list(heads)]
+    typical, shares = curve.typical()
+    steps = curve.weights[:, list(heads)]
+    there = shares / shares.sum() if shares.any() else np.full(len(shares), 1 / len(shares))
+    mean = there @ (steps + typical[:, None] * slope)
+    kept = [values if len(values) else typical[[i]] for i, values in enumerate(curve.values)]
+    values = np.concatenate(kept)
+    weights = np.concatenate([np.full(len(own), share / len(own)) for own, share in zip(kept, there, strict=True)])
+    low, high = _usual(values, weights)
+    first, last = curve.interval(low), curve.interval(high)
+    if low == curve.thresholds[min(first, len(curve.thresholds) - 1)]:  # an interval of one value is to be seen too
+        low -= 0.05 * (high - low)
+    ends = np.concatenate([[low], curve.thresholds[first:last], [high]])
+    x = np.repeat(ends, 2)[1:-1]
+    y = np.repeat(steps[first : last + 1], 2, axis=0) + x[:, None] * slope - mean
+    rows, edges = np.histogram(values, BARS, (low, high) if high > low else None, weights=weights)
+    missing = curve.missing[list(heads)] - mean if curve.missing_rows > 0 else None
+    return Panel(shaped.columns[curve.column].name, importance, x, y, edges, rows, [], missing)
+
+
+def _usual(values: Float64, weights: Float64) -> tuple[float, float]:
+    """From where to where nearly all of them are."""
+    order = np.argsort(values)
+    so_far = np.cumsum(weights[order])
+    ends = np.searchsorted(so_far, [_RARE, so_far[-1] - _RARE])
+    low, high = values[order][np.minimum(ends, len(values) - 1)]
+    return float(low), float(high)
+
+
+def _of_text(shaped: ShapeReading, expert: Expert, column: int, heads: Sequence[int], importance: float) -> Panel:
+    weights = _linear(shaped, expert)
+    at = {slot: k for k, slot in enumerate(shaped.state["slots"].tolist())}
+    often = (expert.H * shaped.state["scale"][:, None] ** 2).sum(axis=1)
+    names = shaped.state["names"] or []
+    own = [
+        (number, at[slot])
+        for number, of in shaped.column_of.items()
+        if of == column and (slot := shaped.linear.slot(number)) in at
+    ]
+    own.sort(key=lambda item: -often[item[1]])
+    slots = shaped.state["slots"].tolist()
+    y = np.array([weights[slots[k]][list(heads)] for _, k in own])
+    parts = np.array([often[k] for _, k in own])
+    parts = parts / parts.sum() if parts.any() else np.full(len(parts), 1 / max(1, len(parts)))
+    y = y - parts @ y
+    texts = [names[number - 1].partition("=")[2] for number, _ in own]
+    nothing = np.zeros(0)
+    name = shaped.columns[column].name
+    return Panel(name, importance, nothing, y[:TEXTS], nothing, parts[:TEXTS], texts[:TEXTS], None)

@@ -1,0 +1,528 @@
+// Values as they came, beside the prepared rows: whatever kind of rows they come in, and however those are split, they
+// are what the names alone say. And an automatic learner takes its shape from the first rows that it learns.
+
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "into.hpp"
+#include "learner/learner.hpp"
+#include "preparation/named_rows.hpp"
+#include "preparation/table_rows.hpp"
+#include "supported_kernels.hpp"
+
+using namespace unitless;
+
+namespace {
+
+int checks = 0, failures = 0;
+
+void check(bool condition, const std::string& what) {
+    ++checks;
+    if (condition) return;
+    ++failures;
+    std::printf("FAILED: %s\n", what.c_str());
+}
+
+constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
+
+bool same(double a, double b) { return std::memcmp(&a, &b, sizeof a) == 0 || (a != a && b != b); }
+
+// What an engine gets to see, row by row.
+struct Seen {
+    std::vector<std::vector<double>> raw;  // as many as there were columns then
+    std::vector<unsigned char> kinds;
+    std::vector<std::vector<std::pair<std::uint32_t, double>>> entries;
+
+    void add(const SparseInput& all) {
+        const std::size_t half = all.rows / 2;
+        for (const SparseInput& part : {part_of(all, 0, half), part_of(all, half, all.rows)}) {
+            for (std::size_t r = 0; r < part.rows; ++r) {
+                const double* row = part.raw + r * part.raw_stride;
+                raw.emplace_back(row, row + part.raw_counts[r]);
+                for (std::size_t j = part.raw_counts[r]; j < part.raw_stride; ++j)
+                    check(std::isnan(row[j]), "columns that are not known have no values");
+                auto& to = entries.emplace_back();
+                for (std::size_t k = begin_of(part, r); k < end_of(part, r); ++k)
+                    to.emplace_back(slot_at(part, k), part.values[k]);
+                kinds.assign(part.raw_kinds, part.raw_kinds + part.raw_counts[r]);
+            }
+        }
+    }
+    bool same_raw(const Seen& other) const {
+        if (raw.size() != other.raw.size() || kinds != other.kinds) return false;
+        for (std::size_t r = 0; r < raw.size(); ++r) {
+            if (raw[r].size() != other.raw[r].size()) return false;
+            for (std::size_t j = 0; j < raw[r].size(); ++j)
+                if (!same(raw[r][j], other.raw[r][j])) return false;
+        }
+        return true;
+    }
+};
+
+// Rows of (name, value); the columns of text in a table hold what comes after the '='.
+using Row = std::vector<std::pair<std::string, double>>;
+
+struct Rows {
+    std::vector<Row> rows;
+    std::vector<double> weight;
+};
+
+// The definition, as plainly as it can be written.
+Seen expected(const Rows& given) {
+    std::map<std::string, std::uint32_t> features, columns;
+    Seen seen;
+    for (std::size_t r = 0; r < given.rows.size(); ++r) {
+        std::map<std::uint32_t, double> has;
+        for (const auto& [name, x] : given.rows[r]) {
+            const std::size_t end = name.find('=');
+            const bool text = end != std::string::npos;
+            const std::string column = text ? name.substr(0, end + 1) : name;
+            if (!features.contains(name)) {
+                if (given.weight[r] == 0) continue;
+                features.emplace(name, features.size() + 1);
+                if (!columns.contains(column) && columns.size() < 1024) {
+                    columns.emplace(column, columns.size());
+                    seen.kinds.push_back(text);
+                }
+            }
+            if (!columns.contains(column)) continue;
+            const std::uint32_t at = columns[column];
+            if (!text) has[at] = x;
+            if (text && x != 0) has[at] = std::max(has[at], static_cast<double>(features[name]));
+        }
+        auto& row = seen.raw.emplace_back(columns.size(), nothing);
+        for (const auto& [at, x] : has) row[at] = x;
+    }
+    return seen;
+}
+
+template <class Input>
+Seen taken(Preparation& preparation, Input& input, const Rows& given, std::size_t at_once) {
+    Seen seen;
+    for (std::size_t first = 0; first < input.rows();) {
+        const std::size_t most = std::min(at_once, input.rows() - first);
+        const std::size_t rows = preparation.prepare(input, first, most, Looking::learning, given.weight.data());
+        seen.add(preparation.prepared());
+        first += rows;
+    }
+    return seen;
+}
+
+NamedRows named(const Rows& given) {
+    NamedRows to;
+    std::map<std::string, std::uint32_t> ids;
+    for (const Row& row : given.rows) {
+        for (const auto& [name, x] : row) {
+            if (!ids.contains(name)) {
+                ids.emplace(name, ids.size());
+                to.text.insert(to.text.end(), name.begin(), name.end());
+                to.name_ends.push_back(to.text.size());
+            }
+            to.ids.push_back(ids[name]);
+            to.values.push_back(x);
+        }
+        to.row_ends.push_back(to.ids.size());
+    }
+    return to;
+}
+
+struct ByName {
+    Preparation& to;
+    const Row& row;
+    std::uint32_t operator()(std::size_t i, bool grow) const { return to.feature(row[i].first, grow).value_or(0); }
+    void note(std::size_t, std::uint32_t) const {}
+};
+
+Seen one_by_one(Preparation& preparation, const Rows& given) {
+    Seen seen;
+    for (std::size_t r = 0; r < given.rows.size(); ++r) {
+        std::vector<double> values;
+        for (const auto& one : given.rows[r]) values.push_back(one.second);
+        const double weight = given.weight[r];
+        preparation.prepare_named(values.size(), values.data(), weight > 0 ? Looking::learning : Looking::predicting,
+                                  weight, ByName{preparation, given.rows[r]}, r);
+        seen.add(preparation.prepared());
+    }
+    return seen;
+}
+
+// A table with the memory of its columns.
+struct OwnTable {
+    Table table;
+    std::vector<std::vector<double>> numbers;
+    std::vector<std::vector<std::int32_t>> codes;
+    std::vector<std::string> texts;
+    std::vector<std::vector<std::int64_t>> ends;
+
+    OwnTable(const Rows& given, const std::vector<std::string>& names) {
+        const std::size_t rows = given.rows.size();
+        table.rows = rows;
+        table.missing = true;
+        numbers.resize(names.size());
+        codes.resize(names.size());
+        texts.resize(names.size());
+        ends.resize(names.size());
+        for (std::size_t j = 0; j < names.size(); ++j) {
+            TableColumn& column = table.columns.emplace_back();
+            const bool text = names[j].back() == '=';
+            column.name = text ? names[j].substr(0, names[j].size() - 1) : names[j];
+            numbers[j].assign(rows, nothing);
+            codes[j].assign(rows, -1);
+            ends[j].push_back(0);
+            std::map<std::string, std::int32_t> values;
+            for (std::size_t r = 0; r < rows; ++r) {
+                for (const auto& [name, x] : given.rows[r]) {
+                    if (!text && name == names[j]) numbers[j][r] = x;
+                    if (!text || !name.starts_with(names[j])) continue;
+                    if (!values.contains(name)) {
+                        values.emplace(name, static_cast<std::int32_t>(values.size()));
+                        texts[j] += name.substr(names[j].size());
+                        ends[j].push_back(static_cast<std::int64_t>(texts[j].size()));
+                    }
+                    codes[j][r] = values[name];
+                }
+            }
+            column.numbers = {reinterpret_cast<const char*>(numbers[j].data()), 8, Type::f64, 0};
+            if (!text) continue;
+            column.codes = codes[j].data();
+            column.text = texts[j].data();
+            column.ends = ends[j].data();
+            column.values = values.size();
+        }
+    }
+};
+
+// ---------------------------------------------------------------------------------------------------- mixed rows
+
+const std::vector<std::string> mixed_names{"age", "city=", "height", "odd=number", "kind=", "width"};
+
+Rows mixed(std::uint64_t seed, std::size_t count) {
+    std::mt19937_64 random(seed);
+    const auto chance = [&](double p) { return std::uniform_real_distribution<double>()(random) < p; };
+    Rows to;
+    for (std::size_t r = 0; r < count; ++r) {
+        Row row;
+        for (const std::string& name : mixed_names) {
+            if (chance(name == "width" && r < count / 2 ? 0.95 : 0.2)) continue;
+            if (name.back() == '=') {
+                row.emplace_back(name + std::to_string(random() % (2 + r / 4)), 1.0);
+            } else {
+                row.emplace_back(name, chance(0.3) ? 0.0 : std::normal_distribution<double>()(random) + 100);
+            }
+        }
+        to.rows.push_back(row);
+        to.weight.push_back(chance(0.2) ? 0.0 : 0.5);
+    }
+    return to;
+}
+
+PreparationSetup collecting(bool centre, Pairs pairs) {
+    PreparationSetup setup;
+    setup.raw = true;
+    setup.centre = centre;
+    setup.pairs = pairs;
+    return setup;
+}
+
+void mixed_rows(const RowKernel& kernel) {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        const Rows given = mixed(seed, 60);
+        const Seen wanted = expected(given);
+        const OwnTable own(given, mixed_names);
+        const NamedRows names = named(given);
+        for (const bool centre : {false, true}) {
+            for (const Pairs pairs : {Pairs::none, Pairs::all}) {
+                const auto fresh = [&] {
+                    Preparation preparation(collecting(centre, pairs), kernel);
+                    preparation.use_names();
+                    return preparation;
+                };
+                for (const std::size_t at_once : {std::size_t{1}, std::size_t{7}, std::size_t{1000}}) {
+                    Preparation a = fresh(), b = fresh();
+                    TableRows table(own.table);
+                    NamedRowsIn in(names);
+                    check(taken(a, table, given, at_once).same_raw(wanted), "raw values of tables");
+                    check(taken(b, in, given, at_once).same_raw(wanted), "raw values of rows of names");
+                }
+                Preparation c = fresh();
+                check(one_by_one(c, given).same_raw(wanted), "raw values of rows one by one");
+                // A saved and loaded preparation knows the same columns.
+                Preparation loaded(collecting(centre, pairs), kernel);
+                loaded.load(c.save());
+                const Rows more = mixed(seed + 100, 20);
+                check(one_by_one(loaded, more).same_raw(one_by_one(c, more)), "raw values after loading");
+            }
+        }
+    }
+}
+
+// What is taken back has not been.
+void rewound(const RowKernel& kernel) {
+    const Rows given = mixed(3, 40), other = mixed(4, 40);
+    Preparation a(collecting(false, Pairs::none), kernel), b(collecting(false, Pairs::none), kernel);
+    a.use_names();
+    b.use_names();
+    Rows first = given, second = given;
+    first.rows.resize(9);
+    second.rows.erase(second.rows.begin(), second.rows.begin() + 9);
+    second.weight.erase(second.weight.begin(), second.weight.begin() + 9);
+    one_by_one(a, first);
+    one_by_one(b, first);
+    Rows strange = other;
+    for (Row& row : strange.rows)
+        for (auto& [name, x] : row) name = "other " + name;
+    const Preparation::Mark mark = a.mark();
+    one_by_one(a, strange);
+    one_by_one(a, other);
+    a.rewind(mark);
+    check(one_by_one(a, second).same_raw(one_by_one(b, second)), "raw columns are taken back");
+}
+
+// ---------------------------------------------------------------------------------------------------- dense rows
+
+void dense_rows(const RowKernel& kernel) {
+    std::mt19937_64 random(5);
+    for (const std::size_t columns : {std::size_t{0}, std::size_t{1}, std::size_t{9}, std::size_t{1100}}) {
+        constexpr std::size_t rows = 40;
+        std::vector<float> narrow(rows * columns);
+        for (float& x : narrow) x = random() % 3 ? static_cast<float>(static_cast<int>(random() % 100)) - 50 : 0;
+        std::vector<double> x(narrow.begin(), narrow.end());
+        std::vector<std::int16_t> whole(narrow.begin(), narrow.end());
+        const auto input = [&](const auto& from, Type type) {
+            return DenseInput{reinterpret_cast<const char*>(from.data()),
+                              static_cast<std::ptrdiff_t>(columns * sizeof from[0]),
+                              type,
+                              nullptr,
+                              columns,
+                              rows};
+        };
+        Rows given;
+        given.weight.assign(rows, 1.0);
+        std::vector<std::string> names;
+        for (std::size_t j = 0; j < columns; ++j)
+            names.push_back((j % 4 == 2 && columns < 20 ? "column=" : "column ") + std::to_string(j));
+        Seen wanted;
+        wanted.kinds.assign(std::min<std::size_t>(columns, 1024), 0);
+        for (std::size_t r = 0; r < rows; ++r) {
+            const double* row = x.data() + r * columns;
+            wanted.raw.emplace_back(row, row + wanted.kinds.size());
+            Row& to = given.rows.emplace_back();
+            for (std::size_t j = 0; j < columns; ++j) to.emplace_back(names[j], row[j]);
+        }
+        std::vector<Column> apart;
+        for (std::size_t j = 0; j < columns; ++j) {
+            apart.push_back({reinterpret_cast<const char*>(x.data() + j), static_cast<std::ptrdiff_t>(columns * 8),
+                             Type::f64, static_cast<std::uint32_t>(1 + j)});
+            apart.back().number = static_cast<std::int64_t>(j);
+        }
+        const DenseInput one_by_one{nullptr, 0, Type::f64, apart.data(), columns, rows};
+        for (const bool centre : {false, true}) {
+            for (const Pairs pairs : {Pairs::none, Pairs::all}) {
+                if (columns > 100 && pairs == Pairs::all) continue;
+                for (const std::size_t at_once : {std::size_t{1}, std::size_t{1000}}) {
+                    const auto arrays = [&](const DenseInput& from, const std::string& what) {
+                        Preparation to(collecting(centre, pairs), kernel);
+                        to.use_columns(columns);
+                        DenseRows dense(from);
+                        dense.settle(to);
+                        check(taken(to, dense, given, at_once).same_raw(wanted), "raw values of " + what);
+                    };
+                    arrays(input(x, Type::f64), "arrays");
+                    arrays(input(narrow, Type::f32), "arrays of float32");
+                    arrays(input(whole, Type::i16), "arrays of integers");
+                    arrays(one_by_one, "arrays by column");
+                    // The same with names: taken as a table of numbers is.
+                    const Seen by_name = expected(given);
+                    for (const bool together : {true, false}) {
+                        Preparation to(collecting(centre, pairs), kernel);
+                        to.use_names();
+                        std::vector<Column> columns_of = apart;
+                        for (std::size_t j = 0; j < columns; ++j) {
+                            columns_of[j].slot = *to.feature(names[j], true);
+                            columns_of[j].number = -1;
+                        }
+                        DenseInput from = input(x, Type::f64);
+                        if (!together) from.columns = columns_of.data();
+                        DenseRows dense(from, &names);
+                        dense.settle(to);
+                        check(taken(to, dense, given, at_once).same_raw(by_name), "raw values of named columns");
+                    }
+                }
+            }
+        }
+    }
+}
+
+// ---------------------------------------------------------------------------------------------------- and the rest
+
+// The order within a row does not matter, also where a name stands there several times.
+void repeated(const RowKernel& kernel) {
+    Row row{{"a", 0.1}, {"b", 2}, {"a", 0.7}, {"t=x", 1}, {"a", -0.2}, {"t=y", 1}, {"a", 0.3}};
+    Seen first;
+    for (int turn = 0; turn < 7; ++turn) {
+        Preparation to(collecting(false, Pairs::none), kernel);
+        to.use_names();
+        Rows known;
+        known.rows = {{{"a", 1}, {"b", 1}, {"t=x", 1}, {"t=y", 1}}, row};
+        known.weight = {1, 1};
+        const NamedRows names = named(known);
+        NamedRowsIn in(names);
+        const Seen seen = taken(to, in, known, 10);
+        if (turn == 0) {
+            first = seen;
+            check(same(seen.raw[1][0], seen.entries[1][0].second), "what stands there twice is added up");
+            check(seen.raw[1][2] == 4, "the largest feature counts");
+        }
+        check(seen.same_raw(first), "the order within a row does not matter");
+        std::rotate(row.begin(), row.begin() + 1, row.end());
+    }
+}
+
+// Without linear terms for numbers, what remains is what the linear rows have of text.
+void without_numbers(const RowKernel& kernel) {
+    const Rows given = mixed(1, 50);
+    const NamedRows names = named(given);
+    PreparationSetup setup = collecting(false, Pairs::none), less = setup;
+    less.numbers_linear = false;
+    Preparation a(setup, kernel), b(less, kernel), c(less, kernel);
+    for (Preparation* each : {&a, &b, &c}) each->use_names();
+    NamedRowsIn in(names), again(names);
+    Seen all = taken(a, in, given, 100);
+    const Seen some = taken(b, again, given, 100);
+    for (auto& row : all.entries)
+        std::erase_if(row, [&](const auto& entry) {
+            return a.features().names()[entry.first - 1].find('=') == std::string::npos;
+        });
+    check(all.same_raw(some), "raw values are the same without linear terms");
+    check(all.entries == some.entries, "text stays");
+    check(one_by_one(c, given).entries == some.entries, "text stays in rows one by one");
+
+    constexpr std::size_t rows = 5, columns = 1030;
+    std::vector<double> x(rows * columns, 2.5);
+    for (const bool centre : {false, true}) {
+        less.centre = centre;
+        Preparation d(less, kernel);
+        d.use_columns(columns);
+        DenseRows dense({reinterpret_cast<const char*>(x.data()), columns * 8, Type::f64, nullptr, columns, rows});
+        d.prepare(dense, 0, rows, Looking::predicting, nullptr);
+        Seen seen;
+        seen.add(d.prepared());
+        check(seen.entries[0].size() == columns - 1024 && seen.entries[0][0].first == 1025,
+              "columns that are not among the raw ones stay");
+    }
+}
+
+// Nothing is collected unless it is asked for.
+void off(const RowKernel& kernel) {
+    Preparation to(PreparationSetup{}, kernel);
+    to.use_names();
+    const Rows given = mixed(1, 5);
+    const NamedRows names = named(given);
+    NamedRowsIn in(names);
+    to.prepare(in, 0, 5, Looking::learning, nullptr);
+    const SparseInput input = to.prepared();
+    check(!input.raw && !input.raw_counts && !input.raw_kinds, "without raw values there are none");
+}
+
+// ---------------------------------------------------------------------------------------------------- learners
+
+void automatic(const Kernel& kernel) {
+    constexpr std::size_t rows = 6;
+    std::vector<double> x(rows * 1001), y(rows, 1.0), none(rows, 0.0), p;
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i % 7);
+    const auto dense = [&](std::size_t columns) {
+        return DenseInput{reinterpret_cast<const char*>(x.data()),
+                          static_cast<std::ptrdiff_t>(columns * 8),
+                          Type::f64,
+                          nullptr,
+                          columns,
+                          rows};
+    };
+    const std::int32_t starts[] = {0, 1}, indices[] = {1};
+    const double values[] = {2.0};
+    const CompressedRows sparse{values, indices, starts, false, 1, 3, 1};
+    const Labels labels{y.data(), nullptr}, weightless{y.data(), none.data()};
+    Setup setup;
+    setup.engine.shape = Shape::automatic;
+    const auto refused = [&](const auto& action) {
+        try {
+            action();
+        } catch (const InputError&) {
+            return true;
+        }
+        return false;
+    };
+    const auto settled = [&](const auto& action) {
+        Learner learner(setup, kernel);
+        check(learner.snapshot().settled == Shape::automatic, "nothing is settled at first");
+        learner.predict(dense(3), false, Into(p).here());
+        learner.predict(sparse, false, Into(p).here());
+        learner.learn(dense(3), weightless, Into(p).here());
+        check(learner.snapshot().settled == Shape::automatic, "rows without weight settle nothing");
+        x[4] = nothing;
+        check(refused([&] { learner.learn(dense(3), labels, Into(p).here()); }), "bad input is refused");
+        x[4] = 4;
+        check(learner.snapshot().settled == Shape::automatic, "bad input settles nothing");
+        action(learner);
+        const Snapshot saved = learner.snapshot();
+        Learner copy(setup, kernel);
+        copy.restore(saved);
+        check(copy.snapshot().settled == saved.settled, "a restored learner is settled");
+        return saved.settled;
+    };
+    const Rows given = mixed(2, rows);
+    const OwnTable own(given, mixed_names);
+    check(settled([&](Learner& m) { m.learn(dense(3), labels, Into(p).here()); }) == Shape::trees, "arrays");
+    check(settled([&](Learner& m) { m.learn(dense(1001), labels, Into(p).here()); }) == Shape::linear, "wide arrays");
+    check(settled([&](Learner& m) { m.learn(sparse, labels, Into(p).here()); }) == Shape::linear, "sparse matrices");
+    check(settled([&](Learner& m) { m.learn(own.table, labels, Into(p).here()); }) == Shape::trees, "tables");
+    check(settled([&](Learner& m) { m.learn(named(given), labels, Into(p).here()); }) == Shape::linear, "sparse text");
+    check(settled([&](Learner& m) {
+              struct Resolve {
+                  Learner& m;
+                  std::uint32_t operator()(std::size_t, bool grow) const { return m.feature("a", grow).value_or(0); }
+                  void note(std::size_t, std::uint32_t) const {}
+              };
+              p.resize(1);
+              m.learn_named(1, x.data() + 1, 1, 1, Resolve{m}, p.data());
+          }) == Shape::trees,
+          "one row");
+    setup.preparation.bits = 4;
+    check(settled([&](Learner& m) { m.learn(dense(3), labels, Into(p).here()); }) == Shape::linear, "hashed");
+    setup.engine.shape = Shape::trees;
+    check(refused([&] { Learner(setup, kernel); }), "hashed features have no trees");
+    setup.preparation.bits.reset();
+    Learner trees(setup, kernel);
+    check(refused([&] { trees.learn(sparse, labels, Into(p).here()); }) &&
+              refused([&] { trees.predict(sparse, false, Into(p).here()); }),
+          "trees do not take sparse matrices");
+    trees.learn(dense(3), labels, Into(p).here());
+    Snapshot other = trees.snapshot();
+    other.settled = Shape::curves;
+    check(refused([&] { trees.restore(other); }), "another shape is refused");
+    setup.engine.shape = Shape::automatic;
+    other.settled = Shape::automatic;
+    check(refused([&] { Learner(setup, kernel).restore(other); }), "what has learned is settled");
+}
+
+}  // namespace
+
+int main() {
+    for (const auto& [name, kernel] : supported_kernels()) {
+        mixed_rows(*kernel->rows);
+        rewound(*kernel->rows);
+        dense_rows(*kernel->rows);
+        repeated(*kernel->rows);
+        without_numbers(*kernel->rows);
+        off(*kernel->rows);
+        automatic(*kernel);
+    }
+    std::printf("%d passed, %d failed\n", checks - failures, failures);
+    return failures != 0;
+}
