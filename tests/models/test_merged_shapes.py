@@ -143,11 +143,11 @@ def test_small_trees_are_merged_exactly() -> None:
         leaf = np.array([low, infinite, infinite])
         ends = np.full(3, infinite)
         asked, child = np.array([column, 0, 0]), np.array([1, 1, 2])
-        return Grown(leaf, ends, asked, child, np.array([0, 0, 1]), np.array([weights]).T, np.ones((2, 1)))
+        return Grown(leaf, ends, asked, child, np.array([0, 0, 1]), np.array([weights]).T, np.ones((2, 1)), np.ones(2))
 
     a, b = tree(0, 0.5, [1.0, 2.0]), tree(1, 7.0, [10.0, 30.0])
     values = {0: (np.array([0.0, 1.0]), np.ones(2)), 1: (np.array([6.0, 8.0]), np.ones(2))}
-    merged = joined([a, b], np.array([0.5, 0.5]), values, np.zeros(1, np.intp), 256)
+    merged = joined([a, b], np.array([0.5, 0.5]), values, 256)
     assert sorted(merged.weights[:, 0].tolist()) == [5.5, 6.0, 15.5, 16.0]
     assert merged.evidence.sum() == pytest.approx(4)
 
