@@ -115,7 +115,19 @@ def _paper(path: pathlib.Path, seed: int, rows: int | None, to: str) -> tuple[st
     return parts[0], parts[1]
 
 
-def _frame(path: str, table: Table) -> tuple[pd.DataFrame, pd.Series]:
+def table_of(name: str) -> Table:
+    return RAW.get(name, Table(f"{name}.parquet", "label", {}))
+
+
+def cut_files(name: str, folder: pathlib.Path, rows: int | None, seed: int, to: str) -> tuple[str, str]:
+    """Files with the four fifths of a table and with the fifth that nobody sees."""
+    table = table_of(name)
+    path = folder / table.path
+    return _raw(table, path, seed, rows, to) if name in RAW else _paper(path, seed, rows, to)
+
+
+def read_frame(path: str, table: Table) -> tuple[pd.DataFrame, pd.Series]:
+    """The features, with text as text, and the labels; rows without a label are left out."""
     frame = _read(path, table).dropna(subset=[table.target]).reset_index(drop=True)
     y = frame.pop(table.target)
     if y.dtype == object or str(y.dtype) in ("str", "category"):
@@ -129,25 +141,24 @@ def _frame(path: str, table: Table) -> tuple[pd.DataFrame, pd.Series]:
 
 
 def compared(name: str, folder: pathlib.Path, rows: int | None, seed: int) -> dict[str, Any]:
-    table = RAW.get(name, Table(f"{name}.parquet", "label", {}))
+    table = table_of(name)
     with tempfile.TemporaryDirectory() as to:
-        path = folder / table.path
-        cut = _raw(table, path, seed, rows, to) if name in RAW else _paper(path, seed, rows, to)
+        cut = cut_files(name, folder, rows, seed, to)
         options = {"header": False} if "header" in table.reading else {}
         start = time.perf_counter()
         result = ul.train(cut[0], table.target, **options)
         seconds = time.perf_counter() - start
         followed = ul.train(cut[0], table.target, shuffle=False, **options)
-        X, y = _frame(cut[1], table)
+        X, y = read_frame(cut[1], table)
         labelled = np.flatnonzero(pd.notna(_read(cut[1], table)[table.target]))
         ours, theirs = (np.asarray(one.predict(cut[1], **options))[labelled] for one in (result, followed))
-        learned = _frame(cut[0], table)
+        learned = read_frame(cut[0], table)
     return {
         "name": name,
         "rows": result.rows,
-        "ours": _error(ours, y),
+        "ours": error_of(ours, y),
         "progressive": _main(followed.metrics),
-        "followed": _error(theirs, y),
+        "followed": error_of(theirs, y),
         "reported": _main(result.score),
         "interval": result.score_interval,
         "passes": result.passes,
@@ -192,12 +203,12 @@ def _main(score: dict[str, float]) -> float:
     return score.get("zero_one", score.get("rmse", float("nan")))
 
 
-def _is_number(y: pd.Series) -> bool:
+def is_number(y: pd.Series) -> bool:
     return y.dtype.kind in "iuf" and y.nunique() > 20
 
 
-def _error(predicted: np.ndarray, y: pd.Series) -> float:
-    if _is_number(y):
+def error_of(predicted: np.ndarray, y: pd.Series) -> float:
+    if is_number(y):
         return float(np.sqrt(np.mean((predicted.astype(float) - y.to_numpy(float)) ** 2)))
     return float(np.mean(np.array([str(p) for p in predicted]) != np.array([str(label) for label in y])))
 
@@ -217,7 +228,7 @@ def _others(X: pd.DataFrame, y: pd.Series, X_unseen: pd.DataFrame, y_unseen: pd.
     scaled = make_pipeline(SimpleImputer(), StandardScaler())
     prepared = make_column_transformer((scaled, numbers), (OneHotEncoder(handle_unknown="ignore"), texts))
     codes = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
-    regression = _is_number(y)
+    regression = is_number(y)
     peers = {
         "trivial": DummyRegressor() if regression else DummyClassifier(),
         "solver": make_pipeline(prepared, Ridge() if regression else LogisticRegression(max_iter=1000)),
@@ -232,7 +243,7 @@ def _others(X: pd.DataFrame, y: pd.Series, X_unseen: pd.DataFrame, y_unseen: pd.
         start = time.perf_counter()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found[name] = _error(peer.fit(X, y).predict(X_unseen), y_unseen)
+            found[name] = error_of(peer.fit(X, y).predict(X_unseen), y_unseen)
         found[f"{name}_seconds"] = time.perf_counter() - start
     return found
 

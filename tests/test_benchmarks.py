@@ -74,7 +74,7 @@ def test_every_mark_on_the_pages_names_a_part_of_the_benchmark(monkeypatch: pyte
     pytest.importorskip("scipy")
     monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
     names = {f"workload {name}" for name in importlib.import_module("workloads").ALL} | {"machine", "goals", "scaling"}
-    names |= {"fitting"}  # by a script of its own
+    names |= {"fitting", "shapes", "shapes river", "shapes text", "shapes fitted", "shapes speed"}  # by other scripts
     marks = MARK.findall((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8"))
     assert set(marks) == names
     assert set(MARK.findall((ROOT / "docs" / "river.md").read_text(encoding="utf-8"))) < names
@@ -87,6 +87,37 @@ def test_noise_sorted_by_class_is_scored_as_noise_by_the_benchmark_of_fitting() 
     run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, timeout=120)
     assert "noise, sorted" in run.stdout
     assert "more than 10% and its interval worse than reported: none" in run.stdout
+
+
+def test_the_benchmark_of_shapes_says_which_it_does_not_have_and_goes_on() -> None:
+    pytest.importorskip("pandas")
+    command = [sys.executable, str(ROOT / "benchmarks" / "shapes.py"), "--speed", "--rows", "500", "--rounds", "1"]
+    run = subprocess.run([*command, "--shapes", "linear", "dodecahedra"], capture_output=True, text=True, check=True)
+    assert "'dodecahedra' is not available" in run.stderr
+    assert "| regression, 54 columns |" in run.stdout
+
+
+def test_peers_are_scored_as_we_are_and_their_scores_are_kept(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    pytest.importorskip("pandas")
+    np = pytest.importorskip("numpy")
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    peers, tables = (importlib.import_module(name) for name in ("shape_peers", "shape_tables"))
+    rows = tables.Rows("made up", "file", np.arange(6.0)[:, None], np.array([9.0, 0, 1, 2, 3, 4]))
+    calls = []
+
+    def last_label(rows: object) -> object:
+        calls.append(1)
+        return np.array([0.0, 9, 0, 1, 2, 3])
+
+    monkeypatch.setitem(peers.PEERS, "last label", ("pytest", last_label))
+    cache = peers.Cache(tmp_path / "peers.json")
+    assert cache.score("last label", rows, make=False) is None
+    for _ in range(2):
+        assert cache.score("last label", rows)["loss"] == pytest.approx((81 + 4) / 5 / 81)  # without the first row
+    assert len(calls) == 1
+    assert cache.score("last label", rows.first(3), make=False) is None
 
 
 def test_the_picture_of_the_page_is_drawn_from_the_numbers_on_the_page(monkeypatch: pytest.MonkeyPatch) -> None:

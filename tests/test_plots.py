@@ -112,3 +112,47 @@ def test_matplotlib_is_imported_when_it_is_used_and_pyplot_never() -> None:
         "plots.sweep({}, '', ''); assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def curved(classes: bool = False) -> ul.Learner | ul.OneVsAll:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 5)) * [1, 1e3, 1, 1, 1]
+    y = np.abs(X[:, 0])
+    model = ul.OneVsAll(shape="curves") if classes else ul.Learner(shape="curves")
+    model.learn(X, np.digitize(y, [0.5, 1]).tolist() if classes else y)
+    return model
+
+
+def test_curves_have_a_panel_for_each_column(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "curves.png"
+    figure = ul.plot_curves(curved(), path)
+    assert path.stat().st_size > 10_000
+    assert figure.axes[0].get_title() == "0"
+    assert sorted(panel.get_title() for panel in figure.axes) == ["0", "1", "2", "3", "4"]
+    assert len({panel.get_ylim() for panel in figure.axes}) == 1
+    assert len(ul.plot_curves(curved(), most=2).axes) == 2
+
+
+def test_curves_of_classes_have_a_line_each() -> None:
+    figure = ul.plot_curves(curved(classes=True))
+    assert sorted(texts(figure.axes[0])) == ["0", "1", "2"]
+    assert len(figure.axes[0].get_lines()) == 3
+    assert len(ul.plot_curves(curved(classes=True), label=1).axes[0].get_lines()) == 1
+
+
+def test_there_are_no_curves_of_linear_models() -> None:
+    model = ul.Learner()
+    model.learn([[1.0]], [1.0])
+    with pytest.raises(ul.OptionError, match="a linear model has no curves"):
+        ul.plot_curves(model)
+    with pytest.raises(ul.OptionError, match="has no curves; give a Learner"):
+        ul.plot_curves(3)
+    with pytest.raises(ul.OptionError, match="no classes of its own"):
+        ul.plot_curves(curved(), label="a")
+
+
+def test_curves_of_a_model_that_has_learned_little() -> None:
+    for rows in (0, 1, 40):
+        model = ul.Learner(shape="trees")
+        model.learn(np.arange(2.0 * rows).reshape(rows, 2), np.arange(float(rows)))
+        ul.plot_curves(model)

@@ -9,7 +9,8 @@ ROOT = Path(__file__).parents[1]
 CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm rows | preparation: simd rows
     learner: simd algorithm rows engine preparation | text: rows | python: algorithm rows engine learner text"""
 PYTHON = """_core aliases errors frames html inputs locks losses options rates rules shown version whole_file
-    page: | data: | models: data | evaluation: models | plots: evaluation | inference: data models evaluation plots
+    page: | data: | models: data | evaluation: models | plots: models evaluation
+    inference: data models evaluation plots
     training: page data models evaluation plots inference | convert: data models inference
     river: data models inference | sklearn: data models evaluation training
     research: data models evaluation plots | cli: data models evaluation plots inference training convert research

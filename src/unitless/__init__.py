@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .convert.vw.model import from_vw
     from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
     from .evaluation import evaluation as evaluate
+    from .inference.curve_plot import plot_curves
     from .inference.explanation import explain
     from .inference.predictor import Predictor
     from .inference.scoring import Score, score
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from .models.model import BIAS
     from .models.one_vs_all import OneVsAll
     from .models.sweep import Sweep
-    from .plots import plot_curves
     from .rates import rate_grid
     from .training.compare import Comparison, compare
     from .training.request import train
@@ -87,7 +87,7 @@ _HOMES = {
     "kernels": "models.kernels",
     "load": "models.file",
     "merge": "models.merge",
-    "plot_curves": "plots",
+    "plot_curves": "inference.curve_plot",
     "rate_grid": "rates",
     "score": "inference.scoring",
     "sweep_rates": "training.sweep_rates",

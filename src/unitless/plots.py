@@ -19,11 +19,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import whole_file
-from .errors import Option, OptionError, Phrase
+from .errors import OptionError
 from .evaluation.curves import Bars, Curve, Curves, Pairs, Reliability
 from .evaluation.history import Moment
-from .models.curve_panels import MOST, Panel
-from .models.curve_panels import panels as panels_of
+from .models.curve_panels import Panel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -188,82 +187,19 @@ def by_class(panel: Axes, per_class: Mapping[Any, Mapping[str, float]]) -> None:
     for place, name in enumerate(("precision", "recall")):
         values = [of[name] if math.isfinite(of[name]) else 0.0 for _, of in shown]
         panel.barh([k + 0.2 - 0.4 * place for k in range(len(shown))], values, 0.38, label=name, color=f"C{place}")
-    panel.set_yticks(range(len(shown)), [_name(label) for label, _ in shown])
+    panel.set_yticks(range(len(shown)), [short_name(label) for label, _ in shown])
     panel.set(xlim=(0, 1))
     finish(panel, "")
     panel.set_title("by class")
 
 
-def _name(label: Any) -> str:
+def short_name(label: Any) -> str:
+    """What stands beside a picture, not too long."""
     text = str(label)
     return text if len(text) <= 16 else f"{text[:13]}..."
 
 
-CLASSES = 6  # of several classes, those whose curves are drawn
 _ACROSS = 4  # panels of curves
-
-
-def plot_curves(
-    model: Any, path: str | os.PathLike[str] | None = None, *, most: int | None = MOST, label: Any = None
-) -> Figure:
-    """What each column adds to the score, one panel for each, the most important first.
-
-    A line is a column of numbers: its linear term and its curve, from its mean on, in the model of the mixture that has
-    both. The grey bars below show where the values are, the dotted line what a missing value adds. Bars are the values
-    of a column of text. What trees add depends on several columns, and is not shown.
-
-    Args:
-        model: any model with a shape other than "linear", what `train` gave, or a `Predictor`.
-        path: where to save it (.png, .svg or .pdf).
-        most: how many columns, at most; None for all.
-        label: of several classes, the one to show; otherwise those whose curves reach furthest.
-
-    Example:
-        >>> import numpy as np, unitless as ul
-        >>> rng = np.random.default_rng(0)
-        >>> X = rng.normal(size=(2000, 2))
-        >>> m = ul.Learner(shape="curves")
-        >>> _ = m.learn(X, np.abs(X[:, 0]))
-        >>> figure = ul.plot_curves(m)  # or: ul.plot_curves(m, "curves.png")
-        >>> figure.axes[0].get_title()
-        '0'
-    """
-    if path is not None:
-        check_path(path)
-    drawn, names = curve_panels(model, most, label)
-    figure = curves(drawn, names)
-    if path is not None:
-        save(figure, path)
-    return figure
-
-
-def curve_panels(model: Any, most: int | None = MOST, label: Any = None) -> tuple[list[Panel], list[str]]:
-    """The panels of a model's curves, and the names of their lines: the classes, if there are several."""
-    from .inference.explanation import class_number  # noqa: PLC0415  (few need it)
-    from .models.learner import Learner  # noqa: PLC0415
-    from .models.one_vs_all import OneVsAll  # noqa: PLC0415
-
-    model = model if isinstance(model, Learner | OneVsAll) else getattr(model, "model", model)
-    if not isinstance(model, Learner | OneVsAll):
-        raise OptionError(f"{type(model).__name__} has no curves; give a Learner, a OneVsAll, or what train gave")
-    if not model._bends():
-        raise OptionError(
-            "a linear model has no curves",
-            advice=Phrase("train it with ", Option("shape", "curves"), " or ", Option("shape", "trees")),
-        )
-    shaped = model._shape_reading()
-    if not isinstance(model, OneVsAll):
-        if label is not None:
-            raise OptionError(f"class {label!r}: this model has no classes of its own; leave it out")
-        return panels_of(shaped, [0], most), [""]
-    if label is not None:
-        heads = [class_number(model, label)]
-    else:
-        reach = dict.fromkeys(range(len(model.classes)), 0.0)
-        for by_head in shaped.importance().values():
-            reach = {head: max(reach[head], float(by_head[head])) for head in reach}
-        heads = sorted(sorted(reach, key=lambda head: -reach[head])[:CLASSES])
-    return panels_of(shaped, heads, most), [_name(model.classes[head]) for head in heads]
 
 
 def curves(drawn: Sequence[Panel], names: Sequence[str], title: str = "what each column adds to the score") -> Figure:
@@ -271,7 +207,7 @@ def curves(drawn: Sequence[Panel], names: Sequence[str], title: str = "what each
     figure, axes = panels(max(1, len(drawn)), 3.6, 3.0, _ACROSS)
     for place, (panel, of) in enumerate(zip(axes, drawn, strict=False)):
         _curve(panel, of, names)
-        panel.set_title(_name(of.column))
+        panel.set_title(short_name(of.column))
         finish(panel, "" if place == 0 and len(names) > 1 else None)
     heights = [float(height) for of in drawn for height in of.heights()]
     if heights:
@@ -299,7 +235,7 @@ def _curve(panel: Axes, of: Panel, names: Sequence[str]) -> None:
                 panel.axhline(float(of.missing[place]), color=f"C{place}", linewidth=1, linestyle=":")
     if of.texts:
         panel.axvline(0.0, color="grey", linewidth=1)
-        panel.set_yticks(range(len(of.texts)), [_name(text) for text in of.texts])
+        panel.set_yticks(range(len(of.texts)), [short_name(text) for text in of.texts])
         panel.invert_yaxis()
 
 

@@ -250,6 +250,17 @@ def test_a_model_becomes_a_graph_of_its_tables_columns(folder: pathlib.Path, cap
     assert [one.name for one in onnxruntime.InferenceSession("short.onnx").get_inputs()] == ["features"]
 
 
+def test_a_model_with_trees_becomes_a_graph_and_text(folder: pathlib.Path, capsys: Capture) -> None:
+    ul.train("data.csv", "answer", ignore=OTHERS["answer"].split(","), model="m.unitless", passes=1, shape="trees")
+    said(capsys, "m.unitless", "m.onnx", "--inputs", "columns", "--dtype", "float64")
+    rows = frame()
+    feeds = {name: rows[[name]].to_numpy(np.float64) for name in ("age", "pay", "far")}
+    (found,) = onnxruntime.InferenceSession("m.onnx").run(["scores"], {**feeds, "job": rows[["job"]].to_numpy(object)})
+    assert found == pytest.approx(ul.load("m.unitless").predict(rows), rel=1e-9)
+    said(capsys, "m.unitless", "m.json")
+    assert json.loads((folder / "m.json").read_text())["shape"] == "trees"
+
+
 def test_a_model_of_vowpal_wabbit_becomes_one_of_ours(folder: pathlib.Path, capsys: Capture) -> None:
     vw = Workspace("--quiet --loss_function logistic --invert_hash vw.txt")
     for _ in range(20):

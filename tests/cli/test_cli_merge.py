@@ -94,3 +94,14 @@ def test_usage_is_checked_before_work(folder: pathlib.Path, capsys: Capture) -> 
     assert "no directory" in said(capsys, "a.unitless", "b.unitless", "-o", "nowhere/c.unitless", code=1)[1]
     assert "--output" in said(capsys, "a.unitless", "b.unitless", code=2)[1]
     assert "cannot read" in said(capsys, "a.unitless", "none.unitless", "-o", "c.unitless", code=1)[1]
+
+
+def test_models_with_trees_are_merged_too(folder: pathlib.Path, capsys: Capture) -> None:
+    for part in ("a", "b"):
+        ul.train(f"{part}.csv", "answer", ignore="size", model=f"{part}.unitless", passes=1, shape="trees")
+    said(capsys, "a.unitless", "b.unitless", "-o", "c.unitless")
+    merged = ul.load("c.unitless")
+    assert (merged.settled_shape, merged.examples) == ("trees", 800)
+    ul.train("a.csv", "answer", ignore="size", model="a.unitless", passes=1, shape="curves")
+    _, err = said(capsys, "a.unitless", "b.unitless", "-o", "d.unitless", code=1)
+    assert "differ in shape" in err

@@ -30,11 +30,11 @@ def test_train_takes_a_shape_and_says_which_it_was(table: str, shape: str, capsy
     model = ul.load("m.unitless")
     assert model.options.shape == shape
     assert (f"shape        {model.settled_shape}\n" in shown) == (shape != "linear")
-    assert ("curves and trees are not shown" in shown) == (model.settled_shape != "linear")
     assert main(["inspect", "m.unitless", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["shape"] == model.settled_shape
     assert main(["inspect", "m.unitless"]) == 0
-    assert (f"shape     {model.settled_shape}\n" in capsys.readouterr().out) == (shape == "auto")
+    assert (f"shape     {model.settled_shape}: " in (shown := capsys.readouterr().out)) == (shape != "linear")
+    assert ("importance counts curves and trees too" in shown) == (shape != "linear")
     assert main(["train", table, "--resume", "m.unitless", "--passes", "2", "-q", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["shape"] == model.settled_shape
 
@@ -69,3 +69,29 @@ def test_what_does_not_go_together_is_refused(table: str, options: list[str], me
 def test_sweep_has_no_shape(table: str, capsys: Capture) -> None:
     assert main(["sweep", table, "-t", "y", "--shape", "trees"]) == 2
     assert "--shape" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
+def test_inspect_shows_what_a_model_consists_of_and_draws_its_curves(table: str, shape: str, capsys: Capture) -> None:
+    assert main(["train", table, "-t", "y", "--shape", shape, "-m", "m.unitless", "-q"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", "m.unitless", "--plot", "curves.png", "--json"]) == 0
+    about = json.loads(capsys.readouterr().out)
+    assert pathlib.Path("curves.png").stat().st_size > 5_000
+    assert sum(of["share"] for of in about["experts"].values()) == pytest.approx(1)
+    assert about["experts"]["curves"]["intervals"] > 2
+    assert {row["feature"] for row in about["features"]} >= {"a", "b"}
+    assert main(["inspect", "m.unitless", "--explain", '{"a": 3}', "--json"]) == 0
+    why = json.loads(capsys.readouterr().out)
+    total = why["bias"] + sum(part["contribution"] for part in why["contributions"])
+    assert total == pytest.approx(why["prediction"])
+    assert main(["inspect", "m.unitless", "--explain", '{"a": 3}']) == 0
+    assert "weight" not in capsys.readouterr().out
+
+
+def test_a_linear_model_has_no_curves_to_draw(table: str, capsys: Capture) -> None:
+    assert main(["train", table, "-t", "y", "-m", "m.unitless", "-q"]) == 0
+    assert main(["inspect", "m.unitless", "--plot", "curves.png"]) == 2
+    assert "a linear model has no curves" in capsys.readouterr().err
+    assert main(["inspect", "m.unitless", "--plot", "m.unitless"]) == 2
+    assert not pathlib.Path("curves.png").exists()

@@ -60,6 +60,20 @@ def test_merged_models_are_no_worse_than_their_parts(shape: str) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
+def test_what_is_merged_first_hardly_matters(shape: str) -> None:
+    """Linear terms do not depend on it at all; of curves and trees those with too many leaves do."""
+    a, b, c = apart(shape, 3, rows=3000)
+    left, right, at_once = ul.merge([ul.merge([a, b]), c]), ul.merge([a, ul.merge([b, c])]), ul.merge([a, b, c])
+    X, y = problem(500, 1)
+    for other in (right, at_once):
+        if shape != "curves only":
+            np.testing.assert_allclose(list(left.weights.values()), list(other.weights.values()), rtol=1e-9)
+        difference = np.sqrt(np.mean((left.predict(X) - other.predict(X)) ** 2))
+        assert difference < 0.1 * np.std(y)
+        assert left.examples == other.examples == 3000
+
+
+@pytest.mark.parametrize("shape", SHAPES)
 def test_units_change_no_bit(shape: str) -> None:
     powers = np.ldexp(1.0, [-30, 5, 0, 90])
     X = problem(200, 1)[0]
@@ -129,10 +143,32 @@ def test_small_trees_are_merged_exactly() -> None:
         leaf = np.array([low, infinite, infinite])
         ends = np.full(3, infinite)
         asked, child = np.array([column, 0, 0]), np.array([1, 1, 2])
-        return Grown(leaf, ends, asked, child, np.array([0, 0, 1]), np.array([weights]).T, np.ones((2, 1)))
+        return Grown(leaf, ends, asked, child, np.array([0, 0, 1]), np.array([weights]).T, np.ones((2, 1)), np.ones(2))
 
     a, b = tree(0, 0.5, [1.0, 2.0]), tree(1, 7.0, [10.0, 30.0])
     values = {0: (np.array([0.0, 1.0]), np.ones(2)), 1: (np.array([6.0, 8.0]), np.ones(2))}
-    merged = joined([a, b], np.array([0.5, 0.5]), values, np.zeros(1, np.intp), 256)
+    merged = joined([a, b], np.array([0.5, 0.5]), values, 256)
     assert sorted(merged.weights[:, 0].tolist()) == [5.5, 6.0, 15.5, 16.0]
     assert merged.evidence.sum() == pytest.approx(4)
+
+
+def test_a_merged_curve_has_all_cuts_while_there_is_room() -> None:
+    models = apart("curves only", rows=200)
+    cuts = [set(m._snapshot()["shape"]["curve.thresholds"].tolist()) for m in models]
+    merged = ul.merge(models)._snapshot()["shape"]
+    assert set(merged["curve.thresholds"].tolist()) == cuts[0] | cuts[1]
+    evidence = [m._snapshot()["shape"]["curves.evidence"].sum() for m in models]
+    assert merged["curves.evidence"].sum() == pytest.approx(sum(evidence))
+    many = ul.merge(apart("curves only", 4, rows=6000))._snapshot()["shape"]
+    assert many["curve.leaves"].max() <= 32
+
+
+def test_auto_that_was_settled_apart_is_refused() -> None:
+    X, y = problem(200)
+    a, b = (ul.Learner(shape="auto", learning_rate="auto") for _ in range(2))
+    a.learn(X, y)
+    b.learn([{f"x{j}": 1.0 for j in range(1200)}], [1.0])
+    if b.settled_shape == a.settled_shape:
+        pytest.skip("both have become the same")
+    with pytest.raises(ul.MergeError, match="differ in shape"):
+        ul.merge([a, b])

@@ -74,6 +74,25 @@ def test_powers_of_two_of_columns_change_no_bit(shape: str, loss: str) -> None:
     assert same_bits(a.predict(3 * X), b.predict(3 * scaled))
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("shape", ["curves", "trees"])
+def test_any_other_factor_changes_predictions_by_rounding_only(shape: str, loss: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    y = labels(loss, np.sin(2 * X[:, 0]) + X[:, 1], rng)
+    for target in (None, "auto") if loss in ("squared", "quantile") else (None,):
+        a, b = (learner(shape, loss, 0.5, target=target) for _ in range(2))
+        np.testing.assert_allclose(a.learn(X, y), b.learn(X * [3.0, 0.7, 1e5], y), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", ["curves", "trees"])
+def test_another_unit_and_offset_of_labels_map_predictions_to_rounding(shape: str) -> None:
+    X, y = problem(rows=400)
+    a, b = (learner(shape, rate=0.5, target="auto") for _ in range(2))
+    # Trees add up residuals in 32 bits.
+    np.testing.assert_allclose(a.learn(X, y)[1:], (b.learn(X, 3 * y + 40)[1:] - 40) / 3, rtol=1e-6, atol=1e-6)
+
+
 @pytest.mark.parametrize("rate", [0.5, "auto"])
 @pytest.mark.parametrize("power", [-60, 1, 40])
 @pytest.mark.parametrize("loss", ["squared", "quantile"])

@@ -386,3 +386,16 @@ def test_axes_have_a_few_round_numbers_whatever_their_range() -> None:
             assert 1 <= len(ticks) <= 10
             assert all(0 <= axis.share(value) <= 1 for value, _ in ticks)
             assert len({text for _, text in ticks}) == len(ticks)
+
+
+@pytest.mark.parametrize("made", [binary, regression, classes])
+@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
+def test_curves_are_drawn(made: Any, shape: Any) -> None:
+    result = made(shape=shape)
+    text = report.made(result)
+    assert "Curves</h2>" in text
+    assert text.count('class="seen"') >= 1
+    assert "its curve and the trees" in text
+    assert ("the most frequent class" in text) == (made is classes)
+    assert "large values move" not in text
+    assert "Curves</h2>" not in report.made(made())

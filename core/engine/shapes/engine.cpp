@@ -82,7 +82,6 @@ void ShapedEngine::forward_settings() {
 
 void ShapedEngine::begin(const SparseInput& input) {
     staged_.make_stage(input);
-    said_.resize(std::max(said_.size(), expert_count() * input.rows * predict_width()));
     leaves_.clear();
     cuts_.clear();
     leaf_ends_.clear();
@@ -102,21 +101,18 @@ void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::siz
     leaf_ends_.push_back(leaves_.size());
 }
 
-// Calls action(expert) for all, the linear one being the last, side by side where that is worth it.
-template <class Action>
-void ShapedEngine::with_experts(std::size_t rows, Action action) {
-    const std::size_t count = expert_count();
-    if (count == 1 || rows < 16) {
-        for (std::size_t i = 0; i < count; ++i) action(i);
+// All parts, side by side where that is worth it. What is thrown is thrown again when all have ended.
+void ShapedEngine::run(std::size_t rows, const std::vector<std::function<void()>>& parts) {
+    if (parts.size() == 1 || rows < 16) {
+        for (const auto& part : parts) part();
         return;
     }
-    std::vector<std::exception_ptr> failed(count);
-    in_parts(workers(), count, [&](std::size_t i) {
-        const std::size_t expert = (count + experts_.size() - 1 - i) % count;  // the one that takes longest begins
+    std::vector<std::exception_ptr> failed(parts.size());
+    in_parts(workers(), parts.size(), [&](std::size_t i) {
         try {
-            action(expert);
+            parts[i]();
         } catch (...) {
-            failed[expert] = std::current_exception();
+            failed[i] = std::current_exception();
         }
     });
     for (const std::exception_ptr& error : failed)
@@ -128,7 +124,7 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     begin(all);
     const Clock before = clock_;
     const Expert& first = experts_[0];
-    const std::size_t met = first.class_count();
+    const std::size_t width = predict_width(), met = first.class_count();
     const std::size_t rows = kernel_.lanes->stage_learn(
         setup_.options, clock_, first.lanes().scale(),
         part_of(all, 0, sane(labels, all.rows, !setup_.has_classes())), labels, staged_.stage);
@@ -139,30 +135,74 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     curves_.reserve(columns, input.raw_kinds);
     for (Expert& expert : experts_) expert.reserve_columns(curves_.columns());
     std::uint64_t examples = before.examples;
+    std::size_t curved_from = curved_ ? 0 : rows;  // the first row after one that had leaves
     for (std::size_t r = 0; r < rows; ++r) {
         const std::size_t known = columns ? input.raw_counts[r] : 0;
         find_curves(input, r, known);
-        if (staged_.staged[r].weight > 0)
+        if (staged_.staged[r].weight > 0) {
+            if (!curved_ && leaf_ends_[r] > 0) {
+                curved_ = true;
+                curved_from = r + 1;
+            }
             curves_.learn(input.raw + r * input.raw_stride, known, ++examples,
                           [&](const Curves::Cut& cut) { cuts_.push_back(cut); });
+        }
         cut_ends_.push_back(cuts_.size());
     }
+    Said& said = said_[turn_];
+    said.begin(rows, expert_count(), width, predictions);
+    said.labels = labels;
+    said.learned = true;
+    said.choosing = chooses_rates();
+    said.before = before;
+    said.met = met;
+    said.curved_from = curved_from;
     const ShapedRows shaped = shaped_rows(input);
     std::size_t diverged_at = row + rows;
-    with_experts(rows, [&](std::size_t i) {
-        if (i < experts_.size())
-            return experts_[i].learn(shaped, labels, before, chooses_rates(), predict_width(), said_by(i, rows));
-        try {
-            linear_->learn(input, labels, said_by(i, rows), row);
-            linear_->finish();
-        } catch (const DivergedError& error) {  // by then it has learned all rows
-            diverged_at = error.diverged_at;
-        }
-    });
-    mix(input, &labels, before, met, predictions);
-    if (rows < all.rows || diverged_at < row + rows) throw_diverged(diverged_at, row + rows);
+    // Those that take longest begin. What the batch before has to do yet is done on the way.
+    std::vector<std::function<void()>> parts;
+    for (std::size_t i = experts_.size(); i-- > 0;) {
+        Expert& expert = experts_[i];
+        const std::size_t walks = expert.begin_walks(shaped);
+        parts.emplace_back([&, i] {
+            expert.learn(shaped, labels, before, said.choosing, width, said.by(i));
+        });
+        for (std::size_t k = 0; k < walks; ++k) parts.emplace_back([&, k] { expert.walk(shaped, k); });
+    }
+    if (linear_)
+        parts.emplace_back([&] {
+            try {
+                linear_->learn(input, labels, said.by(experts_.size()), row);
+                linear_->finish();
+            } catch (const DivergedError& error) {  // by then it has learned all rows
+                diverged_at = error.diverged_at;
+            }
+        });
+    if (waiting_) parts.emplace_back([this] { mix(*waiting_); });
+    run(rows, parts);
+    waiting_ = &said;
+    turn_ = 1 - turn_;
+    if (rows < all.rows || diverged_at < row + rows) {
+        finish();
+        throw_diverged(diverged_at, row + rows);
+    }
     for (const Expert& expert : experts_)
-        if (rows && expert.diverged()) throw_diverged(row + rows - 1, row + rows);
+        if (rows && expert.diverged()) {
+            finish();
+            throw_diverged(row + rows - 1, row + rows);
+        }
+}
+
+void ShapedEngine::finish() {
+    if (waiting_) mix(*std::exchange(waiting_, nullptr));
+}
+
+void ShapedEngine::settle() noexcept {
+    if (linear_) linear_->settle();
+    try {
+        finish();
+    } catch (...) {  // out of memory once more
+    }
 }
 
 void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* predictions) {
@@ -175,12 +215,18 @@ void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* p
         find_curves(input, r, std::min(known, curves_.columns()));
         cut_ends_.push_back(0);
     }
+    Said& said = said_[turn_];
+    said.begin(input.rows, expert_count(), predict_width(), predictions);
+    said.learned = false;
+    said.met = experts_[0].class_count();
+    said.curved_from = curved_ ? 0 : input.rows;
     const ShapedRows shaped = shaped_rows(input);
-    with_experts(input.rows, [&](std::size_t i) {
-        if (i < experts_.size()) return experts_[i].predict(shaped, predict_width(), said_by(i, input.rows));
-        linear_->predict(input, extrapolate, said_by(i, input.rows));
-    });
-    mix(input, nullptr, clock_, experts_[0].class_count(), predictions);
+    std::vector<std::function<void()>> parts;
+    for (std::size_t i = experts_.size(); i-- > 0;)
+        parts.emplace_back([&, i] { experts_[i].predict(shaped, predict_width(), said.by(i)); });
+    if (linear_) parts.emplace_back([&] { linear_->predict(input, extrapolate, said.by(experts_.size())); });
+    run(input.rows, parts);
+    mix(said);
 }
 
 // The loss of one expert's scores, all classes together.
@@ -196,41 +242,49 @@ double ShapedEngine::loss_of(const double* scores, std::size_t heads, double y) 
     return total;
 }
 
-// What the experts have said of rows becomes one prediction each. With labels the mixture learns on the way. `met`: the
-// classes before these rows; of the others experts say what they say of any that they have not met.
-void ShapedEngine::mix(const SparseInput& input, const Labels* labels, const Clock& before, std::size_t met,
-                       double* predictions) {
-    const std::size_t width = predict_width(), experts = expert_count(), stride = input.rows * width;
-    const double* const said = said_.data();
+// What the experts have said of rows becomes one prediction each; of rows that were learned the mixture learns. Of
+// classes that were not met before a row, experts say what they say of any such.
+void ShapedEngine::mix(const Said& said) {
+    const std::size_t width = said.width, experts = expert_count();
     if (experts == 1) {
-        std::copy_n(said, stride, predictions);
+        std::copy_n(said.by(0), said.rows * width, said.predictions);
         return;
     }
-    const bool learning = labels && chooses_rates(), losses_matter = mixture_kind(setup_) == Mixture::Kind::other;
+    const bool losses_matter = mixture_kind(setup_) == Mixture::Kind::other;
     row_said_.resize(experts * width);
     std::vector<double> losses(experts);
-    double t = before.t;
-    std::uint64_t examples = before.examples;
-    for (std::size_t r = 0; r < input.rows; ++r) {
-        const double h = labels ? weight_of(*labels, r) : 0.0;
-        if (h > 0 && setup_.open) met = std::max(met, static_cast<std::size_t>(labels->y[r]) + 1);
-        const std::size_t heads = setup_.has_classes() ? met : 1;
-        double* const to = predictions + r * width;
-        for (std::size_t e = 0; e < experts; ++e)
-            std::copy_n(said + e * stride + r * width, heads, row_said_.data() + e * heads);
-        mixture_.say(row_said_.data(), heads, to);
+    double t = said.before.t;
+    std::uint64_t examples = said.before.examples;
+    std::size_t met = said.met;
+    for (std::size_t r = 0; r < said.rows; ++r) {
+        const auto gather = [&](std::size_t heads) {
+            for (std::size_t e = 0; e < experts; ++e)
+                std::copy_n(said.by(e) + r * width, heads, row_said_.data() + e * heads);
+            if (r < said.curved_from)  // the linear one and the first differ by rounding, which losses would judge
+                std::copy_n(row_said_.data(), heads, row_said_.data() + (experts - 1) * heads);
+        };
+        std::size_t heads = setup_.has_classes() ? met : 1;
+        double* const to = said.predictions + r * width;
+        gather(heads);
+        if (heads) mixture_.say(row_said_.data(), heads, to);
         for (std::size_t head = heads; head < width; ++head) {
             double total = 0;
-            for (std::size_t e = 0; e < experts; ++e) total += said[e * stride + r * width + head];
+            for (std::size_t e = 0; e < experts; ++e) total += said.by(e)[r * width + head];
             to[head] = total / static_cast<double>(experts);
         }
+        const double h = said.learned ? weight_of(said.labels, r) : 0.0;
         if (!(h > 0)) continue;
+        const double y = said.labels.y[r];
         t += h;
         examples += 1;
-        if (!learning) continue;
+        if (setup_.open && static_cast<std::size_t>(y) >= met) {  // only now: what was said must not know the label
+            heads = met = static_cast<std::size_t>(y) + 1;
+            gather(heads);
+        }
+        if (!said.choosing) continue;
         for (std::size_t e = 0; losses_matter && e < experts; ++e)
-            losses[e] = loss_of(row_said_.data() + e * heads, heads, labels->y[r]);
-        mixture_.learn(row_said_.data(), heads, labels->y[r], h * (static_cast<double>(examples) / t), losses.data());
+            losses[e] = loss_of(row_said_.data() + e * heads, heads, y);
+        mixture_.learn(row_said_.data(), heads, y, h * (static_cast<double>(examples) / t), losses.data());
     }
 }
 
@@ -250,6 +304,7 @@ void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     to.shape.push_back({"curve.places", std::move(places)});
     to.shape.push_back({"curve.seen", std::move(seen)});
     to.shape.push_back({"curve.values", std::move(values)});
+    to.shape.push_back({"curve.met", {curved_ ? 1.0 : 0.0}});
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;
@@ -279,6 +334,13 @@ void ShapedEngine::load(const EngineState& from) {
     if (linear_) linear_->load(from);
     curves_.load(numbers("curve.leaves"), numbers("curve.thresholds"), numbers("curve.places"), numbers("curve.seen"),
                  numbers("curve.values"));
+    curved_ = true;  // a model that was merged does not say
+    for (const NamedNumbers& one : from.shape) {
+        if (one.name != "curve.met") continue;
+        if (one.numbers.size() != 1 || !is_count(one.numbers[0], 2))
+            throw InputError("the curves are not such as learning gives");
+        curved_ = one.numbers[0] != 0;
+    }
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         const std::string name = expert_names[i];
         EngineState lanes;

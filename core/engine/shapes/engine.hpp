@@ -11,6 +11,8 @@
 // Experts do not know of each other, so that they can run side by side.
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -35,9 +37,8 @@ class ShapedEngine final : public Engine {
     void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
     void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
-    void settle() noexcept override {
-        if (linear_) linear_->settle();
-    }
+    void finish() override;
+    void settle() noexcept override;
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;
@@ -51,22 +52,45 @@ class ShapedEngine final : public Engine {
     Mixture mixture_;
     std::size_t classes_;  // that have been announced
     std::size_t slots_ = 0;
+    bool curved_ = false;  // a row that was learned has had leaves of curves
 
     // Working memory of a batch.
     LaneBatch staged_;
     std::vector<std::uint32_t> leaves_;
     std::vector<std::size_t> leaf_ends_, cut_ends_;
     std::vector<Curves::Cut> cuts_;
-    std::vector<double> said_, row_said_;  // [expert][row][head], the linear one last; of one row [expert][head]
+
+    // What the experts have said of a batch, until it is mixed: while the next batch is learned.
+    struct Said {
+        std::vector<double> numbers;  // [expert][row][head], the linear one last
+        std::size_t rows = 0, width = 0;
+        double* predictions = nullptr;
+        bool learned = false, choosing = false;
+        Labels labels{};
+        Clock before;
+        std::size_t met = 0;          // classes, before these rows
+        std::size_t curved_from = 0;  // rows before have not met a leaf of a curve
+
+        void begin(std::size_t row_count, std::size_t experts, std::size_t heads, double* to) {
+            rows = row_count;
+            width = heads;
+            predictions = to;
+            numbers.resize(std::max(numbers.size(), experts * rows * width));
+        }
+        double* by(std::size_t expert) { return numbers.data() + expert * rows * width; }
+        const double* by(std::size_t expert) const { return numbers.data() + expert * rows * width; }
+    };
+    Said said_[2];
+    int turn_ = 0;
+    const Said* waiting_ = nullptr;
+    std::vector<double> row_said_;  // [expert][head]
 
     std::size_t expert_count() const { return experts_.size() + (linear_ ? 1 : 0); }
-    double* said_by(std::size_t expert, std::size_t rows) { return said_.data() + expert * rows * predict_width(); }
     void begin(const SparseInput& input);
     ShapedRows shaped_rows(const SparseInput& input) const;
     void find_curves(const SparseInput& input, std::size_t r, std::size_t columns);
-    template <class Action>
-    void with_experts(std::size_t rows, Action action);
-    void mix(const SparseInput& input, const Labels* labels, const Clock& before, std::size_t met, double* predictions);
+    static void run(std::size_t rows, const std::vector<std::function<void()>>& parts);
+    void mix(const Said& said);
     double loss_of(const double* scores, std::size_t heads, double y) const;
     void forward_settings();
 };

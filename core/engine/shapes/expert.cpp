@@ -5,6 +5,7 @@
 #include <string>
 
 #include "algorithm/dispatch.hpp"
+#include "base/workers.hpp"
 #include "engine/engine.hpp"
 #include "engine/shapes/numbers.hpp"
 
@@ -97,14 +98,37 @@ std::size_t Expert::find_leaves(const ShapedRows& rows, std::size_t r) {
     for (std::size_t k = rows.leaf_begin(r); k < rows.leaf_ends[r]; ++k) leaves_[found++] = first + rows.leaves[k];
     if (trees_ && rows.raw_stride) {
         const double* const row = rows.raw + r * rows.raw_stride;
-        found += trees_->find(*kernel_.shapes, row, &leaves_[found]);
-        if (r + 1 < rows.rows)
-            trees_->look_ahead(*kernel_.shapes, row + rows.raw_stride, [&](std::uint32_t leaf) {
+        if (pieces_ && r % walked_at_once == 0) {
+            walk(rows, r / walked_at_once);
+            for (int i = 0; walked_[r / walked_at_once].load(std::memory_order_acquire) != 2; ++i) Workers::rest(i);
+        }
+        found += trees_->find(*kernel_.shapes, row, pieces_ ? r : Trees::unknown, &leaves_[found]);
+        if (pieces_ && (r + 1) % walked_at_once && r + 1 < rows.rows)
+            trees_->fetch(r + 1, [&](std::uint32_t leaf) {
                 for (const double* const octet : leaf_octets_)
                     __builtin_prefetch(octet + std::size_t{leaf} * octet_leaves, 1);
             });
     }
     return found;
+}
+
+std::size_t Expert::begin_walks(const ShapedRows& rows) {
+    const bool few = !trees_ || rows.raw_stride == 0 || rows.rows < 16;
+    const std::size_t pieces = few ? 0 : (rows.rows + walked_at_once - 1) / walked_at_once;
+    if (pieces > pieces_) walked_ = std::make_unique<std::atomic<int>[]>(pieces);
+    pieces_ = pieces;
+    for (std::size_t i = 0; i < pieces; ++i) walked_[i] = 0;
+    if (pieces) trees_->freeze(rows.rows);
+    return pieces;
+}
+
+void Expert::walk(const ShapedRows& rows, std::size_t piece) {
+    int nobody = 0;
+    if (!walked_[piece].compare_exchange_strong(nobody, 1)) return;
+    const std::size_t first = piece * walked_at_once, end = std::min(rows.rows, first + walked_at_once);
+    for (std::size_t r = first; r < end; ++r)
+        trees_->walk_ahead(*kernel_.shapes, rows.raw + r * rows.raw_stride, r);
+    walked_[piece].store(2, std::memory_order_release);
 }
 
 // Two leaves instead of one; `t` and `root_t` belong to the row after which that happens.
@@ -202,6 +226,7 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
 
 void Expert::predict(const ShapedRows& rows, std::size_t width, double* predictions) {
     leaves_.resize(columns_ + Trees::count + 8);
+    pieces_ = 0;
     const LeafLanes lanes = working_memory(0, 0);
     const LaneLabels none{nullptr, nullptr, false, 0, 0};
     std::vector<std::size_t> leaders(width);

@@ -7,6 +7,7 @@
 // and its G is that of the bias.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -51,6 +52,10 @@ class Expert {
     // chosen by them.
     void learn(const ShapedRows& rows, const Labels& labels, const Clock& clock, bool choosing, std::size_t width,
                double* predictions);
+    // Before `learn`: the ways of the rows through the trees can be walked by other threads, some rows at a time, while
+    // it runs; those that nobody has begun with it walks itself. Gives the number of pieces.
+    std::size_t begin_walks(const ShapedRows& rows);
+    void walk(const ShapedRows& rows, std::size_t piece);
     // Weights of leaves that rows have are those of the leading lanes.
     void predict(const ShapedRows& rows, std::size_t width, double* predictions);
     bool diverged() const;  // no rate is left
@@ -82,6 +87,9 @@ class Expert {
     std::vector<double> memory_;
     std::vector<std::uint32_t> head_of_, leaves_;
     std::vector<double*> octets_, leaf_octets_;
+    static constexpr std::size_t walked_at_once = 32;  // rows of a piece
+    std::unique_ptr<std::atomic<int>[]> walked_;       // by piece: 0 not yet, 1 begun, 2 done
+    std::size_t pieces_ = 0;
 
     // The head that speaks for a class: one that was never met has none of its own yet.
     std::size_t speaking(std::size_t head) const { return head < class_count() ? head : heads() - 1; }

@@ -210,7 +210,7 @@ void locate(const double* thresholds, const std::uint8_t* counts, const double* 
 }
 
 // Some trees side by side, so that one can go on while another waits for memory.
-template <std::size_t some>
+template <std::size_t some, bool texts>
 UNITLESS_INLINE void walk_some(const Question* nodes, std::size_t nodes_each, const double* row,
                                std::uint32_t* reached) {
     std::uint32_t at[some];
@@ -219,9 +219,15 @@ UNITLESS_INLINE void walk_some(const Question* nodes, std::size_t nodes_each, co
         moved = 0;
         for (std::size_t i = 0; i < some; ++i) {
             const Question& node = nodes[i * nodes_each + at[i]];
-            const double x = row[node.column & ~Question::text];
-            const std::uint32_t text = node.column >> 31, above = x > node.low, same = x == node.low;
-            const std::uint32_t next = node.child + ((above & ~text & 1u) | (same & text));
+            std::uint32_t yes;
+            if constexpr (texts) {
+                const double x = row[node.column & ~Question::text];
+                const std::uint32_t text = node.column >> 31, above = x > node.low, same = x == node.low;
+                yes = (above & ~text) | (same & text);
+            } else {
+                yes = row[node.column] > node.low;
+            }
+            const std::uint32_t next = node.child + yes;
             moved |= next ^ at[i];
             at[i] = next;
         }
@@ -229,10 +235,11 @@ UNITLESS_INLINE void walk_some(const Question* nodes, std::size_t nodes_each, co
     for (std::size_t i = 0; i < some; ++i) reached[i] = at[i];
 }
 
+template <bool texts>
 void walk(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row, std::uint32_t* reached) {
     std::size_t i = 0;
-    for (; i + 8 <= trees; i += 8) walk_some<8>(nodes + i * nodes_each, nodes_each, row, reached + i);
-    for (; i < trees; ++i) walk_some<1>(nodes + i * nodes_each, nodes_each, row, reached + i);
+    for (; i + 8 <= trees; i += 8) walk_some<8, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
+    for (; i < trees; ++i) walk_some<1, texts>(nodes + i * nodes_each, nodes_each, row, reached + i);
 }
 
 // Eight candidates of a leaf: which of them have the row on their right side?
@@ -290,6 +297,6 @@ std::size_t watch(const WatchRow& to) {
 }  // namespace
 }  // namespace UNITLESS_ISA
 
-const ShapeKernel UNITLESS_OF_ISA(shape_kernel_) = {foresee, update, locate, walk, watch};
+const ShapeKernel UNITLESS_OF_ISA(shape_kernel_) = {foresee, update, locate, walk<true>, walk<false>, watch};
 
 }  // namespace unitless

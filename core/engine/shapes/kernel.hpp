@@ -72,8 +72,9 @@ struct ShapeKernel {
     void (*locate)(const double* thresholds, const std::uint8_t* counts, const double* row, std::size_t columns,
                    std::uint8_t* intervals);
     // The leaves that a row reaches, by tree, from the nodes in `reached` on.
-    void (*walk)(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row,
-                 std::uint32_t* reached);
+    using Walk = void (*)(const Question* nodes, std::size_t nodes_each, std::size_t trees, const double* row,
+                          std::uint32_t* reached);
+    Walk walk, walk_numbers;  // walk_numbers: no question is about text
     // Counts a row for all candidates of the leaves that it has reached; gives how many trees are due.
     std::size_t (*watch)(const WatchRow&);
 };

@@ -64,6 +64,8 @@ void Trees::load(const std::vector<NamedNumbers>& from, std::size_t columns) {
     if (sizes.empty()) return;
     make_blocks(static_cast<std::size_t>(candidates[0]));
     unit_ = candidates[1];
+    frozen_.clear();
+    changed_.clear();
     std::size_t node = 0, leaf = 0, at_watched = 0;
     std::size_t all_leaves = 0, growing = 0;
     for (const double size : sizes) {
@@ -95,7 +97,8 @@ void Trees::load(const std::vector<NamedNumbers>& from, std::size_t columns) {
                 require(low[node] < infinite);
                 ++inner;
             }
-            const bool text = high[node] < infinite;
+            const bool text = high[node] < infinite && to != i;
+            asks_text_ = asks_text_ || text;
             const auto asked = to == i ? 0 : static_cast<std::uint32_t>(column[node]) | (text ? Question::text : 0u);
             nodes_[k * nodes + i] = {text ? low[node] + 0.5 : low[node], asked, to};
             places_[k * nodes + i] = static_cast<std::uint16_t>(place[node]);

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -29,7 +30,7 @@ class Trees {
     static constexpr std::uint32_t drawing = 5;          // rows in which candidates are drawn
     static constexpr std::uint32_t enough = 24;          // rows that a new leaf watches
     static constexpr std::uint32_t longest = 1u << 22;   // no leaf watches more
-    static constexpr double convincing = 2.0;            // a gain over the mean squared residual
+    static constexpr double convincing = 2.5;            // a gain over the mean squared residual
     static constexpr std::size_t most_watched = 8;       // heads whose residuals a tree looks at,
     static constexpr std::size_t most_groups = 64;       // and groups of such; further heads have no say in splits
 
@@ -45,16 +46,16 @@ class Trees {
 
     Trees(std::size_t heads, bool classes) { regroup(heads, classes); }
 
-    // The leaves of a row, as features; gives how many. Trees that have never been split have none.
-    std::size_t find(const ShapeKernel& kernel, const double* row, std::uint32_t* leaves) {
-        if (ahead_) {  // trees may have been split since
-            std::copy_n(next_, count, reached_);
-            for (const std::uint32_t k : split_since_) kernel.walk(questions(k), nodes, 1, row, reached_ + k);
-            ahead_ = false;
-        } else {
+    // The leaves of a row, as features; gives how many. Trees that have never been split have none. `ahead`: the number
+    // under which the row was walked ahead; trees may have been split since.
+    static constexpr std::size_t unknown = ~std::size_t{0};
+    std::size_t find(const ShapeKernel& kernel, const double* row, std::size_t ahead, std::uint32_t* leaves) {
+        if (ahead == unknown) {
             std::fill_n(reached_, count, 0);
-            kernel.walk(nodes_.data(), nodes, count, row, reached_);
+        } else {
+            std::copy_n(&ahead_[ahead * count], count, reached_);
         }
+        walk_of(kernel)(nodes_.data(), nodes, count, row, reached_);
         std::size_t found = 0;
         for (std::size_t k = 0; k < count; ++k) {
             leaves[found] = leaf_of(k, reached_[k]);
@@ -63,16 +64,28 @@ class Trees {
         return found;
     }
 
-    // The row that `find` will be asked for next: it is walked now, so that memory can be fetched in time.
+    // Rows can be walked ahead, by any thread and in any order, through the trees as they are now.
+    void freeze(std::size_t rows) {
+        if (frozen_.empty()) {
+            frozen_ = nodes_;
+        } else {
+            for (const std::uint32_t node : changed_) frozen_[node] = nodes_[node];
+        }
+        changed_.clear();
+        frozen_text_ = asks_text_;
+        ahead_.resize(std::max(ahead_.size(), rows * count));
+    }
+    void walk_ahead(const ShapeKernel& kernel, const double* row, std::size_t number) {
+        std::uint32_t* const to = &ahead_[number * count];
+        std::fill_n(to, count, 0);
+        (frozen_text_ ? kernel.walk : kernel.walk_numbers)(frozen_.data(), nodes, count, row, to);
+    }
+    // What is known of the leaves that such a row has reached will be needed soon.
     template <class Fetch>
-    void look_ahead(const ShapeKernel& kernel, const double* row, Fetch fetch) {
-        std::fill_n(next_, count, 0);
-        kernel.walk(nodes_.data(), nodes, count, row, next_);
-        ahead_ = true;
-        split_since_.clear();
+    void fetch(std::size_t number, Fetch fetch_weights) {
         for (std::size_t k = 0; k < count; ++k) {
-            const std::uint32_t leaf = leaf_of(k, next_[k]);
-            fetch(leaf);
+            const std::uint32_t leaf = leaf_of(k, ahead_[number * count + k]);
+            fetch_weights(leaf);
             if (leaves_[k] >= most) continue;
             const char* const from = blocks_.get() + leaf * bytes_;
             for (std::size_t line = 0; line < bytes_; line += 64) __builtin_prefetch(from + line, 1);
@@ -113,7 +126,6 @@ class Trees {
             }
             const Best best = best_of(at);
             if (best.gain > convincing * static_cast<double>(at.facts->square) / static_cast<double>(at.facts->weight)) {
-                split_since_.push_back(k);
                 action(split(k, reached[k], at, best.candidate));
             } else {
                 at.facts->need = std::min(2 * at.facts->need, longest);
@@ -170,9 +182,11 @@ class Trees {
     std::uint64_t random_[count] = {};
     std::uint8_t group_[count] = {};
     Zeros blocks_;
-    std::uint32_t reached_[count] = {}, next_[count] = {};  // nodes
-    bool ahead_ = false;                                    // `next_` is of the row that comes next
-    std::vector<std::uint32_t> split_since_;
+    std::uint32_t reached_[count] = {};  // nodes
+    bool asks_text_ = false;             // some question is about text
+    std::vector<Question> frozen_;       // the nodes as they were, but for those that have changed
+    bool frozen_text_ = false;
+    std::vector<std::uint32_t> changed_, ahead_;
 
     static std::vector<Question> first_nodes() {
         std::vector<Question> all(count * nodes);
@@ -180,6 +194,7 @@ class Trees {
         return all;
     }
 
+    ShapeKernel::Walk walk_of(const ShapeKernel& kernel) const { return asks_text_ ? kernel.walk : kernel.walk_numbers; }
     std::uint32_t leaf_of(std::size_t tree, std::uint32_t node) const {
         return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
     }
@@ -262,7 +277,11 @@ class Trees {
     static double value(const double* row, std::uint32_t column) {
         return row[column] == row[column] ? row[column] : -infinite;
     }
-    static double just_below(double x) { return std::nextafter(x, -infinite); }
+    static double just_below(double x) {  // x is finite
+        const auto bits = std::bit_cast<std::uint64_t>(x);
+        if (x == 0) return -std::numeric_limits<double>::denorm_min();
+        return std::bit_cast<double>(x > 0 ? bits - 1 : bits + 1);
+    }
 
     Best best_of(const Leaf& at) const {
         Best best;
@@ -270,14 +289,14 @@ class Trees {
         for (std::size_t z = 0; z < candidates_; ++z) {
             const double right = static_cast<double>(at.rows[z]), stay = all - right;
             if (!(right > 0 && stay > 0)) continue;
-            double gain = 0;
+            double apart = 0;  // the means of both sides, squared and times (stay right)^2
             for (std::size_t i = 0; i < watched_; ++i) {
                 const double whole = static_cast<double>(at.facts->sum[i]);
                 const double sum = static_cast<double>(at.sums[z * watched_ + i]);
-                const double apart = (whole - sum) / stay - sum / right;
-                gain += apart * apart;
+                const double one = (whole - sum) * right - sum * stay;
+                apart += one * one;
             }
-            gain = gain * (stay * right / all);
+            const double gain = apart / (stay * right * all);
             if (gain > best.gain) best = {z, gain};
         }
         return best;
@@ -297,8 +316,12 @@ class Trees {
         }
         Question* const all = &nodes_[tree * nodes];
         all[node] = {at.low[z], at.column[z], child};
+        asks_text_ = asks_text_ || at.column[z] & Question::text;
         all[child] = {infinite, 0, child};
         all[child + 1] = {infinite, 0, child + 1};
+        if (!frozen_.empty())
+            for (const std::uint32_t one : {node, child, child + 1})
+                changed_.push_back(static_cast<std::uint32_t>(tree * nodes) + one);
         places_[tree * nodes + child] = places_[tree * nodes + node];
         places_[tree * nodes + child + 1] = static_cast<std::uint16_t>(fresh);
         for (const std::uint32_t half : {leaf, result.right}) {

@@ -85,7 +85,7 @@ def command(
         check_output(plot, [File(model)], "the picture", "the model")
     loaded = _loaded(model)
     if plot is not None:
-        from ..plots import plot_curves  # noqa: PLC0415
+        from ..inference.curve_plot import plot_curves  # noqa: PLC0415
 
         plot_curves(loaded, plot, label=label)
     if explain is None and data is None:

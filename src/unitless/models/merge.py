@@ -3,7 +3,8 @@
 Every formula is made of ratios of scales, so that a merged model has no more units than its parts: multiplying a
 feature by a power of two changes no bit of v, H, N or t. Merging is commutative to rounding, and a fresh learner is
 its neutral element. It is associative to rounding as well, except where columns are centred or the target's offset is
-learned: there biases are averaged at the common means, which depend on what is merged first.
+learned: there biases are averaged at the common means, which depend on what is merged first; and except for curves and
+trees, where they are cut at more places than they may have leaves.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .. import _core
 from ..errors import MergeError
 from ..options import Options
 from .classes import Label
+from .merged_mixture import merged_mixture
 from .merged_shape import (
     EXPERTS,
     Heads,
@@ -25,7 +27,6 @@ from .merged_shape import (
     combined_shape,
     expert_arrays,
     expert_state,
-    merged_mixture,
     settled_shape,
 )
 from .merged_state import Lanes, Layout, Part, combine, common_offsets, lanes_by_label
@@ -48,6 +49,9 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     state in which they would have joined. Means of centred columns and the target's offset become those of all data,
     each model's bias taking up the difference. Averages of the weights are merged as the weights are; the averaged ones
     are kept if all models that have learned keep them.
+
+    Curves and trees are laid over each other, and merged leaf by leaf as far as there is room for all leaves; what is
+    beyond it is averaged, so that merged trees have lost some detail.
 
     Args:
         learners: models of one kind, with the same options and the same kind of features.
@@ -88,7 +92,7 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     main, lanes = together.lanes(options, states)
     snapshot = layout.snapshot(main, lanes, list(states.values()), settled)
     if settled not in (None, "linear"):
-        snapshot["shape"] = together.shape(settled, snapshot, lanes, main)  # type: ignore[arg-type]
+        snapshot["shape"] = together.shape(settled, snapshot, lanes, main)
     merged: M = models[0]._fresh(options.asdict(), labels, models[0]._open_to_classes(), models[0]._own_rates())  # type: ignore[assignment]
     merged._restore(snapshot)
     return merged

@@ -6,8 +6,8 @@ Experts' linear terms are merged as those of linear models are (merged_state). B
   of the models' weights there, by the squared gradients G that stand behind them. Of an interval that a model has not
   cut, it counts by the share of that model's last values. Of too many cuts those go between whose sides there is least.
 - Trees that have the same questions are merged leaf by leaf. Those that grew apart have no common leaves: see
-  merged_tree.
-- The mixture's sums add up, and what its logistic stackers know is added as information about the same weights.
+  merged_tree. With more than two models that would leave too little of each: then for each tree two of them are drawn
+  by lot, in proportion to G. The lot depends on the trees alone, not on the order of the models.
 
 Nothing here has a unit.
 """
@@ -34,9 +34,7 @@ EXPERTS = ("curves", "trees")
 KEPT_LEAVES = 24  # of a merged curve, where no model has more: there is room for it to follow what comes
 EACH = MOST_LEAVES + 1  # places for leaves of a column
 _ENOUGH = 24.0  # rows that a new leaf of a tree watches
-_FACTS = 5  # numbers about a tree's leaf: weight, square, stage, need, rows
-_PRIOR = 0.1  # the variance of a stacker's weights before the first row
-_WALKS = (0.0, 1e-5)  # and what the two stackers' have moved before it
+_FACTS = 6  # numbers about a tree's leaf: weight, square, stage, need, rows, which candidates ask for text
 
 Indices = NDArray[np.intp]
 
@@ -103,6 +101,7 @@ class Leaves:
 
     weights: Float64  # [leaf][lane]
     evidence: Float64  # [leaf][head]
+    rows: Float64  # [leaf]
 
     @classmethod
     def of(cls, shape: dict[str, Any], expert: str, heads: Heads, columns: int) -> Leaves:
@@ -110,11 +109,13 @@ class Leaves:
         first = first_curve_leaf(expert)
         weights = np.zeros((first + columns * EACH, len(heads.lanes)))
         evidence = np.zeros((first + columns * EACH, len(heads.heads)))
+        rows = np.zeros(first + columns * EACH)
         if len(numbers):
             count = len(numbers)
             weights[numbers] = shape[f"{expert}.weights"].reshape(count, -1)[:, heads.lanes]
             evidence[numbers] = shape[f"{expert}.evidence"].reshape(count, -1)[:, heads.heads]
-        return cls(weights, evidence)
+            rows[numbers] = shape[f"{expert}.rows"]
+        return cls(weights, evidence, rows)
 
 
 def first_curve_leaf(expert: str) -> int:
@@ -181,6 +182,7 @@ def combined_shape(
         name: Leaves(
             np.zeros((first_curve_leaf(name) + len(columns) * EACH, len(heads.lanes))),
             np.zeros((first_curve_leaf(name) + len(columns) * EACH, len(heads.heads))),
+            np.zeros(first_curve_leaf(name) + len(columns) * EACH),
         )
         for name, heads in experts.items()
     }
@@ -201,10 +203,13 @@ def combined_shape(
     if "trees" in experts:
         shape |= _merged_trees(columns, parts, base, merged["trees"])
     for name, leaves in merged.items():
-        used = np.flatnonzero((leaves.evidence != 0).any(axis=1) | (leaves.weights != 0).any(axis=1))
+        used = np.flatnonzero(
+            (leaves.evidence != 0).any(axis=1) | (leaves.weights != 0).any(axis=1) | (leaves.rows != 0)
+        )
         shape[f"{name}.leaves"] = used.astype(np.float64)
         shape[f"{name}.weights"] = leaves.weights[used].ravel()
         shape[f"{name}.evidence"] = leaves.evidence[used].ravel()
+        shape[f"{name}.rows"] = leaves.rows[used]
     return shape
 
 
@@ -232,6 +237,12 @@ def _together(
     return np.asarray(mean), np.maximum(start + gained, np.max(evidence, axis=0))
 
 
+def _counted(counts: list[Any], start: Any) -> Any:
+    """How many there are in all, where everyone has counted a start."""
+    total = np.sum(counts, axis=0)
+    return total if start is None else np.maximum(total - (len(counts) - 1) * start, 0.0)
+
+
 # -------------------------------------------------------------------------------------------------------------- curves
 
 
@@ -247,6 +258,8 @@ def _merged_curve(j: int, own: list[tuple[Shaped, int]], base: Shaped | None, me
         leaves = [model.leaves[name] for model, _ in parts]
         before = None if start is None else start[0].leaves[name].evidence[[first + start[1] * EACH + MISSING]]
         place = first + j * EACH + MISSING
+        known = None if start is None else start[0].leaves[name].rows[first + start[1] * EACH + MISSING]
+        to.rows[place] = _counted([one.rows[k] for one, k in zip(leaves, at, strict=True)], known)
         to.weights[[place]], to.evidence[[place]] = _together(
             [one.weights[[k]] for one, k in zip(leaves, at, strict=True)],
             [one.evidence[[k]] for one, k in zip(leaves, at, strict=True)],
@@ -261,14 +274,15 @@ def _merged_curve(j: int, own: list[tuple[Shaped, int]], base: Shaped | None, me
             first, count = first_curve_leaf(name), len(curve.places)
             here, there = first + c * EACH + np.arange(count), first + j * EACH + np.arange(count)
             to.weights[there], to.evidence[there] = model.leaves[name].weights[here], model.leaves[name].evidence[here]
+            to.rows[there] = model.leaves[name].rows[here]
         return curve
     if not cut:
         rings = [curve for _, _, curve in curves if curve is not None]
         if len(rings) == 1:
             return rings[0]
-        seen = sum(float(curve.seen[0]) for curve in rings)
-        kept, count = _ring([curve.known(0) for curve in rings], seen)
-        return Cuts(np.zeros(0), np.zeros(1, np.intp), np.array([count]), kept[None])
+        total = sum(float(curve.seen[0]) for curve in rings)
+        kept, seen = _ring([curve.known(0) for curve in rings], total)
+        return Cuts(np.zeros(0), np.zeros(1, np.intp), np.array([seen]), kept[None])
     grid = _Grid(cut, start, merged)
     grid.prune(max(KEPT_LEAVES, *(len(curve.places) for _, _, curve in cut)))
     return grid.place(j, merged)
@@ -289,20 +303,25 @@ class _Grid:
         base = None if start is None else start[0].curves[start[1]]
         at_start = self._pieces(base) if start is not None and base is not None and len(base.places) > 1 else None
         self.leaves: dict[str, tuple[Float64, Float64]] = {}
+        self.rows: dict[str, Float64] = {}
         for name in experts:
-            weights, evidence = [], []
+            weights, evidence, rows = [], [], []
             for (model, c, curve), (interval, share) in zip(cut, pieces, strict=True):
                 at = first_curve_leaf(name) + c * EACH + curve.places[interval]
                 weights.append(model.leaves[name].weights[at])
                 evidence.append(model.leaves[name].evidence[at] * share[:, None])
-            before = None
+                rows.append(model.leaves[name].rows[at] * share)
+            before = known = None
             if at_start is not None and start is not None and base is not None:
                 interval, share = at_start
                 at = first_curve_leaf(name) + start[1] * EACH + base.places[interval]
                 before = start[0].leaves[name].evidence[at] * share[:, None]
+                known = start[0].leaves[name].rows[at] * share
+            self.rows[name] = _counted(rows, known)
             self.leaves[name] = _together(weights, evidence, before, self.heads[name].of_lane)
-        self.seen = sum(
-            curve.seen[interval] * share for (_, _, curve), (interval, share) in zip(cut, pieces, strict=True)
+        self.seen = np.sum(
+            [curve.seen[interval] * share for (_, _, curve), (interval, share) in zip(cut, pieces, strict=True)],
+            axis=0,
         )
         if base is not None and at_start is not None:
             again = (len(cut) - 1) * base.seen[at_start[0]] * at_start[1]
@@ -350,6 +369,8 @@ class _Grid:
             )
             weights[i], evidence[i] = w[0], G[0]
             self.leaves[name] = np.delete(weights, i + 1, axis=0), np.delete(evidence, i + 1, axis=0)
+            self.rows[name][i] += self.rows[name][i + 1]
+            self.rows[name] = np.delete(self.rows[name], i + 1)
         self.seen[i] += self.seen[i + 1]
         self.seen = np.delete(self.seen, i + 1)
         self.values[i] = np.sort(np.concatenate([self.values[i], self.values.pop(i + 1)]))
@@ -360,6 +381,7 @@ class _Grid:
         for name, (weights, evidence) in self.leaves.items():
             there = first_curve_leaf(name) + j * EACH + np.arange(count)
             merged[name].weights[there], merged[name].evidence[there] = weights, evidence
+            merged[name].rows[there] = self.rows[name]
         rings = [_ring([values], float(seen)) for values, seen in zip(self.values, self.seen, strict=True)]
         return Cuts(
             self.thresholds,
@@ -398,12 +420,13 @@ class _Tree:
     watched: Float64  # [leaf][candidate][...]; none of a tree that is full
     weights: Float64  # [leaf][lane]
     evidence: Float64  # [leaf][head]
+    counts: Float64  # [leaf]: rows
 
     @property
     def grown(self) -> Grown:
         """The same without what it needs to grow."""
         column, child, place = (one.astype(np.intp) for one in (self.column, self.child, self.place))
-        return Grown(self.low, self.high, column, child, place, self.weights, self.evidence)
+        return Grown(self.low, self.high, column, child, place, self.weights, self.evidence, self.counts)
 
     @property
     def questions(self) -> bytes:
@@ -426,11 +449,14 @@ class _Forest:
         sizes = shape.get("tree.sizes", np.zeros(0)).astype(np.intp)
         self.sizes = sizes
         self.candidates = int(shape["tree.candidates"][0]) if len(sizes) else 0
+        self.unit = float(shape["tree.candidates"][1]) if len(sizes) else 0.0  # of residuals
         self._nodes = np.concatenate([[0], np.cumsum(2 * sizes - 1)])
         self._leaves = np.concatenate([[0], np.cumsum(sizes)])
         self._growing = np.concatenate([[0], np.cumsum(np.where(sizes < TREE_LEAVES, sizes, 0))])
 
-    def tree(self, number: int, columns: Indices, texts: NDArray[np.bool_], candidates: int, width: int) -> _Tree:
+    def tree(
+        self, number: int, columns: Indices, texts: NDArray[np.bool_], candidates: int, unit: float, width: int
+    ) -> _Tree:
         """A tree with the merged model's numbers of columns; `texts`: which of the model's own are of text."""
         shape, size = self._shape, int(self.sizes[number])
         nodes = slice(self._nodes[number], self._nodes[number + 1])
@@ -438,29 +464,31 @@ class _Forest:
         growing = slice(self._growing[number], self._growing[number + 1])
         heads = self._model.experts["trees"].heads
         same = bool((heads == np.arange(len(heads))).all()) and self.candidates == candidates
-        own = 4 + len(shape["tree.sums"]) // max(1, int(self._leaves[-1]))
+        own = 3 + len(shape["tree.sums"]) // max(1, int(self._leaves[-1]))
         facts = shape["tree.facts"].reshape(-1, _FACTS)[leaves].copy()
         column, low, high = (shape[f"tree.{name}"][nodes].copy() for name in ("column", "low", "high"))
         child = shape["tree.child"][nodes]
         inner = child != np.arange(len(child))
         self._renumber(column, low, high, columns, texts, inner)
         if same:
-            sums = shape["tree.sums"].reshape(-1, own - 4)[leaves]
+            ratio = self.unit / unit if unit > 0 else 1.0
+            facts[:, 1] *= ratio * ratio
+            sums = shape["tree.sums"].reshape(-1, own - 3)[leaves] * ratio
             watched = shape["tree.watched"].reshape(-1, candidates, own)[growing].copy()
-            of, lows, highs = (watched[:, :, k].ravel() for k in (2, 0, 1))
-            self._renumber(of, lows, highs, columns, texts, np.ones(len(of), bool))
-            for k, values in ((2, of), (0, lows), (1, highs)):
-                watched[:, :, k] = values.reshape(watched.shape[:2])
+            watched[:, :, 3:] *= ratio
+            of, lows = watched[:, :, 1].ravel(), watched[:, :, 0].ravel()
+            self._renumber(of, lows, np.full(len(of), np.inf), columns, texts, np.ones(len(of), bool))
+            watched[:, :, 1], watched[:, :, 0] = (one.reshape(watched.shape[:2]) for one in (of, lows))
         else:
-            facts[:, [0, 1, 2, 4]] = 0.0
+            facts[:, [0, 1, 2, 4, 5]] = 0.0
             sums = np.zeros((size, width))
-            watched = np.zeros((size if size < TREE_LEAVES else 0, candidates, 4 + width))
+            watched = np.zeros((size if size < TREE_LEAVES else 0, candidates, 3 + width))
         at = number * TREE_LEAVES + np.arange(size)
         place, random = shape["tree.place"][nodes], shape["tree.random"][2 * number : 2 * number + 2]
         of_leaves = self._model.leaves["trees"]
         return _Tree(
             *(low, high, column, child, place, random, facts, sums, watched),
-            *(of_leaves.weights[at], of_leaves.evidence[at]),
+            *(of_leaves.weights[at], of_leaves.evidence[at], of_leaves.rows[at]),
         )
 
     def _renumber(
@@ -484,9 +512,10 @@ def _merged_trees(columns: list[RawColumn], parts: list[Shaped], base: Shaped | 
     forests = [model for model in [*parts, *([base] if base else [])] if model.trees and len(model.trees.sizes)]
     names = ("sizes", "random", "low", "high", "column", "child", "place", "facts", "sums", "watched")
     if not forests:
-        return {"tree.candidates": np.zeros(1), **{f"tree.{name}": np.zeros(0) for name in names}}
+        return {"tree.candidates": np.zeros(2), **{f"tree.{name}": np.zeros(0) for name in names}}
     place = {column: k for k, column in enumerate(columns)}
     candidates = max(model.trees.candidates for model in forests if model.trees)
+    unit = max(model.trees.unit for model in forests if model.trees)
     first = forests[0]
     width = len(first.shape["tree.sums"]) // int(first.trees.sizes.sum()) if first.trees else 1
     own_columns = {id(model): np.array([place[column] for column in model.columns], np.intp) for model in forests}
@@ -498,25 +527,25 @@ def _merged_trees(columns: list[RawColumn], parts: list[Shaped], base: Shaped | 
 
         def tree(model: Shaped, number: int = number) -> _Tree:
             assert model.trees is not None
-            return model.trees.tree(number, own_columns[id(model)], texts[id(model)], candidates, width)
+            return model.trees.tree(number, own_columns[id(model)], texts[id(model)], candidates, unit, width)
 
         start = tree(base) if base is not None and any(model is base for model in forests) else None
         chosen = _one_tree([tree(model) for model in forests if model is not base], start, values, of_lane)
         size = len(chosen.facts)
         at = number * TREE_LEAVES + np.arange(size)
-        merged.weights[at], merged.evidence[at] = chosen.weights, chosen.evidence
+        merged.weights[at], merged.evidence[at], merged.rows[at] = chosen.weights, chosen.evidence, chosen.counts
         lists["sizes"].append([float(size)])
         for name in names[1:]:
             lists[name].append(np.asarray(getattr(chosen, name)).ravel())
     arrays = {f"tree.{name}": np.concatenate([np.zeros(0), *values]) for name, values in lists.items()}
-    return {"tree.candidates": np.array([float(candidates)]), **arrays}
+    return {"tree.candidates": np.array([float(candidates), unit]), **arrays}
 
 
 def _values(models: list[tuple[Shaped, Indices]]) -> Values:
     """By column: the values that the models' curves keep, as often as their leaves have been met."""
     found: dict[int, list[tuple[Float64, Float64]]] = {}
     for model, columns in models:
-        leaves = model.leaves["trees"].evidence.sum(axis=1)
+        leaves = model.leaves["trees"].rows
         for c, curve in enumerate(model.curves[: len(columns)]):
             if curve is None:
                 continue
@@ -548,92 +577,26 @@ def _one_tree(trees: list[_Tree], start: _Tree | None, values: Values, of_lane: 
         weights, evidence = _together(
             [tree.weights for tree in heard], [tree.evidence for tree in heard], since, of_lane
         )
-        return replace(heard[0], weights=weights, evidence=evidence)
-    shares = np.array([gained(tree) for tree in heard])
-    made = joined([tree.grown for tree in heard], shares / shares.sum(), values, of_lane, TREE_LEAVES)
+        counts = _counted([tree.counts for tree in heard], None if since is None or start is None else start.counts)
+        return replace(heard[0], weights=weights, evidence=evidence, counts=counts)
+    everything = math.fsum(gained(tree) for tree in heard)
+    shares = np.array([gained(tree) for tree in heard]) / everything
+    counted = math.fsum(float(tree.counts.sum()) for tree in heard)
+    if start is not None:
+        counted -= (len(heard) - 1) * float(start.counts.sum())
+    if len(heard) > 2:  # a race that is won as often as there is evidence
+        heard = sorted(heard, key=lambda tree: -math.log(tree.lot) / gained(tree))[:2]
+        shares = np.full(2, 0.5)
+    made = joined([tree.grown for tree in heard], shares, values, TREE_LEAVES)
     size, (candidates, width) = len(made.weights), heard[0].watched.shape[1:]
-    evidence = made.evidence
-    if before > 0:  # what they began with is in all of them
-        evidence = evidence * (float(shares.sum()) + before) / float(shares.sum() + len(heard) * before)
+    # What they began with is in all of them, and what others have learned is learned.
+    evidence = made.evidence * ((everything + before) / math.fsum(float(tree.evidence.sum()) for tree in heard))
+    counts = made.rows * (max(counted, 0.0) / max(float(made.rows.sum()), 1.0))
     facts = np.zeros((size, _FACTS))
     facts[:, 3] = _ENOUGH
     return _Tree(
         *(made.low, made.high, made.column.astype(np.float64), made.child.astype(np.float64)),
         *(made.place.astype(np.float64), heard[0].random, facts, np.zeros((size, heard[0].sums.shape[1]))),
         np.zeros((size if size < TREE_LEAVES else 0, candidates, width)),
-        *(made.weights, evidence),
+        *(made.weights, evidence, counts),
     )
-
-
-# ------------------------------------------------------------------------------------------------------------- mixture
-
-
-def merged_mixture(states: list[Float64], base: Float64 | None, offsets: list[float]) -> Float64:
-    """What the mixtures know together. `offsets`: by how far the labels of each (and last of the base) are to be moved.
-
-    Sums, which fade as rows come, add up in proportion to the rows behind them. Of stackers with a mean and a
-    covariance, precisions add up, beyond that of the start.
-    """
-    kind, experts = int(states[0][0]), int(states[0][1])
-    all_states = [*states, *([base] if base is not None else [])]
-    rows = np.array([state[2] for state in states])
-    gained = rows if base is None else np.maximum(rows - base[2], 0.0)
-    if not gained.sum() > 0:
-        return np.array(states[int(np.argmax(rows))])
-    total = float(gained.sum()) + (0.0 if base is None else float(base[2]))
-    share = gained / gained.sum()
-    heard = [k for k in range(len(states)) if gained[k] > 0]
-    head = [float(kind), float(experts), total]
-    speakers = experts + 2
-    if kind in (0, 2):  # logistic, classes
-        each = experts * (experts + 1)
-        numbers: list[float] = []
-        for i, walk in enumerate(_WALKS):
-            at = slice(3 + i * each, 3 + (i + 1) * each)
-            prior = np.zeros((experts, experts + 1))
-            prior[:, 0] = 1.0 / experts if kind == 2 else 0.0
-            prior[:, 1:] = np.eye(experts) * (_PRIOR + walk)
-            first = prior if base is None else base[at].reshape(experts, -1)
-            numbers += _stacked([states[k][at].reshape(experts, -1) for k in heard], first).ravel().tolist()
-        weights = sum(share[k] * states[k][3 + 2 * each :] for k in heard)
-        return np.array([*head, *numbers, *(weights / np.sum(weights)).tolist()])
-    intensity = [share[k] * total / rows[k] if gained[k] > 0 else 0.0 for k in range(len(states))]
-    if kind == 1:  # squared
-        lows = [state[3] + offset for state, offset in zip(all_states, offsets, strict=True) if state[3] <= state[4]]
-        highs = [state[4] + offset for state, offset in zip(all_states, offsets, strict=True) if state[3] <= state[4]]
-        limits = [min(lows), max(highs)] if lows else [0.0, -1.0]
-        unit = max(states[k][5] for k in heard)
-        squares = np.zeros(len(states[0]) - 6)
-        counts = [each_stacker + experts * (experts + 1) + 1 for each_stacker in (0, experts * (experts + 1) + 2)]
-        for k in heard:
-            scaled = np.full(len(squares), (states[k][5] / unit) ** 2)
-            scaled[counts] = 1.0  # the weight of the rows has no unit
-            squares += intensity[k] * scaled * states[k][6:]
-        return np.array([*head, *limits, unit, *squares.tolist()])
-    del speakers
-    unit = max(states[k][3] for k in heard)
-    sums = sum(intensity[k] * (states[k][3] / unit) * states[k][4:] for k in heard)
-    return np.array([*head, unit, *np.asarray(sums).tolist()])
-
-
-def _stacked(stackers: list[Float64], first: Float64) -> Float64:
-    """Mean and covariance [expert][1 + expert] of several that began as `first`."""
-
-    def information(stacker: Float64) -> tuple[Float64, Float64]:
-        precision = np.linalg.inv(stacker[:, 1:])
-        return precision, precision @ stacker[:, 0]
-
-    precision, weighed = (np.asarray(one).copy() for one in information(first))
-    least = np.inf
-    if len(stackers) == 1:
-        return stackers[0]
-    for stacker in stackers:
-        own, its = information(stacker)
-        for_all, for_mean = information(first)
-        precision += own - for_all
-        weighed += its - for_mean
-        least = min(least, float(np.linalg.eigvalsh(own)[0]))
-    values, vectors = np.linalg.eigh((precision + precision.T) / 2)
-    values = np.maximum(values, least)  # a walk may have lost more than was learned
-    covariance = (vectors / values) @ vectors.T
-    return np.column_stack([covariance @ weighed, (covariance + covariance.T) / 2])

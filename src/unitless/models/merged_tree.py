@@ -39,6 +39,7 @@ class Grown:
     place: Indices  # of a leaf, among the leaves
     weights: Float64  # [leaf][lane]
     evidence: Float64  # [leaf][head]
+    rows: Float64  # [leaf]
 
     @property
     def inner(self) -> Indices:
@@ -46,7 +47,7 @@ class Grown:
         return np.flatnonzero(self.child != np.arange(len(self.child)))
 
 
-def joined(trees: Sequence[Grown], shares: Float64, values: Values, of_lane: Indices, most: int) -> Grown:
+def joined(trees: Sequence[Grown], shares: Float64, values: Values, most: int) -> Grown:
     """The mean of trees by their shares, with at most so many leaves. Evidence adds up."""
     line = _Line(trees, values)
     sides = [_Side(tree, k, line) for k, tree in enumerate(trees)]
@@ -81,10 +82,10 @@ def joined(trees: Sequence[Grown], shares: Float64, values: Values, of_lane: Ind
         node_of.append(first + 1)
         watch(at)
         watch(len(leaves) - 1)
-    weights, evidence = zip(*(piece.weighed(sides, shares, of_lane) for piece in leaves), strict=True)
+    weights, evidence, rows = zip(*(piece.weighed(sides, shares) for piece in leaves), strict=True)
     return Grown(
         *(np.array(low), np.array(high), np.array(column, np.intp), np.array(child, np.intp)),
-        *(np.array(place, np.intp), np.array(weights), np.array(evidence)),
+        *(np.array(place, np.intp), np.array(weights), np.array(evidence), np.array(rows)),
     )
 
 
@@ -137,8 +138,8 @@ class _Line:
 
 
 def _below(tree: Grown) -> Float64:
-    """By node: the evidence of the leaves below."""
-    total = np.where(tree.child == np.arange(len(tree.child)), tree.evidence.sum(axis=1)[tree.place], 0.0)
+    """By node: the rows of the leaves below."""
+    total = np.where(tree.child == np.arange(len(tree.child)), tree.rows[tree.place], 0.0)
     for node in tree.inner[::-1].tolist():  # children come after their parents
         total[node] = total[tree.child[node]] + total[tree.child[node] + 1]
     return np.asarray(total)
@@ -167,9 +168,7 @@ class _Side:
             dimension, where = int(self.dimension[node]), float(self.at[node])
             for yes in (False, True):
                 boxes[child + yes] = _half(low, high, line, dimension, where, yes)
-        # A leaf's rows are not counted. Where residuals are large, so is its evidence: the root goes halfway.
-        self.rows = np.sqrt(tree.evidence)
-        self.mass = self.rows.sum(axis=1)
+        self.mass = tree.rows
         self.plain = tree.weights.mean(axis=1)
 
     def all(self) -> _Part:
@@ -229,15 +228,16 @@ class _Piece:
             parts.append(_Part(part.leaves[kept], shares[kept], node))
         return _Piece(parts, low, high)
 
-    def weighed(self, sides: list[_Side], shares: Float64, of_lane: Indices) -> tuple[Float64, Float64]:
-        """The weights by lane, and the evidence by head."""
-        weights, evidence = [], []
+    def weighed(self, sides: list[_Side], shares: Float64) -> tuple[Float64, Float64, float]:
+        """The weights by lane, the evidence by head, and the rows."""
+        weights, evidence, total = [], [], 0.0
         for part, side in zip(self.parts, sides, strict=True):
-            rows = side.rows[part.leaves] * part.shares[:, None]
-            by = np.where(rows.sum(axis=0) > 0, rows, part.shares[:, None])[:, of_lane]
-            weights.append((by * side.tree.weights[part.leaves]).sum(axis=0) / by.sum(axis=0))
+            rows = side.mass[part.leaves] * part.shares
+            by = rows if rows.sum() > 0 else part.shares
+            weights.append(by @ side.tree.weights[part.leaves] / by.sum())
             evidence.append(part.shares @ side.tree.evidence[part.leaves])
-        return np.asarray(shares @ np.array(weights)), np.asarray(np.sum(evidence, axis=0))
+            total += float(rows.sum())
+        return np.asarray(shares @ np.array(weights)), np.asarray(np.sum(evidence, axis=0)), total
 
 
 def _best(piece: _Piece, sides: list[_Side], shares: Float64) -> tuple[float, int] | None:

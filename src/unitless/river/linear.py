@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
@@ -114,7 +115,7 @@ class Linear(base.Estimator):
 
         A contribution is the weight, in the data's units, times the value; where values are centred, times what the
         value is above the feature's mean. (Beyond the largest value so far, a value is held at it.) The importance is
-        how far the feature can move the score; it has no unit.
+        how far the feature can move the score; it has no unit. With a shape other than "linear" see `ul.explain`.
 
         Args:
             x: a row.
@@ -134,6 +135,8 @@ class Linear(base.Estimator):
         lines.sort(key=lambda line: -line[4])
         headers = ["Name", "Value", "Mean", "Weight", "Contribution", "Importance"]
         columns = [[_shown(value, decimals) for value in column] for column in zip(*lines, strict=True)]
+        if why.bent:
+            del headers[3], columns[3]
         if not means:
             del headers[2], columns[2]
         table: str = pretty.print_table(headers, columns)
@@ -179,7 +182,7 @@ def _rows_counted_from(first: int) -> Iterator[None]:
 def _shown(value: str | float | None, digits: int) -> str:
     if isinstance(value, str):
         return value
-    return "" if value is None else f"{value: ,.{digits}g}"
+    return "" if value is None or math.isnan(value) else f"{value: ,.{digits}g}"
 
 
 def weights_of(w: Any, count: int) -> Float64 | None:

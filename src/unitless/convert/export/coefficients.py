@@ -40,10 +40,11 @@ The mixture of experts' scores s, by kind:
     squared     m = mean of s; a stacker says m + sum of weights · (s - m), within the limits;
                 score = sum of top · (the experts' scores, then the stackers')
     logistic    x = s within ±30; a stacker says sum of weights · x / sqrt(1 + π/8 · x'·covariance·x);
-                p = sum of top · 1 / (1 + exp(-score)) over experts and stackers; score = log(p / (1 - p)), within ±log 1e15
-    classes     p = an expert's 1 / (1 + exp(-score)) by class, divided by their sum; x = log p, at least -30; a stacker
-                has score = sum of weights · x by class, d = x of the class with the largest score - x of the second, and
-                says p = softmax(score / sqrt(1 + π/8 · d'·covariance·d));
+                p = sum of top · 1 / (1 + exp(-score)) over experts and stackers;
+                score = log(p / (1 - p)), within ±log 1e15
+    classes     p = an expert's 1 / (1 + exp(-score)) by class, divided by their sum; x = log p, at least -30;
+                a stacker has score = sum of weights · x by class, d = x of the class with the largest score - x of the
+                second, and says p = softmax(score / sqrt(1 + π/8 · d'·covariance·d));
                 p = sum of top · (the experts' p, then the stackers'); score = log(p / (1 - p)), within ±log 1e15
     other       score = sum of top · s
 
@@ -63,9 +64,10 @@ from ...inputs import Float64
 from ...models.learner import Learner
 from ...models.model import Feature
 from ...models.one_vs_all import OneVsAll
+from ...models.shape_reading import Curve, RawColumn, Tree
 from ...models.sweep import Sweep
 from .linear import Linear, exportable, linear
-from .shaped import Curve, ExpertArrays, RawColumn, Tree, shaped
+from .shaped import ExpertArrays, shaped
 
 VERSION, SHAPED = 2, 3
 

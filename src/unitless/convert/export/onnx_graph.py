@@ -31,6 +31,7 @@ from ...errors import Option, OptionError, Phrase
 from ...models.classes import Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
+from ...models.shape_reading import RawColumn
 from ...models.sweep import Sweep
 from .ensemble import Ensemble
 from .linear import Linear, exportable, linear
@@ -59,7 +60,8 @@ def to_onnx(
     """The model as an ONNX graph, which computes what `predict` computes. Needs `pip install 'unitless[onnx]'`.
 
     Args:
-        model: any model but those with `bits`; products of features (`interactions`) are nodes of the graph.
+        model: any model but those with `bits`, and those of many classes with curves or trees; products of features
+            (`interactions`) are nodes of the graph.
         extrapolate: as for `predict`: False does beyond the values seen what the rule does ("nag" holds them); True
             leaves that out, and the limits to the labels seen too: a plainly linear model.
         inputs: "matrix": one tensor of all features; "columns": one input for each column of the table.
@@ -245,8 +247,8 @@ class _Graph:
         return self._node("Clip", score, self._floats("lowest", low), self._floats("highest", high))
 
     def mixed(self, x: str, model: Shaped) -> str:
-        """[rows, 1], as `unitless.convert.export.shaped` describes. In float64 throughout: so every value is on the same
-        side of every threshold as in the model itself.
+        """[rows, 1], as `unitless.convert.export.shaped` describes. In float64 throughout: so every value is on the
+        same side of every threshold as in the model itself.
         """
         outside, plain = self._dtype, self.model
         self._dtype = np.dtype(np.float64)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ... import shown
 from ...html import Html, joined, tag
+from ...inference.curve_plot import curve_panels
 from ...losses import LOSSES
 from ...models.curve_panels import Panel
 from ...models.one_vs_all import OneVsAll
 from ...page import bar, bar_table, figure, folded, paragraph
 from ...page.charts import Axis, Frame, limits, percent
-from ...plots import curve_panels
 from . import words
 
 if TYPE_CHECKING:
