@@ -223,7 +223,7 @@ def scores(plain: dict[str, Any], row: dict[str, Any]) -> list[float]:
 def test_coefficients_alone_give_the_scores(
     folder: pathlib.Path, capsys: Capture, target: str, rule: Any, options: Any
 ) -> None:
-    ul.train("data.csv", target, ignore=OTHERS[target].split(","), rule=rule, model="m.unitless", **options)
+    ul.train("data.csv", target, ignore=OTHERS[target].split(","), rule=rule, model="m.unitless", shape="linear", **options)
     said(capsys, "m.unitless", "m.json")
     plain = json.loads((folder / "m.json").read_text())
     rows = frame(20).drop(columns=["size", "answer", "kind"])
@@ -238,7 +238,7 @@ def test_coefficients_alone_give_the_scores(
 
 
 def test_a_model_becomes_a_graph_of_its_tables_columns(folder: pathlib.Path, capsys: Capture) -> None:
-    ul.train("data.csv", "answer", ignore=OTHERS["answer"].split(","), model="m.unitless", passes=1)
+    ul.train("data.csv", "answer", ignore=OTHERS["answer"].split(","), model="m.unitless", passes=1, shape="linear")
     _, err = said(capsys, "m.unitless", "m.onnx", "--inputs", "columns", "--dtype", "float64", "--extrapolate")
     assert err == "Learner, logistic loss, 6 features, 400 examples\n"
     session = onnxruntime.InferenceSession("m.onnx")

@@ -111,7 +111,7 @@ def test_a_row_in_json_is_read_as_the_table_was(folder: pathlib.Path, capsys: Ca
 
 def test_a_limit_is_told(folder: pathlib.Path, capsys: Capture) -> None:
     (folder / "line.csv").write_text("x,z,y\n" + "".join(f"{i % 50},{i % 7},{2 * (i % 50)}\n" for i in range(2000)))
-    ul.train("line.csv", "y", rule="ag", model="line.unitless")
+    ul.train("line.csv", "y", rule="ag", shape="linear", model="line.unitless")
     out, _ = said(capsys, "line.unitless", "--explain", '{"x": 1000}')
     assert "beyond the labels seen in training: the model keeps to 98.0" in out
     assert "prediction  98.0" in out

@@ -90,7 +90,7 @@ def test_inspect_shows_what_a_model_consists_of_and_draws_its_curves(table: str,
 
 
 def test_a_linear_model_has_no_curves_to_draw(table: str, capsys: Capture) -> None:
-    assert main(["train", table, "-t", "y", "-m", "m.unitless", "-q"]) == 0
+    assert main(["train", table, "-t", "y", "--shape", "linear", "-m", "m.unitless", "-q"]) == 0
     assert main(["inspect", "m.unitless", "--plot", "curves.png"]) == 2
     assert "a linear model has no curves" in capsys.readouterr().err
     assert main(["inspect", "m.unitless", "--plot", "m.unitless"]) == 2

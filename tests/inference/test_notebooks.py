@@ -78,12 +78,14 @@ def test_what_notebooks_show_is_whole_and_escaped(name: str, thing: Any) -> None
         assert "<more>" in checked.said
 
 
-def test_explanations_are_readable_tables() -> None:
-    result = ul.train(table("two"), "y")
+@pytest.mark.parametrize("shape", ["linear", "auto"])
+def test_explanations_are_readable_tables(shape: Any) -> None:
+    result = ul.train(table("two"), "y", shape=shape)
     why = ul.explain(result, {"age": 70, EVIL: "d"})
     text = str(why)
     lines = text.splitlines()
-    assert lines[0].split() == ["feature", "value", "weight", "contribution"]
+    weight = ["weight"] if shape == "linear" else []  # what bends has none
+    assert lines[0].split() == ["feature", "value", *weight, "contribution"]
     assert [line.split()[0] for line in lines if line][-3:-1] == ["sum", "prediction:"]
     chance = result.predictor.predict_proba_one({"age": 70, EVIL: "d"})["<yes>"]
     assert f"prediction: '<yes>' (probability of '<yes>': {chance:.2%})" in text

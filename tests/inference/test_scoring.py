@@ -152,7 +152,7 @@ def test_arrays_sparse_matrices_and_named_rows() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 3)) * [1, 1e3, 1e-3]
     y = X @ [1, 1e-3, 1e3] > 0
-    result = ul.train(X[:1000], y[:1000])
+    result = ul.train(X[:1000], y[:1000], shape="linear")  # others take no sparse matrices
     for rows in (X[1000:], sp.csr_matrix(X[1000:]), X[1000:].tolist()):
         found = ul.score(result, rows, target=y[1000:], by=(np.arange(1000) % 3).tolist(), weight=np.full(1000, 2.0))
         assert found.metrics["zero_one"] == pytest.approx(np.mean((result.model.predict(X[1000:]) > 0) != y[1000:]))

@@ -151,7 +151,7 @@ def test_the_best_has_the_least_of_what_it_is_judged_by(judge: str) -> None:
 
 def test_a_difference_that_the_intervals_of_both_hide_is_found() -> None:
     """The rows are the same, and so are most errors: they cancel."""
-    comparison = ul.compare(SHUTTLE, "label", ["nag", "ag"], positive="1")
+    comparison = ul.compare(SHUTTLE, "label", ["nag", "ag"], positive="1", shape="linear")
     assert comparison.verdicts == {"ag": "best", "nag": "clearly worse"}
     assert comparison["ag"].interval[1] > comparison["nag"].interval[0]
 
