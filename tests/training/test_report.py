@@ -189,7 +189,7 @@ def test_a_margin_has_no_probabilities() -> None:
 
 @pytest.mark.parametrize("count", [2, 5, 200])
 def test_all_classes_are_shown(count: int) -> None:
-    result = classes(count)
+    result = classes(count, shape="linear")
     page = page_of(result)
     assert "By class" in page.headings()
     for label, of in result.per_class.items():

@@ -65,7 +65,7 @@ def goes_on(source: Any, folder: Path, moments: int = 3, **options: Any) -> None
 
 
 def one_goes_on(source: Any, folder: Path, moments: int, **options: Any) -> None:
-    options = {"checkpoint": 40, **options}
+    options = {"checkpoint": 40, "shape": "linear", **options}
     parts, expected = parts_of(source, folder / "whole", **options)
     again = {name: value for name, value in options.items() if name in (*READING, *PLAN)}
     expected_file = ul.load(folder / "whole")
@@ -109,6 +109,12 @@ def test_files_of_every_format_go_on(kind: str, chunk: int, tmp_path: Path) -> N
     else:
         write(path, {"gz": gzip.compress, "bz2": bz2.compress}.get(kind.rpartition(".")[2], bytes)(text))
     goes_on(str(path), tmp_path, target="y")
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_curves_and_trees_go_on(way: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", FRAME.to_csv(index=False))
+    one_goes_on(path, tmp_path, 3, target="y", shape="trees", **WAYS[way])
 
 
 @pytest.mark.parametrize("words", [("true", "false"), ("True", "False")], ids=str)
