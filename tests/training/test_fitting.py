@@ -188,7 +188,7 @@ def test_the_kept_weights_are_those_that_do_best_on_the_rows_held_back() -> None
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 8))
     noisy = X @ rng.normal(size=8) + 8 * rng.normal(size=3000)
-    result = ul.train(X, noisy, learn_holdout=False, passes=1)
+    result = ul.train(X, noisy, learn_holdout=False, passes=1, shape="linear")
     held = order(0, 0, 3000)[-300:]
     errors = {}
     for kept in ("last", "averaged"):
@@ -200,11 +200,10 @@ def test_the_kept_weights_are_those_that_do_best_on_the_rows_held_back() -> None
 
 def test_passes_end_when_they_help_no_more_and_the_best_is_kept() -> None:
     frame = prices()
-    auto = ul.train(frame, "price", learn_holdout=False)
+    how: dict[str, Any] = {"learn_holdout": False, "shape": "linear"}
+    auto = ul.train(frame, "price", **how)
     assert Plan().least_passes(ROWS) <= auto.passes <= Plan().most_passes(ROWS)
-    losses = {
-        n: ul.train(frame, "price", passes=n, learn_holdout=False).score["loss"] for n in range(1, auto.passes + 1)
-    }
+    losses = {n: ul.train(frame, "price", passes=n, **how).score["loss"] for n in range(1, auto.passes + 1)}
     assert auto.score["loss"] == pytest.approx(min(losses.values()), rel=0.01)
     assert losses[1] > 1.01 * auto.score["loss"]
 
@@ -233,7 +232,7 @@ def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -
 
     def losses(labels: NDArray[Any]) -> dict[int, Any]:
         runs: list[Any] = []
-        ul.train(X, [f"class {label}" for label in labels], progress=runs.append)
+        ul.train(X, [f"class {label}" for label in labels], progress=runs.append, shape="linear")
         found: dict[int, Any] = runs[-1].passes.losses
         return found
 
@@ -249,7 +248,7 @@ def test_classes_that_only_rows_held_back_have_say_nothing_about_the_weights() -
 
 def test_training_that_goes_on_keeps_the_average() -> None:
     first, second = prices(2000, 1), prices(2000, 2)
-    model = ul.train(first, "price").model
+    model = ul.train(first, "price", shape="linear").model
     more = ul.train(second, resume=model.copy())
     assert more.model.options.average
     assert more.learned == 2000
@@ -261,7 +260,7 @@ def test_averages_are_merged_as_weights_are() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(6000, 3)) * [1e-3, 1.0, 1e3]
     y = X @ [1000.0, 2.0, -0.003] + rng.normal(size=6000)
-    parts = [ul.train(X[k::2], y[k::2]).model for k in range(2)]
+    parts = [ul.train(X[k::2], y[k::2], shape="linear").model for k in range(2)]
     merged = ul.merge(parts)
     assert merged.kept == ("averaged" if all(part.kept == "averaged" for part in parts) else "last")
     for kept in ("last", "averaged"):
