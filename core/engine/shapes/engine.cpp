@@ -178,7 +178,7 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
                 diverged_at = error.diverged_at;
             }
         });
-    if (waiting_) parts.emplace_back([this] { mix(*waiting_); });
+    if (waiting_) parts.emplace_back([this] { finish(); });
     run(rows, parts);
     waiting_ = &said;
     turn_ = 1 - turn_;
