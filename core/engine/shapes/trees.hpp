@@ -68,6 +68,7 @@ class Trees {
     // Rows can be walked ahead, by any thread and in any order, through the trees as they are now.
     void freeze(std::size_t rows) {
         if (frozen_.empty()) {
+            changed_.reserve(3 * leaf_count());  // of each split: no memory is needed then
             frozen_ = nodes_;
         } else {
             for (const std::uint32_t node : changed_) frozen_[node] = nodes_[node];
