@@ -50,8 +50,8 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     each model's bias taking up the difference. Averages of the weights are merged as the weights are; the averaged ones
     are kept if all models that have learned keep them.
 
-    Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew apart
-    cannot be averaged: each of the merged ones is one of the models' trees, drawn in proportion to their G.
+    Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew
+    apart cannot be averaged: each of the merged ones is one of the models' trees, drawn in proportion to their G.
 
     Args:
         learners: models of one kind, with the same options and the same kind of features.
