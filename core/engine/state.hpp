@@ -77,5 +77,11 @@ inline void check_slots(const EngineState& state, std::size_t slots) {
             throw InputError("the scale of the bias does not agree with the total weight of the examples");
     }
 }
+// The same of a shape: it knows no columns beyond those of the model, as many as its curves say.
+inline void check_columns(const EngineState& state, std::size_t columns) {
+    for (const NamedNumbers& one : state.shape)
+        if (one.name == "curve.leaves" && one.numbers.size() > columns)
+            throw InputError("a curve is outside the model's columns");
+}
 
 }  // namespace unitless

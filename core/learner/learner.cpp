@@ -456,6 +456,7 @@ void Learner::load(const Snapshot& from) {
     Preparation preparation(preparation_setup(setup_, shape), *kernel_.rows);
     preparation.load(from.preparation);
     check_slots(from.engine, preparation.slot_count());
+    check_columns(from.engine, preparation.raw_count());
     std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_, shape), kernel_);
     reserve(*engine, preparation);
     engine->load(from.engine);

@@ -70,6 +70,10 @@ class Preparation {
     // Are values taken as they are, one slot for each, and nothing else?
     bool plain() const { return !centring_ && !interactions_.any() && !raw_; }
     std::size_t slot_count() const { return features_.slot_count(); }
+    // With `raw`: the columns known so far.
+    std::size_t raw_count() const {
+        return by_column() ? std::min<std::size_t>(features_.column_count(), RawColumns::most) : raw_columns_.count();
+    }
     // Will there be more slots soon?
     bool growing() const { return features_.space() == Space::names || interactions_.any(); }
 
@@ -248,9 +252,6 @@ class Preparation {
     void load_products(const PreparationState& from);
 
     bool by_column() const { return features_.space() == Space::columns; }
-    std::size_t raw_count() const {
-        return by_column() ? std::min<std::size_t>(features_.column_count(), RawColumns::most) : raw_columns_.count();
-    }
     std::uint32_t raw_column(std::uint32_t feature) const {
         if (by_column()) return feature <= RawColumns::most ? feature - 1 : RawColumns::none;
         return raw_columns_.of(feature);

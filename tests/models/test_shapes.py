@@ -227,6 +227,30 @@ def test_a_forged_shape_is_refused(shape: Any, arrays: dict[str, Any], changes: 
         model_file.from_bytes(forged(data, arrays, **changes))
 
 
+def beyond_the_columns(shape: dict[str, Any]) -> None:
+    """Trees that ask for a column that rows do not have."""
+    shape["curve.leaves"] = np.append(shape["curve.leaves"], np.zeros(900))
+    shape["tree.column"] = np.where(np.isfinite(shape["tree.low"]), 900.0, 0.0)
+
+
+def text_while_drawing(shape: dict[str, Any]) -> None:
+    facts = shape["tree.facts"].reshape(-1, 6).copy()
+    facts[:, 2], facts[:, 5] = 2.0, 1.0
+    shape["tree.facts"] = facts.ravel()
+
+
+@pytest.mark.parametrize("forge", [beyond_the_columns, text_while_drawing])
+def test_trees_that_would_read_beyond_a_row_are_refused(forge: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(300, 4))
+    model = ul.Learner(shape="trees")
+    model.learn(X, np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 2])
+    state = model._snapshot()
+    assert np.isfinite(state["shape"]["tree.low"]).any()
+    forge(state["shape"])
+    with pytest.raises(ul.InputError):
+        ul.Learner(shape="trees")._restore(state)
+
+
 def test_a_damaged_array_of_a_shape_is_noticed() -> None:
     data = forged(model_file.to_bytes(learned(shape="trees")), {"shape.x": np.arange(5.0)})
     header, arrays = header_of(data), safetensors.numpy.load(data)

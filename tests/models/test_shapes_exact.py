@@ -292,6 +292,31 @@ def test_rows_without_weight_change_nothing(shape: str, loss: str) -> None:
     assert pickle.dumps(a) == pickle.dumps(b)
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+def test_what_a_row_without_weight_lacks_is_no_matter_of_the_rows_around_it(shape: str) -> None:
+    X, y = problem(rows=60)
+    X, weight = X.copy(), np.ones(60)
+    X[3, 1], weight[3] = np.nan, 0.0
+    whole, single = learner(shape), learner(shape)
+
+    def learn(m: ul.Learner, a: int, b: int) -> np.ndarray:
+        return m._learn_table(NAMES, list(X[a:b].T.copy()), True, False, y[a:b], weight[a:b])
+
+    expected = learn(whole, 0, 60)
+    assert same_bits(expected, np.concatenate([learn(single, r, r + 1) for r in range(60)]))
+    assert pickle.dumps(whole) == pickle.dumps(single)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_columns_of_rows_without_weight_are_forgotten(shape: str) -> None:
+    X, y = problem(rows=200)
+    m, fresh = learner(shape), learner(shape)
+    m.learn(pd.DataFrame({"x": [1.0, 2.0]}), [1.0, 2.0], [0.0, 0.0])
+    assert pickle.dumps(m) == pickle.dumps(fresh)
+    rows = [{f"colour={'red' if row[0] > 0 else 'blue'}": 1.0, "b": row[1]} for row in X.tolist()]
+    assert same_bits(m.learn(rows, y), fresh.learn(rows, y))
+
+
 # ------------------------------------------------------------------------------------------------- classes
 
 

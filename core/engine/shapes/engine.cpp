@@ -93,8 +93,8 @@ ShapedRows ShapedEngine::shaped_rows(const SparseInput& input) const {
             leaves_.data(),    leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
 }
 
-void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::size_t columns) {
-    const std::size_t before = leaves_.size();
+void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::size_t known) {
+    const std::size_t before = leaves_.size(), columns = std::min(known, curves_.columns());
     leaves_.resize(before + columns);
     leaves_.resize(before + curves_.find(*kernel_.shapes, input.raw + r * input.raw_stride, columns,
                                          leaves_.data() + before));
@@ -131,24 +131,24 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     const SparseInput input = part_of(all, 0, rows);
     for (std::size_t i = 1; i < experts_.size(); ++i)
         std::copy_n(first.lanes().scale(), slots_, experts_[i].lanes().scale());
-    const std::size_t columns = rows && input.raw_counts ? input.raw_counts[rows - 1] : 0;
-    curves_.reserve(columns, input.raw_kinds);
-    for (Expert& expert : experts_) expert.reserve_columns(curves_.columns());
     std::uint64_t examples = before.examples;
     std::size_t curved_from = curved_ ? 0 : rows;  // the first row after one that had leaves
     for (std::size_t r = 0; r < rows; ++r) {
-        const std::size_t known = columns ? input.raw_counts[r] : 0;
-        find_curves(input, r, known);
-        if (staged_.staged[r].weight > 0) {
-            if (!curved_ && leaf_ends_[r] > 0) {
+        const bool counts = staged_.staged[r].weight > 0;
+        const std::size_t columns = input.raw_counts ? input.raw_counts[r] : 0, found = leaves_.size();
+        if (counts) curves_.reserve(columns, input.raw_kinds);  // of rows that do not, columns may be forgotten again
+        find_curves(input, r, columns);
+        if (counts) {
+            if (!curved_ && leaves_.size() > found) {
                 curved_ = true;
                 curved_from = r + 1;
             }
-            curves_.learn(input.raw + r * input.raw_stride, known, ++examples,
+            curves_.learn(input.raw + r * input.raw_stride, columns, ++examples,
                           [&](const Curves::Cut& cut) { cuts_.push_back(cut); });
         }
         cut_ends_.push_back(cuts_.size());
     }
+    for (Expert& expert : experts_) expert.reserve_columns(curves_.columns());
     Said& said = said_[turn_];
     said.begin(rows, expert_count(), width, predictions);
     said.labels = labels;
@@ -178,7 +178,7 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
                 diverged_at = error.diverged_at;
             }
         });
-    if (waiting_) parts.emplace_back([this] { mix(*waiting_); });
+    if (waiting_) parts.emplace_back([this] { finish(); });
     run(rows, parts);
     waiting_ = &said;
     turn_ = 1 - turn_;
@@ -211,8 +211,7 @@ void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* p
     kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, extrapolate,
                                  staged_.stage);
     for (std::size_t r = 0; r < input.rows; ++r) {
-        const std::size_t known = input.raw_counts ? input.raw_counts[r] : 0;
-        find_curves(input, r, std::min(known, curves_.columns()));
+        find_curves(input, r, input.raw_counts ? input.raw_counts[r] : 0);
         cut_ends_.push_back(0);
     }
     Said& said = said_[turn_];

@@ -88,7 +88,7 @@ class ShapedEngine final : public Engine {
     std::size_t expert_count() const { return experts_.size() + (linear_ ? 1 : 0); }
     void begin(const SparseInput& input);
     ShapedRows shaped_rows(const SparseInput& input) const;
-    void find_curves(const SparseInput& input, std::size_t r, std::size_t columns);
+    void find_curves(const SparseInput& input, std::size_t r, std::size_t known);
     static void run(std::size_t rows, const std::vector<std::function<void()>>& parts);
     void mix(const Said& said);
     double loss_of(const double* scores, std::size_t heads, double y) const;

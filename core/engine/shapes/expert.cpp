@@ -48,20 +48,20 @@ void Expert::reserve_columns(std::size_t columns) {
     const std::size_t leaves = first_curve_leaf() + columns * Curves::each;
     columns_ = columns;
     if (leaves <= lanes_.leaf_capacity()) return;
-    lanes_.reserve_leaves(leaves);
     evidence_.resize(leaves * head_stride());
     rows_.resize(leaves);
+    lanes_.reserve_leaves(leaves);  // last: if memory runs out before, all of it is done the next time
 }
 
 // Classes join with the state of the head that was never right.
 void Expert::add_classes(std::size_t count) {
     if (count == 0) return;
-    const std::size_t before = heads(), stride = head_stride(), last = before - 1;
-    selection_.add_classes(lanes_, count);
-    std::vector<double> wider(lanes_.leaf_capacity() * head_stride());
+    const std::size_t last = heads() - 1, more = heads() + count, stride = head_stride(), wide = stride_of(more);
+    std::vector<double> wider(lanes_.leaf_capacity() * wide);
     for (std::size_t leaf = 0; leaf < lanes_.leaf_capacity(); ++leaf)
-        for (std::size_t head = 0; head < heads(); ++head)
-            wider[leaf * head_stride() + head] = evidence_[leaf * stride + std::min(head, last)];
+        for (std::size_t head = 0; head < more; ++head)
+            wider[leaf * wide + head] = evidence_[leaf * stride + std::min(head, last)];
+    selection_.add_classes(lanes_, count);  // if memory runs out, nothing has changed
     evidence_ = std::move(wider);
     if (trees_) trees_->regroup(heads(), true);
 }

@@ -94,7 +94,8 @@ class Expert {
     // The head that speaks for a class: one that was never met has none of its own yet.
     std::size_t speaking(std::size_t head) const { return head < class_count() ? head : heads() - 1; }
     std::size_t first_curve_leaf() const { return trees_ ? Trees::leaf_count() : 0; }
-    std::size_t head_stride() const { return heads() == 1 ? 1 : (heads() + 7) / 8 * 8; }
+    static std::size_t stride_of(std::size_t heads) { return heads == 1 ? 1 : (heads + 7) / 8 * 8; }
+    std::size_t head_stride() const { return stride_of(heads()); }
     LeafLanes working_memory(std::size_t longest_row, std::size_t most_leaves);
     std::size_t find_leaves(const ShapedRows& rows, std::size_t r);
     void hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t);

@@ -109,7 +109,7 @@ void Trees::load(const std::vector<NamedNumbers>& from, std::size_t columns) {
             const double* const own = &facts[6 * leaf];
             require(own[0] >= 0 && own[1] >= 0 && std::isfinite(own[0]));
             require(is_count(own[2], drawing + 1) && is_count(own[3], longest + 1) && is_count(own[4], longest + 1) &&
-                    is_count(own[5], std::size_t{1} << candidates_));
+                    is_count(own[5], own[2] < drawing ? 1 : std::size_t{1} << candidates_));
             const auto whole = [](double x) { return static_cast<std::uint32_t>(x); };
             at.facts->weight = static_cast<float>(own[0]);
             at.facts->square = static_cast<float>(own[1]);

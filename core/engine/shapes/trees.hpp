@@ -31,6 +31,7 @@ class Trees {
     static constexpr std::uint32_t enough = 24;          // rows that a new leaf watches
     static constexpr std::uint32_t longest = 1u << 22;   // no leaf watches more
     static constexpr double convincing = 2.5;            // a gain over the mean squared residual
+    static constexpr double clearly = 1.0 + 0x1p-10;     // a gain over another one
     static constexpr std::size_t most_watched = 8;       // heads whose residuals a tree looks at,
     static constexpr std::size_t most_groups = 64;       // and groups of such; further heads have no say in splits
 
@@ -67,6 +68,7 @@ class Trees {
     // Rows can be walked ahead, by any thread and in any order, through the trees as they are now.
     void freeze(std::size_t rows) {
         if (frozen_.empty()) {
+            changed_.reserve(3 * leaf_count());  // of each split: no memory is needed then
             frozen_ = nodes_;
         } else {
             for (const std::uint32_t node : changed_) frozen_[node] = nodes_[node];
@@ -297,7 +299,7 @@ class Trees {
                 apart += one * one;
             }
             const double gain = apart / (stay * right * all);
-            if (gain > best.gain) best = {z, gain};
+            if (gain > clearly * best.gain) best = {z, gain};  // rounding does not choose among equals
         }
         return best;
     }

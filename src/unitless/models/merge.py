@@ -3,8 +3,8 @@
 Every formula is made of ratios of scales, so that a merged model has no more units than its parts: multiplying a
 feature by a power of two changes no bit of v, H, N or t. Merging is commutative to rounding, and a fresh learner is
 its neutral element. It is associative to rounding as well, except where columns are centred or the target's offset is
-learned: there biases are averaged at the common means, which depend on what is merged first; and except for curves and
-trees, where they are cut at more places than they may have leaves.
+learned: there biases are averaged at the common means, which depend on what is merged first; and except for curves that
+are cut at more places than they may have leaves.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     each model's bias taking up the difference. Averages of the weights are merged as the weights are; the averaged ones
     are kept if all models that have learned keep them.
 
-    Curves and trees are laid over each other, and merged leaf by leaf as far as there is room for all leaves; what is
-    beyond it is averaged, so that merged trees have lost some detail.
+    Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew
+    apart cannot be averaged: each of the merged ones is one of the models' trees, drawn in proportion to their G.
 
     Args:
         learners: models of one kind, with the same options and the same kind of features.

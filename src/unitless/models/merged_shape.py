@@ -5,9 +5,10 @@ Experts' linear terms are merged as those of linear models are (merged_state). B
 - A column's curves are laid over each other: the merged curve has the cuts of all, and each of its intervals the mean
   of the models' weights there, by the squared gradients G that stand behind them. Of an interval that a model has not
   cut, it counts by the share of that model's last values. Of too many cuts those go between whose sides there is least.
-- Trees that have the same questions are merged leaf by leaf. Those that grew apart have no common leaves: see
-  merged_tree. With more than two models that would leave too little of each: then for each tree two of them are drawn
-  by lot, in proportion to G. The lot depends on the trees alone, not on the order of the models.
+- Trees that have the same questions are merged leaf by leaf. Those that grew apart have no common leaves: each of the
+  64 trees is then taken whole from one of the models, drawn by lot in proportion to their G. So the sum of the trees is
+  a mean of the models' sums, up to how far one model's trees differ from each other. The lot is the tree's own, so that
+  neither the order of the models matters nor what is merged first.
 
 Nothing here has a unit.
 """
@@ -27,13 +28,11 @@ from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
 from .merged_state import Lanes, Part
-from .merged_tree import Grown, Values, joined
 from .shape_reading import MISSING, MOST_LEAVES, TREE_LEAVES, TREES, RawColumn, raw_columns
 
 EXPERTS = ("curves", "trees")
 KEPT_LEAVES = 24  # of a merged curve, where no model has more: there is room for it to follow what comes
 EACH = MOST_LEAVES + 1  # places for leaves of a column
-_ENOUGH = 24.0  # rows that a new leaf of a tree watches
 _FACTS = 6  # numbers about a tree's leaf: weight, square, stage, need, rows, which candidates ask for text
 
 Indices = NDArray[np.intp]
@@ -423,12 +422,6 @@ class _Tree:
     counts: Float64  # [leaf]: rows
 
     @property
-    def grown(self) -> Grown:
-        """The same without what it needs to grow."""
-        column, child, place = (one.astype(np.intp) for one in (self.column, self.child, self.place))
-        return Grown(self.low, self.high, column, child, place, self.weights, self.evidence, self.counts)
-
-    @property
     def questions(self) -> bytes:
         """What two trees must have in common to be merged leaf by leaf."""
         return b"".join(one.tobytes() for one in (self.low, self.high, self.column, self.child, self.place))
@@ -522,7 +515,6 @@ def _merged_trees(columns: list[RawColumn], parts: list[Shaped], base: Shaped | 
     texts = {id(model): np.array([column.text for column in model.columns], bool) for model in forests}
     lists: dict[str, list[Any]] = {name: [] for name in names}
     of_lane = parts[0].experts["trees"].of_lane
-    values = _values([(model, own_columns[id(model)]) for model in forests if model is not base])
     for number in range(TREES):
 
         def tree(model: Shaped, number: int = number) -> _Tree:
@@ -530,7 +522,7 @@ def _merged_trees(columns: list[RawColumn], parts: list[Shaped], base: Shaped | 
             return model.trees.tree(number, own_columns[id(model)], texts[id(model)], candidates, unit, width)
 
         start = tree(base) if base is not None and any(model is base for model in forests) else None
-        chosen = _one_tree([tree(model) for model in forests if model is not base], start, values, of_lane)
+        chosen = _one_tree([tree(model) for model in forests if model is not base], start, of_lane)
         size = len(chosen.facts)
         at = number * TREE_LEAVES + np.arange(size)
         merged.weights[at], merged.evidence[at], merged.rows[at] = chosen.weights, chosen.evidence, chosen.counts
@@ -541,27 +533,7 @@ def _merged_trees(columns: list[RawColumn], parts: list[Shaped], base: Shaped | 
     return {"tree.candidates": np.array([float(candidates), unit]), **arrays}
 
 
-def _values(models: list[tuple[Shaped, Indices]]) -> Values:
-    """By column: the values that the models' curves keep, as often as their leaves have been met."""
-    found: dict[int, list[tuple[Float64, Float64]]] = {}
-    for model, columns in models:
-        leaves = model.leaves["trees"].rows
-        for c, curve in enumerate(model.curves[: len(columns)]):
-            if curve is None:
-                continue
-            for interval, place in enumerate(curve.places.tolist()):
-                kept = curve.known(interval)
-                mass = float(leaves[first_curve_leaf("trees") + c * EACH + place]) if len(curve.places) > 1 else 1.0
-                found.setdefault(int(columns[c]), []).append((kept, np.full(len(kept), mass / max(len(kept), 1))))
-    values: Values = {}
-    for column, pairs in found.items():
-        met, weight = (np.concatenate(one) for one in zip(*pairs, strict=True))
-        order = np.lexsort([weight, met])
-        values[column] = met[order], weight[order]
-    return values
-
-
-def _one_tree(trees: list[_Tree], start: _Tree | None, values: Values, of_lane: Indices) -> _Tree:
+def _one_tree(trees: list[_Tree], start: _Tree | None, of_lane: Indices) -> _Tree:
     """One tree of several that stand at the same place."""
     before = 0.0 if start is None else float(start.evidence.sum())
 
@@ -579,24 +551,4 @@ def _one_tree(trees: list[_Tree], start: _Tree | None, values: Values, of_lane: 
         )
         counts = _counted([tree.counts for tree in heard], None if since is None or start is None else start.counts)
         return replace(heard[0], weights=weights, evidence=evidence, counts=counts)
-    everything = math.fsum(gained(tree) for tree in heard)
-    shares = np.array([gained(tree) for tree in heard]) / everything
-    counted = math.fsum(float(tree.counts.sum()) for tree in heard)
-    if start is not None:
-        counted -= (len(heard) - 1) * float(start.counts.sum())
-    if len(heard) > 2:  # a race that is won as often as there is evidence
-        heard = sorted(heard, key=lambda tree: -math.log(tree.lot) / gained(tree))[:2]
-        shares = np.full(2, 0.5)
-    made = joined([tree.grown for tree in heard], shares, values, TREE_LEAVES)
-    size, (candidates, width) = len(made.weights), heard[0].watched.shape[1:]
-    # What they began with is in all of them, and what others have learned is learned.
-    evidence = made.evidence * ((everything + before) / math.fsum(float(tree.evidence.sum()) for tree in heard))
-    counts = made.rows * (max(counted, 0.0) / max(float(made.rows.sum()), 1.0))
-    facts = np.zeros((size, _FACTS))
-    facts[:, 3] = _ENOUGH
-    return _Tree(
-        *(made.low, made.high, made.column.astype(np.float64), made.child.astype(np.float64)),
-        *(made.place.astype(np.float64), heard[0].random, facts, np.zeros((size, heard[0].sums.shape[1]))),
-        np.zeros((size if size < TREE_LEAVES else 0, candidates, width)),
-        *(made.weights, evidence, counts),
-    )
+    return min(heard, key=lambda tree: -math.log(tree.lot) / gained(tree))  # won as often as there is evidence

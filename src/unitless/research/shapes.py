@@ -211,8 +211,11 @@ class Watch:
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = (S - sR) / nL[:, None] - sR / nR[:, None]
             gain = np.sum(apart**2, axis=1) * nL * nR / N
-        gain = np.where((nL > 0) & (nR > 0), gain, -1.0)
-        return int(np.argmax(gain)), float(gain.max())
+        best, largest = -1, -1.0
+        for z in np.flatnonzero((nL > 0) & (nR > 0)):
+            if gain[z] > (1 + 2.0**-10) * largest:  # clearly better: rounding does not choose among equals
+                best, largest = int(z), float(gain[z])
+        return best, largest
 
 
 @dataclass
