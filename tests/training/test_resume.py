@@ -233,9 +233,9 @@ def test_frames_and_mappings_go_on(tmp_path: Path) -> None:
 def test_a_run_without_checkpoints_ends_as_one_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = FRAME.assign(x=np.r_[np.zeros(50), np.ones(50), FRAME["x"][100:]])
     path = write(tmp_path / "a.csv", frame.to_csv(index=False))
-    plain = ul.train(path, "y")
+    plain = ul.train(path, "y", shape="linear")
     for every in (1, 40, 333):
-        result = ul.train(path, "y", model=tmp_path / "m", checkpoint=every)
+        result = ul.train(path, "y", model=tmp_path / "m", checkpoint=every, shape="linear")
         assert content(result.model) == content(plain.model)
         told, expected = facts(result), facts(plain)
         assert told == expected

@@ -77,6 +77,16 @@ def test_a_column_that_is_always_missing_changes_little() -> None:
     assert empty.score["rmse"] == pytest.approx(plain.score["rmse"], rel=0.1)
 
 
+def test_memory_does_not_grow_with_the_rows() -> None:
+    rng = np.random.default_rng(0)
+    model, sizes = ul.Learner(shape=USUAL_SHAPE, learning_rate="auto"), []
+    for _ in range(3):
+        X = rng.normal(size=(10_000, 4))
+        model.learn(X, np.abs(X[:, 0]) + X[:, 1] * X[:, 2])
+        sizes.append(model.nbytes)
+    assert sizes[2] < 1.05 * sizes[0]
+
+
 def test_what_bends_is_learned_better_than_by_a_line() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(3000, 3)) * [1e-3, 1, 1e3]
