@@ -72,19 +72,6 @@ void LaneEngine::reserve(std::size_t slots, bool growing) {
     lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
 }
 
-void LaneEngine::split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) {
-    finish();
-    for (const std::uint32_t half : {left, right}) {
-        lanes_.scale()[half] = lanes_.scale()[slot];
-        for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
-            lanes_.v(half, lane) = lanes_.v(slot, lane);
-            if (averages()) lanes_.average(half, lane) = lanes_.average(slot, lane);
-            lanes_.H(half, lane) = lanes_.H(slot, lane) * (half == left ? share : 1.0 - share);
-        }
-        if (averages()) lanes_.set_average_scale(half, lanes_.average_scale(slot));
-    }
-}
-
 void LaneEngine::add_classes(std::size_t count) {
     if (!lanes_.open()) return Engine::add_classes(count);
     selection_.add_classes(lanes_, count);

@@ -67,10 +67,6 @@ void ShapedEngine::reserve(std::size_t slots, bool growing) {
     for (Expert& expert : experts_) expert.reserve(slots_);
 }
 
-void ShapedEngine::split(std::uint32_t, std::uint32_t, std::uint32_t, double) {
-    throw InputError("slots of a model with curves are not split");
-}
-
 // What was asked of this engine is asked of the linear one.
 void ShapedEngine::forward_settings() {
     if (!linear_) return;
@@ -129,8 +125,15 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
         setup_.options, clock_, first.lanes().scale(),
         part_of(all, 0, sane(labels, all.rows, !setup_.has_classes())), labels, staged_.stage);
     const SparseInput input = part_of(all, 0, rows);
-    for (std::size_t i = 1; i < experts_.size(); ++i)
-        std::copy_n(first.lanes().scale(), slots_, experts_[i].lanes().scale());
+    for (std::size_t i = 1; i < experts_.size(); ++i) {  // the scales that have moved
+        const double* const from = first.lanes().scale();
+        double* const to = experts_[i].lanes().scale();
+        to[0] = from[0];
+        for (std::size_t k = 0; k < entries_of(input); ++k) {
+            const std::uint32_t slot = input.slots[input.first + k];
+            to[slot] = from[slot];
+        }
+    }
     std::uint64_t examples = before.examples;
     std::size_t curved_from = curved_ ? 0 : rows;  // the first row after one that had leaves
     for (std::size_t r = 0; r < rows; ++r) {

@@ -34,7 +34,6 @@ class ShapedEngine final : public Engine {
     void add_classes(std::size_t count) override;
 
     void reserve(std::size_t slots, bool growing) override;
-    void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
     void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
     void finish() override;
