@@ -42,7 +42,6 @@ class LaneEngine final : public Engine {
     std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
 
     void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
-    std::size_t sane(const Labels& labels, std::size_t rows) const;
     void start(LaneBatch& batch, bool learning);
     void score(LaneBatch& batch);
     bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates(); }

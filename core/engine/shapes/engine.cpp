@@ -1,7 +1,6 @@
 #include "engine/shapes/engine.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 
 #include "algorithm/dispatch.hpp"
@@ -30,16 +29,6 @@ Mixture::Kind mixture_kind(const EngineSetup& setup) {
     const std::string loss = facts_of(setup.options.loss).name;
     if (loss == "logistic") return setup.has_classes() ? Mixture::Kind::classes : Mixture::Kind::logistic;
     return loss == "squared" && !setup.has_classes() ? Mixture::Kind::squared : Mixture::Kind::other;
-}
-
-// The number of rows before the first label or weight whose square would overflow.
-std::size_t sane(const Labels& labels, std::size_t rows, bool numbers) {
-    for (std::size_t r = 0; r < rows; ++r) {
-        const double h = weight_of(labels, r);
-        if (labels.pace && !(labels.pace[r] <= __DBL_MAX__)) return r;
-        if (h > 0x1p490 || (h > 0 && numbers && !(std::fabs(labels.y[r]) <= 0x1p490))) return r;
-    }
-    return rows;
 }
 
 }  // namespace
@@ -121,9 +110,20 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     const Clock before = clock_;
     const Expert& first = experts_[0];
     const std::size_t width = predict_width(), met = first.class_count();
-    const std::size_t rows = kernel_.lanes->stage_learn(
-        setup_.options, clock_, first.lanes().scale(),
-        part_of(all, 0, sane(labels, all.rows, !setup_.has_classes())), labels, staged_.stage);
+    Said& said = said_[turn_];
+    said.begin(all.rows, expert_count(), width, predictions);
+    std::size_t rows = sane_rows(labels, all.rows, !setup_.has_classes()), diverged_at = row + rows;
+    if (linear_) {
+        try {
+            linear_->learn(part_of(all, 0, rows), labels, said.by(experts_.size()), row);
+            linear_->finish();
+        } catch (const DivergedError& error) {
+            diverged_at = error.diverged_at;
+            rows = error.row - row;
+        }
+    }
+    rows = kernel_.lanes->stage_learn(setup_.options, clock_, first.lanes().scale(), part_of(all, 0, rows), labels,
+                                      staged_.stage);
     const SparseInput input = part_of(all, 0, rows);
     for (std::size_t i = 1; i < experts_.size(); ++i) {  // the scales that have moved
         const double* const from = first.lanes().scale();
@@ -152,8 +152,7 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
         cut_ends_.push_back(cuts_.size());
     }
     for (Expert& expert : experts_) expert.reserve_columns(curves_.columns());
-    Said& said = said_[turn_];
-    said.begin(rows, expert_count(), width, predictions);
+    said.rows = rows;
     said.labels = labels;
     said.learned = true;
     said.choosing = chooses_rates();
@@ -161,7 +160,6 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     said.met = met;
     said.curved_from = curved_from;
     const ShapedRows shaped = shaped_rows(input);
-    std::size_t diverged_at = row + rows;
     // Those that take longest begin. What the batch before has to do yet is done on the way.
     std::vector<std::function<void()>> parts;
     for (std::size_t i = experts_.size(); i-- > 0;) {
@@ -172,22 +170,13 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
         });
         for (std::size_t k = 0; k < walks; ++k) parts.emplace_back([&, k] { expert.walk(shaped, k); });
     }
-    if (linear_)
-        parts.emplace_back([&] {
-            try {
-                linear_->learn(input, labels, said.by(experts_.size()), row);
-                linear_->finish();
-            } catch (const DivergedError& error) {  // by then it has learned all rows
-                diverged_at = error.diverged_at;
-            }
-        });
     if (waiting_) parts.emplace_back([this] { finish(); });
     run(rows, parts);
     waiting_ = &said;
     turn_ = 1 - turn_;
     if (rows < all.rows || diverged_at < row + rows) {
         finish();
-        throw_diverged(diverged_at, row + rows);
+        throw_diverged(std::min(diverged_at, row + rows), row + rows);
     }
     for (const Expert& expert : experts_)
         if (rows && expert.diverged()) {

@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::size_t octet_leaves = 8;  // doubles of a leaf in an octet
 
-std::size_t head_count(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
-
-std::vector<Lane> first_lanes(const EngineSetup& setup) {
-    std::vector<Lane> lanes;
-    for (std::uint32_t head = 0; head < head_count(setup); ++head)
-        for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
-            lanes.push_back({head, rate});
-    return lanes;
-}
-
 // A mean residual, over the loss's largest curvature, is how far the predictions of a leaf are to move; each tree does
 // its part of it. Where a loss has no curvature, leaves begin where they were split.
 double kick_of(const LossFacts& facts) {
@@ -39,8 +29,8 @@ Expert::Expert(const EngineSetup& setup, const Kernel& kernel, bool trees)
       adaptive_(is_adaptive(setup.options.rule)),
       kick_(kick_of(facts_of(setup.options.loss))),
       unit_(unit_of_v(setup.options)),
-      lanes_(setup.rates, first_lanes(setup), head_count(setup), setup.has_classes(), setup.open, false),
-      selection_(setup.selecting, lanes_.lanes().size(), head_count(setup), setup.rates.size()) {
+      lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, false),
+      selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()) {
     if (trees) trees_.emplace(heads(), setup.has_classes());
 }
 
@@ -171,6 +161,7 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
     };
     double t = clock.t, T = clock.T;
     std::uint64_t examples = clock.examples;
+    lost_ = false;
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const StagedRow& row = rows.stage.rows[r];
         const double h = row.weight;
@@ -198,6 +189,8 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         t += h;
         examples += 1;
         if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
+        for (std::size_t head = 0; !several && head < heads(); ++head)  // no other can take its place
+            lost_ = lost_ || !(lanes.loss[leaders[head]] <= __DBL_MAX__);
         const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
         for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
             const Curves::Cut& cut = rows.cuts[k];
@@ -239,6 +232,7 @@ void Expert::predict(const ShapedRows& rows, std::size_t width, double* predicti
 }
 
 bool Expert::diverged() const {
+    if (lost_) return true;
     for (std::size_t head = 0; head < heads(); ++head) {
         bool any = false;
         for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k)
