@@ -2,8 +2,8 @@
 // made, and calls it once per batch of rows.
 //
 // The engine in single/ trains one model; the one in lanes/ trains many that share their scales; the one in shapes/ has
-// curves and trees beside one of these. Another engine has to offer the pure virtual functions; the shortcuts at the end
-// are for engines that can do better with some kinds of rows.
+// curves and trees beside one of these. Another engine has to offer the pure virtual functions; the shortcuts at the
+// end are for engines that can do better with some kinds of rows.
 #pragma once
 
 #include <functional>

@@ -164,7 +164,8 @@ void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, doubl
     const std::uint64_t examples = clock_.examples;
     batch.look.reset();
     batch.rows = kernel_.lanes->stage_learn(setup_.options, clock_, lanes_.scale(),
-                                            part_of(rows, 0, sane_rows(labels, rows.rows, !lanes_.classes())), labels, batch.stage);
+                                            part_of(rows, 0, sane_rows(labels, rows.rows, !lanes_.classes())), labels,
+                                            batch.stage);
     batch.row = row;
     batch.labels = labels;
     batch.predictions = predictions;

@@ -74,15 +74,15 @@ void ShapedEngine::begin(const SparseInput& input) {
 }
 
 ShapedRows ShapedEngine::shaped_rows(const SparseInput& input) const {
-    return {input.rows,        staged_.stage,     input.raw,    input.raw_stride, input.raw_counts, input.raw_kinds,
-            leaves_.data(),    leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
+    return {input.rows,      staged_.stage,  input.raw,         input.raw_stride, input.raw_counts,
+            input.raw_kinds, leaves_.data(), leaf_ends_.data(), cuts_.data(),     cut_ends_.data()};
 }
 
 void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::size_t known) {
     const std::size_t before = leaves_.size(), columns = std::min(known, curves_.columns());
     leaves_.resize(before + columns);
-    leaves_.resize(before + curves_.find(*kernel_.shapes, input.raw + r * input.raw_stride, columns,
-                                         leaves_.data() + before));
+    leaves_.resize(before +
+                   curves_.find(*kernel_.shapes, input.raw + r * input.raw_stride, columns, leaves_.data() + before));
     leaf_ends_.push_back(leaves_.size());
 }
 
@@ -165,9 +165,7 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     for (std::size_t i = experts_.size(); i-- > 0;) {
         Expert& expert = experts_[i];
         const std::size_t walks = expert.begin_walks(shaped);
-        parts.emplace_back([&, i] {
-            expert.learn(shaped, labels, before, said.choosing, width, said.by(i));
-        });
+        parts.emplace_back([&, i] { expert.learn(shaped, labels, before, said.choosing, width, said.by(i)); });
         for (std::size_t k = 0; k < walks; ++k) parts.emplace_back([&, k] { expert.walk(shaped, k); });
     }
     if (waiting_) parts.emplace_back([this] { finish(); });

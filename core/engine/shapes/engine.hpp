@@ -8,8 +8,8 @@
 //
 // The linear expert is an engine of its own. Curves are cut by the values alone, so that a batch of rows goes through
 // them once for all experts; each expert is then told, row by row, which leaves a row has and which were cut after it.
-// Experts do not know of each other, so that they can run side by side. Only the linear one goes first: the others learn
-// the rows that it has learned, should it diverge.
+// Experts do not know of each other, so that they can run side by side. Only the linear one goes first: the others
+// learn the rows that it has learned, should it diverge.
 #pragma once
 
 #include <algorithm>
@@ -62,7 +62,7 @@ class ShapedEngine final : public Engine {
 
     // What the experts have said of a batch, until it is mixed: while the next batch is learned.
     struct Said {
-        std::vector<double> numbers;  // [expert][row][head], the linear one last
+        std::vector<double> numbers;                // [expert][row][head], the linear one last
         std::size_t rows = 0, width = 0, room = 0;  // room: rows that there is memory for
         double* predictions = nullptr;
         bool learned = false, choosing = false;

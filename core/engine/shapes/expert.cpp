@@ -70,8 +70,20 @@ LeafLanes Expert::working_memory(std::size_t longest_row, std::size_t most_leave
     for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) head_of_[k] = lanes_.lanes()[k].head;
     double* at = aligned(memory_, 4 * lanes + 8 * longest_row + (most_leaves + 2) * head_stride() + 8);
     const auto take = [&](std::size_t count) { return std::exchange(at, at + count); };
-    LeafLanes all{octets, heads(), head_stride(), octets_.data(), leaf_octets_.data(), lanes_.rate_of(0),
-                  lanes_.label_of(0), head_of_.data(), evidence_.data(), nullptr, nullptr, nullptr, nullptr, nullptr,
+    LeafLanes all{octets,
+                  heads(),
+                  head_stride(),
+                  octets_.data(),
+                  leaf_octets_.data(),
+                  lanes_.rate_of(0),
+                  lanes_.label_of(0),
+                  head_of_.data(),
+                  evidence_.data(),
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
                   nullptr};
     all.y = take(lanes);
     all.p = take(lanes);
@@ -116,8 +128,7 @@ void Expert::walk(const ShapedRows& rows, std::size_t piece) {
     int nobody = 0;
     if (!walked_[piece].compare_exchange_strong(nobody, 1)) return;
     const std::size_t first = piece * walked_at_once, end = std::min(rows.rows, first + walked_at_once);
-    for (std::size_t r = first; r < end; ++r)
-        trees_->walk_ahead(*kernel_.shapes, rows.raw + r * rows.raw_stride, r);
+    for (std::size_t r = first; r < end; ++r) trees_->walk_ahead(*kernel_.shapes, rows.raw + r * rows.raw_stride, r);
     walked_[piece].store(2, std::memory_order_release);
 }
 
@@ -170,9 +181,9 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         if (h > 0) {
             T += h;
             N_ += h * (row.spread * row.spread * row.zz + static_cast<double>(leaf_row.count));
-            leaf_row.damp = N_ > 0 ? with_rule(setup_.options.rule,
-                                               [&](auto rule) { return decltype(rule)::type::damp(T / N_); })
-                                   : 0.0;
+            leaf_row.damp =
+                N_ > 0 ? with_rule(setup_.options.rule, [&](auto rule) { return decltype(rule)::type::damp(T / N_); })
+                       : 0.0;
         }
         kernel_.shapes->foresee(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
         for (std::size_t head = 0; head < heads(); ++head) {

@@ -30,10 +30,10 @@ struct ShapedRows {
     std::size_t raw_stride = 0;
     const std::uint32_t* raw_counts = nullptr;
     const unsigned char* kinds = nullptr;
-    const std::uint32_t* leaves = nullptr;     // of curves, one row after another
-    const std::size_t* leaf_ends = nullptr;    // by row
-    const Curves::Cut* cuts = nullptr;         // after rows, one after another
-    const std::size_t* cut_ends = nullptr;     // by row
+    const std::uint32_t* leaves = nullptr;   // of curves, one row after another
+    const std::size_t* leaf_ends = nullptr;  // by row
+    const Curves::Cut* cuts = nullptr;       // after rows, one after another
+    const std::size_t* cut_ends = nullptr;   // by row
     std::size_t leaf_begin(std::size_t r) const { return r ? leaf_ends[r - 1] : 0; }
     std::size_t cut_begin(std::size_t r) const { return r ? cut_ends[r - 1] : 0; }
 };
@@ -81,8 +81,8 @@ class Expert {
     Selection selection_;
     std::optional<Trees> trees_;
     std::size_t columns_ = 0;
-    double N_ = 0;       // sum of z^2, leaves included
-    bool lost_ = false;  // of the last rows: what leads has diverged, and no other rate could take its place
+    double N_ = 0;                  // sum of z^2, leaves included
+    bool lost_ = false;             // of the last rows: what leads has diverged, and no other rate could take its place
     std::vector<double> evidence_;  // [leaf][head]
     std::vector<double> rows_;      // by leaf: about how many rows had it, for those who read the model
     std::vector<double> memory_;
