@@ -35,9 +35,11 @@ Expert::Expert(const EngineSetup& setup, const Kernel& kernel, bool trees)
 }
 
 void Expert::reserve_columns(std::size_t columns) {
-    const std::size_t leaves = first_curve_leaf() + columns * Curves::each;
     columns_ = columns;
-    if (leaves <= lanes_.leaf_capacity()) return;
+    const auto leaves_for = [&](std::size_t count) { return first_curve_leaf() + count * Curves::each; };
+    if (leaves_for(columns) <= lanes_.leaf_capacity()) return;
+    const bool joining = lanes_.leaf_capacity() > 0;  // then there will be more soon
+    const std::size_t leaves = leaves_for(joining ? 2 * columns : columns);
     evidence_.resize(leaves * head_stride());
     rows_.resize(leaves);
     lanes_.reserve_leaves(leaves);  // last: if memory runs out before, all of it is done the next time
