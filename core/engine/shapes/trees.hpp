@@ -27,13 +27,13 @@ class Trees {
     static constexpr std::size_t most = 256;        // leaves of each
     static constexpr std::size_t nodes = 2 * most;  // room for the nodes of each
     static constexpr std::size_t leaf_count() { return count * most; }
-    static constexpr std::uint32_t drawing = 5;          // rows in which candidates are drawn
-    static constexpr std::uint32_t enough = 24;          // rows that a new leaf watches
-    static constexpr std::uint32_t longest = 1u << 22;   // no leaf watches more
-    static constexpr double convincing = 2.5;            // a gain over the mean squared residual
-    static constexpr double clearly = 1.0 + 0x1p-10;     // a gain over another one
-    static constexpr std::size_t most_watched = 8;       // heads whose residuals a tree looks at,
-    static constexpr std::size_t most_groups = 64;       // and groups of such; further heads have no say in splits
+    static constexpr std::uint32_t drawing = 5;         // rows in which candidates are drawn
+    static constexpr std::uint32_t enough = 24;         // rows that a new leaf watches
+    static constexpr std::uint32_t longest = 1u << 22;  // no leaf watches more
+    static constexpr double convincing = 2.5;           // a gain over the mean squared residual
+    static constexpr double clearly = 1.0 + 0x1p-10;    // a gain over another one
+    static constexpr std::size_t most_watched = 8;      // heads whose residuals a tree looks at,
+    static constexpr std::size_t most_groups = 64;      // and groups of such; further heads have no say in splits
 
     // A leaf has become two: the rows that answered no stay, the others go to `right`.
     struct Split {
@@ -116,9 +116,8 @@ class Trees {
         std::uint32_t reached[count], due[count];
         for (std::size_t k = 0; k < count; ++k)
             reached[k] = leaves_[k] < most ? leaf_of(k, reached_[k]) : WatchRow::none;
-        const std::size_t waiting =
-            kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count, drawing, row,
-                          static_cast<float>(weight), left, squares, group_, due});
+        const std::size_t waiting = kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count, drawing,
+                                                  row, static_cast<float>(weight), left, squares, group_, due});
         for (std::size_t i = 0; i < waiting; ++i) {
             const std::uint32_t k = due[i];
             const Leaf at = leaf_at(reached[k]);
@@ -127,7 +126,8 @@ class Trees {
                 continue;
             }
             const Best best = best_of(at);
-            if (best.gain > convincing * static_cast<double>(at.facts->square) / static_cast<double>(at.facts->weight)) {
+            if (best.gain >
+                convincing * static_cast<double>(at.facts->square) / static_cast<double>(at.facts->weight)) {
                 action(split(k, reached[k], at, best.candidate));
             } else {
                 at.facts->need = std::min(2 * at.facts->need, longest);
@@ -196,7 +196,9 @@ class Trees {
         return all;
     }
 
-    ShapeKernel::Walk walk_of(const ShapeKernel& kernel) const { return asks_text_ ? kernel.walk : kernel.walk_numbers; }
+    ShapeKernel::Walk walk_of(const ShapeKernel& kernel) const {
+        return asks_text_ ? kernel.walk : kernel.walk_numbers;
+    }
     std::uint32_t leaf_of(std::size_t tree, std::uint32_t node) const {
         return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
     }
@@ -309,8 +311,14 @@ class Trees {
         const std::size_t first_head = group_[tree] * watched_;
         const double all_rows = static_cast<double>(at.facts->weight), right = static_cast<double>(at.rows[z]);
         const double stay = all_rows - right;
-        Split result{leaf, static_cast<std::uint32_t>(tree * most) + fresh, stay / all_rows, fresh == 1, first_head,
-                     std::min(watched_, heads_ - first_head), {}, {}};
+        Split result{leaf,
+                     static_cast<std::uint32_t>(tree * most) + fresh,
+                     stay / all_rows,
+                     fresh == 1,
+                     first_head,
+                     std::min(watched_, heads_ - first_head),
+                     {},
+                     {}};
         for (std::size_t i = 0; i < result.heads; ++i) {
             const double sum = static_cast<double>(at.sums[z * watched_ + i]);
             result.stay_mean[i] = (static_cast<double>(at.facts->sum[i]) - sum) / stay * unit_;
