@@ -32,6 +32,7 @@ class Trees {
     static constexpr std::uint32_t longest = 1u << 22;  // no leaf watches more
     static constexpr double convincing = 2.5;           // a gain over the mean squared residual
     static constexpr double clearly = 1.0 + 0x1p-10;    // a gain over another one
+    static constexpr double far = 0x1p40;               // residuals in a unit: floats hold sums of such squares
     static constexpr std::size_t most_watched = 8;      // heads whose residuals a tree looks at,
     static constexpr std::size_t most_groups = 64;      // and groups of such; further heads have no say in splits
 
@@ -101,7 +102,7 @@ class Trees {
                const double* residuals, double weight, Action action) {
         if (columns == 0) return;
         if (candidates_ == 0) make_blocks(columns <= 16 ? 16 : 24);
-        if (unit_ == 0 && !set_unit(residuals)) return;
+        if (!set_unit(residuals)) return;
         float left[most_groups * most_watched], squares[most_groups];
         for (std::size_t group = 0; group < groups_; ++group) {
             double square = 0;
@@ -203,11 +204,25 @@ class Trees {
         return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
     }
 
+    // Gives whether there is any: at the first residual other than zero, and anew where one is far larger than that.
     bool set_unit(const double* residuals) {
         double largest = 0;
         for (std::size_t head = 0; head < heads_; ++head) largest = std::max(largest, std::fabs(residuals[head]));
-        if (largest > 0) unit_ = std::ldexp(1.0, std::ilogb(largest));
-        return unit_ > 0;
+        if (!(largest > far * unit_)) return unit_ > 0;
+        const double reached = std::ldexp(1.0, std::ilogb(largest));
+        if (unit_ > 0) change_unit(static_cast<float>(unit_ / reached));
+        unit_ = reached;
+        return true;
+    }
+
+    void change_unit(float ratio) {
+        for (std::size_t k = 0; k < count; ++k)
+            for (std::uint32_t i = 0; i < leaves_[k]; ++i) {
+                const Leaf at = leaf_at(static_cast<std::uint32_t>(k * most) + i);
+                at.facts->square *= ratio * ratio;
+                for (std::size_t j = 0; j < watched_; ++j) at.facts->sum[j] *= ratio;
+                for (std::size_t j = 0; j < candidates_ * watched_; ++j) at.sums[j] *= ratio;
+            }
     }
 
     void make_blocks(std::size_t candidates) {
