@@ -1,4 +1,4 @@
-"""What is shown is what is kept: `ul.train` with no option but the target, on files as they are.
+"""What is shown is what is kept: `ul.train`, linear, with no other option but the target, on files as they are.
 
     UNITLESS_DATA=DIRECTORY python benchmarks/fitting.py [NAME ...] [--rows N] [--seed N] [--json FILE] [--page]
 
@@ -145,10 +145,11 @@ def compared(name: str, folder: pathlib.Path, rows: int | None, seed: int) -> di
     with tempfile.TemporaryDirectory() as to:
         cut = cut_files(name, folder, rows, seed, to)
         options = {"header": False} if "header" in table.reading else {}
+        how = {**options, "shape": "linear"}  # as the models beside it; shapes.py fits trees
         start = time.perf_counter()
-        result = ul.train(cut[0], table.target, **options)
+        result = ul.train(cut[0], table.target, **how)
         seconds = time.perf_counter() - start
-        followed = ul.train(cut[0], table.target, shuffle=False, **options)
+        followed = ul.train(cut[0], table.target, shuffle=False, **how)
         X, y = read_frame(cut[1], table)
         labelled = np.flatnonzero(pd.notna(_read(cut[1], table)[table.target]))
         ours, theirs = (np.asarray(one.predict(cut[1], **options))[labelled] for one in (result, followed))
@@ -180,9 +181,9 @@ def noise(seed: int) -> dict[str, Any]:
     X, y = random.normal(size=(30_000, 10)), np.repeat([0, 1], 15_000)
     unseen = _cut(len(y), seed)
     start = time.perf_counter()
-    result = ul.train(X[~unseen], y[~unseen])
+    result = ul.train(X[~unseen], y[~unseen], shape="linear")
     seconds = time.perf_counter() - start
-    followed = ul.train(X[~unseen], y[~unseen], shuffle=False)
+    followed = ul.train(X[~unseen], y[~unseen], shuffle=False, shape="linear")
     ours, theirs = (float(np.mean(np.asarray(one.predict(X[unseen])) != y[unseen])) for one in (result, followed))
     return {
         "name": "noise, sorted",

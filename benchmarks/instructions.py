@@ -93,7 +93,7 @@ def kernels(folder: pathlib.Path) -> dict[str, tuple[int, Callable[[], object]]]
         return run
 
     def train(path: pathlib.Path, target: str | None) -> None:
-        ul.train(path, target=target, learning_rate=0.5, centre=False, shuffle=False)
+        ul.train(path, target=target, learning_rate=0.5, centre=False, shuffle=False, shape="linear")
 
     return {
         "dense, learn": (len(X), lambda: ul.Learner(loss="logistic").learn(X, y)),

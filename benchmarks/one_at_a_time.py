@@ -35,13 +35,13 @@ def learner(store: Store, **options: Any) -> Pass:
 def our_classifier(**options: Any) -> Any:
     from unitless.river import UnitlessClassifier
 
-    return UnitlessClassifier(**options)
+    return UnitlessClassifier(**{"shape": "linear", **options})
 
 
 def our_regressor(**options: Any) -> Any:
     from unitless.river import UnitlessRegressor
 
-    return UnitlessRegressor(**options)
+    return UnitlessRegressor(**{"shape": "linear", **options})
 
 
 def river_classifier(scaled: bool) -> Any:

@@ -53,7 +53,7 @@ def main() -> None:
         frame = table(classes)
         X, y = frame.drop(columns="label"), frame["label"]
         rows = X[:1000].to_dict("records")
-        predictor = ul.train(frame, target="label").predictor
+        predictor = ul.train(frame, target="label", shape="linear").predictor
         words = [f"text{k}" for k in range(TEXTS)]
         encode = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), words), remainder=StandardScaler())
         pipeline = make_pipeline(encode, LogisticRegression(max_iter=1000)).fit(X, y)

@@ -148,7 +148,8 @@ def predict(_: Store) -> Contenders:
 
 def _ours(name: str, path: pathlib.Path, rows: int, *arguments: str) -> Program:
     target = [] if path.suffix == ".vw" else ["--target", "_label"]
-    command = [sys.executable, "-m", "unitless", "train", str(path), *target, "--no-shuffle", "--json", *arguments]
+    command = [sys.executable, "-m", "unitless", "train", str(path), *target, "--no-shuffle", "--json"]
+    command += ["--shape", "linear", *arguments]
     return Program(name, command, rows, r'"log_loss": ([0-9.e-]+)')
 
 

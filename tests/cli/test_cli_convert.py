@@ -223,7 +223,9 @@ def scores(plain: dict[str, Any], row: dict[str, Any]) -> list[float]:
 def test_coefficients_alone_give_the_scores(
     folder: pathlib.Path, capsys: Capture, target: str, rule: Any, options: Any
 ) -> None:
-    ul.train("data.csv", target, ignore=OTHERS[target].split(","), rule=rule, model="m.unitless", shape="linear", **options)
+    ul.train(
+        "data.csv", target, ignore=OTHERS[target].split(","), rule=rule, model="m.unitless", shape="linear", **options
+    )
     said(capsys, "m.unitless", "m.json")
     plain = json.loads((folder / "m.json").read_text())
     rows = frame(20).drop(columns=["size", "answer", "kind"])

@@ -102,7 +102,9 @@ CASES = [
 # ------------------------------------------------------------------------------------------------------------ exactness
 
 
-@pytest.mark.parametrize("options", [{}, {"learning_rate": 0.5}], ids=["auto", "one rate"])
+@pytest.mark.parametrize(
+    "options", [{"shape": "linear"}, {"learning_rate": 0.5, "shape": "linear"}], ids=["auto", "one rate"]
+)
 def test_the_same_bits_as_a_learner(options: dict[str, Any]) -> None:
     stream = rows()
     frame = pd.DataFrame(stream)
@@ -121,7 +123,7 @@ def test_the_same_bits_as_a_learner(options: dict[str, Any]) -> None:
 
 def test_the_same_bits_as_one_vs_all() -> None:
     stream, labels = rows(), three(rows())
-    model, expected = UnitlessClassifier(), ul.OneVsAll(centre=True)
+    model, expected = UnitlessClassifier(shape="linear"), ul.OneVsAll(centre=True)
     scores = expected.learn(pd.DataFrame(stream), labels)
     predicted = stepwise(model, stream, labels)
     assert predicted[-100:] == [expected.classes[k] for k in scores[-100:].argmax(axis=1)]
@@ -132,7 +134,8 @@ def test_the_same_bits_as_one_vs_all() -> None:
 
 def test_without_centring_mappings_are_the_learners_own() -> None:
     stream = rows()
-    model, expected = UnitlessClassifier(centre=False), ul.Learner(loss="logistic", learning_rate="auto")
+    model = UnitlessClassifier(centre=False, shape="linear")
+    expected = ul.Learner(loss="logistic", learning_rate="auto")
     for x, y in zip(stream, two(stream), strict=True):
         expected.learn_one(x, y)
     stepwise(model, stream, two(stream))
@@ -310,7 +313,8 @@ def test_classes_that_join_late_are_as_if_they_had_been_known() -> None:
     stream = rows()
     labels = three(stream)
     labels[:200] = ["low" if y == "low" else "high" for y in labels[:200]]
-    open_model, known = UnitlessClassifier(), UnitlessClassifier(classes=["low", "high", "middle"])
+    open_model = UnitlessClassifier(shape="linear")
+    known = UnitlessClassifier(classes=["low", "high", "middle"], shape="linear")
     stepwise(open_model, stream, labels)
     stepwise(known, stream, labels)
     for x in stream[:20]:
@@ -350,7 +354,9 @@ def test_hinge_loss_gives_labels_and_no_probabilities() -> None:
 
 
 def test_probabilities_do_not_overflow() -> None:
-    model = UnitlessClassifier(learning_rate=0.5, rule="gd", schedule="constant", importance_aware=False, centre=False)
+    model = UnitlessClassifier(
+        shape="linear", learning_rate=0.5, rule="gd", schedule="constant", importance_aware=False, centre=False
+    )
     model.learn_one({"x": 1e3}, True)
     assert model.predict_proba_one({"x": -1e6}) == {False: 1.0, True: 0.0}
     assert model.predict_proba_one({"x": 1e6}) == {False: 0.0, True: 1.0}
@@ -635,7 +641,7 @@ def test_the_model_behind_can_be_saved_and_merged(tmp_path: Any) -> None:
 
 
 def test_weights_and_intercept_are_in_the_datas_units() -> None:
-    model = UnitlessRegressor()
+    model = UnitlessRegressor(shape="linear")
     stepwise(model, rows(3000), targets(rows(3000)))
     assert model.weights["metres"] == pytest.approx(3000, rel=0.05)
     assert model.weights["dollars"] == pytest.approx(0.1, rel=0.05)
@@ -677,7 +683,7 @@ def test_contributions_add_up_to_the_score(kind: Any, labels_of: Any, centre: bo
 
 def test_without_centring_a_contribution_is_value_times_weight() -> None:
     stream = rows()
-    model = UnitlessRegressor(centre=False)
+    model = UnitlessRegressor(centre=False, shape="linear")
     stepwise(model, stream, targets(stream))
     table = model.debug_one(stream[7], decimals=15)
     values, weights = numbers_of(table, "Value"), numbers_of(table, "Weight")

@@ -389,7 +389,7 @@ def wait_for(path: Path, process: subprocess.Popen[bytes]) -> None:
 def test_a_process_that_is_killed_goes_on_until_it_is_done(big: str, tmp_path: Path) -> None:
     model = tmp_path / "m"
     fixed = [big, "--model", str(model), "--checkpoint", "150", "-q"]
-    process = start("train", *fixed, "--target", "y")
+    process = start("train", *fixed, "--target", "y", "--shape", "linear")
     killed = 0
     for pause in (0.03, 0.11):
         wait_for(model, process)
@@ -405,14 +405,16 @@ def test_a_process_that_is_killed_goes_on_until_it_is_done(big: str, tmp_path: P
     _, err = process.communicate(timeout=60)
     assert process.returncode == 0, err.decode()
     assert killed
-    expected = ul.train(big, "y", model=tmp_path / "whole", checkpoint=150)
+    expected = ul.train(big, "y", model=tmp_path / "whole", checkpoint=150, shape="linear")
     assert content(ul.load(model)) == content(expected.model)
     assert ul.load(model)._training["progress"]["learned"] == len(BIG)
 
 
 def test_an_interrupted_process_says_how_to_go_on(big: str, tmp_path: Path) -> None:
     model = tmp_path / "m"
-    process = start("train", big, "--target", "y", "--model", str(model), "--checkpoint", "100", "-q")
+    process = start(
+        "train", big, "--target", "y", "--model", str(model), "--checkpoint", "100", "--shape", "linear", "-q"
+    )
     wait_for(model, process)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=30)
@@ -420,7 +422,7 @@ def test_an_interrupted_process_says_how_to_go_on(big: str, tmp_path: Path) -> N
     assert f"--resume {model}" in err.decode()
     assert "Traceback" not in err.decode()
     result = ul.train(big, resume=model)
-    assert content(result.model) == content(ul.train(big, "y").model)
+    assert content(result.model) == content(ul.train(big, "y", shape="linear").model)
 
 
 @pytest.mark.parametrize("rows", [2, 60_000], ids=["before the first piece", "after some pieces"])

@@ -20,7 +20,7 @@ from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..options import Options
+from ..options import Options, known_shape
 from . import rows
 from .rows import Missing
 
@@ -51,6 +51,7 @@ class Linear(base.Estimator):
             options["centre"] = options["bits"] is None and options["order"] == "paper"
         Options(**options)
         self._options = options
+        self._sorts = known_shape(options) != "linear"  # trees draw columns by their numbers, mappings have no order
         self._model: Learner | OneVsAll | None = None
         self._direct = False  # rows can go to the core as they are
         self._y_name: Any = None
@@ -95,12 +96,16 @@ class Linear(base.Estimator):
         if model is self._model:
             model.learn_one(row, label, w)
         else:
-            self._learn_first(model, row, label, w)
+            self._learn_first(model, self._sorted(row), label, w)
             if w == 0:
                 return
             self._model = model
             self._direct = True
         self._direct = self._direct and row == x
+
+    def _sorted(self, row: Row) -> dict[str, Any]:
+        """The first row, which numbers the columns: the order of its names must not matter."""
+        return dict(sorted(row.items())) if self._sorts else dict(row)
 
     def _learn_first(self, model: Learner | OneVsAll, row: dict[str, Any], label: Any, w: Any) -> None:
         """The numbers of a model's first row are columns, which can be centred."""
@@ -146,7 +151,10 @@ class Linear(base.Estimator):
 
     def _table(self, X: Any) -> tuple[Any, inputs.Frame | inputs.NamedRows]:
         frame = rows.wrapped(X)
-        return frame, rows.table(frame, self.missing, centre=self._model is None)
+        table = rows.table(frame, self.missing, centre=self._model is None)
+        if self._model is None and self._sorts and isinstance(table, inputs.Frame):
+            table = rows.by_name(table)
+        return frame, table
 
     def _learn_batch(
         self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64 | None
@@ -156,13 +164,13 @@ class Linear(base.Estimator):
         if not weights.any():
             model.learn(data, labels, weights)
             return
-        if model is self._model or isinstance(data, inputs.Frame) or not model.options.centre:
+        if model is self._model or isinstance(data, inputs.Frame):
             model.learn(data, labels, weight)
         else:
             mappings, first = data.mappings, int((weights != 0).argmax())
             model.learn(inputs.NamedRows(mappings[:first]), labels[:first], weights[:first])
             with _rows_counted_from(first):
-                self._learn_first(model, dict(mappings[first]), labels[first], float(weights[first]))
+                self._learn_first(model, self._sorted(mappings[first]), labels[first], float(weights[first]))
             with _rows_counted_from(first + 1):
                 model.learn(inputs.NamedRows(mappings[first + 1 :]), labels[first + 1 :], weights[first + 1 :])
         self._direct = self._direct or model is not self._model

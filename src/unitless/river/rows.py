@@ -37,6 +37,12 @@ def first_row(row: dict[str, Any]) -> inputs.Frame:
     return inputs.Frame(list(row), columns, 1)
 
 
+def by_name(frame: inputs.Frame) -> inputs.Frame:
+    """The same columns in the order of their names."""
+    at = sorted(range(len(frame.names)), key=lambda k: frame.names[k])
+    return inputs.Frame([frame.names[k] for k in at], [frame.columns[k] for k in at], frame.rows)
+
+
 def wrapped(X: Any) -> nw.DataFrame[Any]:
     """A pandas, polars or pyarrow frame under one interface."""
     try:

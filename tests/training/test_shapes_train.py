@@ -1,0 +1,96 @@
+"""Tables that are small, narrow or odd are trained with the usual shape: no worse than linear models by much."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import unitless as ul
+from unitless.options import USUAL_SHAPE
+
+NEW = 2000  # rows that are not trained
+
+
+def errors(make: Any, rows: int, seed: int = 0, **options: Any) -> dict[str, float]:
+    """The RMSE of the usual shape and of linear models on new rows."""
+    frame = make(rows + NEW, np.random.default_rng(seed))
+    found = {}
+    for shape in (USUAL_SHAPE, "linear"):
+        result = ul.train(frame[:rows], "y", shape=shape, **options)
+        new = ul.score(result, frame[rows:]).metrics
+        found[shape] = new["rmse"] if "rmse" in new else new["zero_one"]
+        assert np.isfinite(found[shape])
+    return found
+
+
+def lines(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    X = rng.normal(size=(rows, 4)) * [1e-3, 1, 1e3, 1]
+    return pd.DataFrame(X, columns=list("abcd")).assign(y=X @ [2000, 1, -3e-3, 0] + rng.normal(size=rows))
+
+
+def one_column(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    x = rng.normal(size=rows)
+    return pd.DataFrame({"x": x, "y": 3 * x + rng.normal(size=rows)})
+
+
+def only_text(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    town, job = rng.choice(list("abcdefgh"), rows), rng.choice(["clerk", "cook"], rows)
+    y = np.array([ord(one) for one in town]) + 3.0 * (job == "cook") + rng.normal(size=rows)
+    return pd.DataFrame({"town": town, "job": job, "y": y})
+
+
+def constants(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    return lines(rows, rng).assign(one=1.0, nought=0.0, word="same", large=1e12)
+
+
+def numbered(rows: int, rng: np.random.Generator) -> pd.DataFrame:
+    """Names and numbers of rows, which say nothing."""
+    names = [f"customer {k}" for k in rng.permutation(rows)]
+    return lines(rows, rng).assign(name=names, number=rng.permutation(rows) + 10**9)
+
+
+@pytest.mark.parametrize("make", [lines, one_column, only_text, constants, numbered])
+@pytest.mark.parametrize("rows", [1000, 200, 40])
+def test_odd_tables_are_learned_about_as_well_as_by_linear_models(make: Any, rows: int) -> None:
+    found = [errors(make, rows, seed) for seed in range(2)]
+    usual, linear = (np.mean([one[shape] for one in found]) for shape in (USUAL_SHAPE, "linear"))
+    assert usual < (1.1 if rows >= 200 else 1.25) * linear, (usual, linear)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 7])
+@pytest.mark.parametrize("make", [lines, one_column, only_text, constants, numbered])
+def test_a_handful_of_rows_is_a_model(make: Any, rows: int) -> None:
+    frame = make(rows, np.random.default_rng(0))
+    result = ul.train(frame, "y")
+    assert np.isfinite(np.asarray(result.predict(frame), float)).all()
+    assert ul.explain(result, frame.drop(columns="y").to_dict("records")[0]).score == pytest.approx(
+        float(result.model.predict(frame[:1])[0])
+    )
+
+
+def test_a_column_that_is_always_missing_changes_little() -> None:
+    frame = lines(600, np.random.default_rng(0))
+    plain, empty = ul.train(frame, "y"), ul.train(frame.assign(e=np.nan), "y", numbers="e")
+    assert empty.score["rmse"] == pytest.approx(plain.score["rmse"], rel=0.1)
+
+
+def test_what_bends_is_learned_better_than_by_a_line() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 3)) * [1e-3, 1, 1e3]
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=np.abs(X[:, 1]) + (X[:, 0] > 0) * np.sign(X[:, 2]))
+    usual, linear = (ul.train(frame, "y", shape=shape).score["rmse"] for shape in (USUAL_SHAPE, "linear"))
+    assert usual < 0.6 * linear
+
+
+def test_classes_of_small_tables() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60 + NEW, 3))
+    y = np.array(["low", "middle", "high"])[np.digitize(X[:, 0] + 0.3 * rng.normal(size=len(X)), [-0.5, 0.5])]
+    usual, linear = (
+        ul.score(ul.train(X[:60], y[:60], shape=shape), X[60:], target=y[60:]).metrics["zero_one"]
+        for shape in (USUAL_SHAPE, "linear")
+    )
+    assert usual < 1.15 * linear
