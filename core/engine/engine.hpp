@@ -1,9 +1,9 @@
 // What learns from prepared rows: the state of every slot, and the clock. A learner has one engine, chosen when it is
 // made, and calls it once per batch of rows.
 //
-// The engine in single/ trains one model; the one in lanes/ trains many that share their scales. Another engine has to
-// offer the pure virtual functions; the shortcuts at the end are for engines that can do better with some kinds of
-// rows.
+// The engine in single/ trains one model; the one in lanes/ trains many that share their scales; the one in shapes/ has
+// curves and trees beside one of these. Another engine has to offer the pure virtual functions; the shortcuts at the
+// end are for engines that can do better with some kinds of rows.
 #pragma once
 
 #include <functional>
@@ -45,8 +45,6 @@ class Engine {
 
     // Room for so many slots; fresh ones are zero, as if nothing had been seen. `growing`: there will be more soon.
     virtual void reserve(std::size_t slots, bool growing) = 0;
-    // Two fresh slots take over from one: its weight, and of its evidence H the part `share` and the rest.
-    virtual void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) = 0;
 
     // Learns rows and gives the predictions made before each; `row` is the number of the first one, for messages. Rows
     // may be under way until `finish`. Throws DivergedError.
@@ -124,7 +122,7 @@ class Engine {
     }
 };
 
-// One learner, or lanes: what the setup asks for.
+// One learner, lanes, or a shape: what the setup asks for.
 std::unique_ptr<Engine> make_engine(const EngineSetup& setup, const Kernel& kernel);
 
 }  // namespace unitless

@@ -47,8 +47,8 @@ std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kern
     if (setup.shape != Shape::linear && setup.shape != Shape::automatic) {
         EngineSetup terms = setup;
         terms.shape = Shape::linear;
-        return std::make_unique<ShapedEngine>(
-            setup, kernel, clock, setup.shape == Shape::curves_only ? nullptr : make_engine(terms, kernel));
+        return std::make_unique<ShapedEngine>(setup, kernel, clock,
+                                              setup.shape == Shape::curves_only ? nullptr : make_engine(terms, kernel));
     }
     if (setup.has_classes() || setup.selecting != Selecting::none)
         return std::make_unique<LaneEngine>(setup, kernel, clock);

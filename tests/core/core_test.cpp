@@ -240,61 +240,6 @@ void inverse_roots() {
     check(inverse_root(0.0) == 0, "1/sqrt of 0 is 0: no step");
 }
 
-// Two slots take over from one: a row that names either is predicted as one that named the old one was.
-void split(const Kernel& kernel) {
-    for (const bool lanes : {false, true}) {
-        EngineSetup setup;
-        setup.average = true;
-        if (lanes) {
-            setup.rates = {0.1, 0.5};
-            setup.last_rate = 1;
-            setup.selecting = Selecting::follow;
-        }
-        const auto engine = make_engine(setup, kernel);
-        engine->reserve(4, false);
-        const std::uint32_t before[] = {1, 1, 1}, after[] = {2, 3};
-        const double ones[] = {1, 1, 1}, y[] = {3, 4, 5};
-        const std::size_t ends[] = {1, 2, 3};
-        double p[3] = {}, q[2] = {};
-        engine->learn(SparseInput{.slots = before, .values = ones, .row_ends = ends, .rows = 3}, {y, nullptr}, p, 0);
-        engine->finish();
-        engine->predict(SparseInput{.slots = before, .values = ones, .row_ends = ends, .rows = 1}, false, p);
-        engine->split(1, 2, 3, 0.25);
-        engine->predict(SparseInput{.slots = after, .values = ones, .row_ends = ends, .rows = 2}, false, q);
-        check(p[0] == q[0] && p[0] == q[1] && p[0] != 0, "halves of a slot predict what it did");
-        engine->keep_average(true);
-        engine->predict(SparseInput{.slots = before, .values = ones, .row_ends = ends, .rows = 1}, false, p);
-        engine->predict(SparseInput{.slots = after, .values = ones, .row_ends = ends, .rows = 2}, false, q);
-        check(p[0] == q[0] && p[0] == q[1] && p[0] != 0, "halves of a slot have its average");
-        EngineState state;
-        engine->save(4, state);
-        const std::size_t width = state.lanes.size();
-        for (std::size_t lane = 0; lane < width; ++lane) {
-            const double whole = state.H[width + lane];
-            check(state.H[2 * width + lane] == 0.25 * whole && state.H[3 * width + lane] == 0.75 * whole,
-                  "halves of a slot share its evidence");
-        }
-    }
-}
-
-// A row that has its places follows a split of its slots.
-void split_placed(const Kernel& kernel) {
-    const auto engine = make_engine(EngineSetup{}, kernel);
-    engine->reserve(4, false);
-    const std::uint32_t slots[] = {1};
-    const double ones[] = {1}, y[] = {3};
-    const std::size_t ends[] = {1};
-    double p[1] = {};
-    engine->learn(SparseInput{.slots = slots, .values = ones, .row_ends = ends, .rows = 1}, {y, nullptr}, p, 0);
-    Placement row;
-    check(row.assign({2}, Placement::Kind::packed), "a row has its places");
-    row.row().x[row.row().place[0]] = 1;
-    const double before = engine->predict_placed(row, false);
-    engine->split(1, 2, 3, 0.5);
-    engine->predict(SparseInput{.slots = slots, .values = ones, .row_ends = ends, .rows = 1}, false, p);
-    check(before != p[0] && engine->predict_placed(row, false) == p[0], "placed rows see that a slot was split");
-}
-
 void hashed(const Kernel& kernel) {
     Data data(80, 40, loss_of("squared"), 3);
     Setup setup;
@@ -346,8 +291,6 @@ int main() {
         beyond_one_learner(*kernel);
         bad_input(*kernel);
         hashed(*kernel);
-        split(*kernel);
-        split_placed(*kernel);
     }
     std::printf("%d passed, %d failed\n", checks - failures, failures);
     return failures != 0;

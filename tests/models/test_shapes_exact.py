@@ -317,6 +317,21 @@ def test_columns_of_rows_without_weight_are_forgotten(shape: str) -> None:
     assert same_bits(m.learn(rows, y), fresh.learn(rows, y))
 
 
+# ------------------------------------------------------------------------------------------------- divergence
+
+
+@pytest.mark.parametrize("loss", ["squared", "hinge"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_experts_stay_in_step_when_one_diverges(shape: str, loss: str) -> None:
+    X, y = problem(loss, 100)
+    m = learner(shape, loss, 1e200, importance_aware=False)
+    with pytest.raises(ul.DivergedError):
+        m.learn(X, y)
+    again = pickle.loads(pickle.dumps(m))
+    assert again.examples == m.examples
+    assert same_bits(m.predict(X), again.predict(X))
+
+
 # ------------------------------------------------------------------------------------------------- classes
 
 

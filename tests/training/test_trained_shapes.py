@@ -53,6 +53,14 @@ def test_an_average_that_is_asked_for_is_kept_whatever_the_shape() -> None:
     assert ul.train(*data(), shape="curves", passes=1, average=True).model.options.average
 
 
+def test_auto_is_averaged_of_text_that_names_its_features(tmp_path: Path) -> None:
+    path = tmp_path / "rows.svm"
+    path.write_text("".join(f"{k % 5 - 2} {k % 3 + 1}:1 {k % 7 + 4}:2\n" for k in range(100)))
+    result = ul.train(path, task="regression", shape="auto", passes=2)
+    assert result.model.settled_shape == "linear"
+    assert result.model.options.average
+
+
 def test_auto_is_averaged_where_it_will_be_linear() -> None:
     auto = {"shape": "auto"}
     narrow, wide = np.zeros((2, WIDE)), np.zeros((2, WIDE + 1))

@@ -1,7 +1,6 @@
 #include "engine/lanes/engine.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "algorithm/dispatch.hpp"
@@ -9,17 +8,6 @@
 
 namespace unitless {
 namespace {
-
-// Every rate that runs from the beginning, of every head.
-std::vector<Lane> first_lanes(const EngineSetup& setup, std::size_t heads) {
-    std::vector<Lane> lanes;
-    for (std::uint32_t head = 0; head < heads; ++head)
-        for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
-            lanes.push_back({head, rate});
-    return lanes;
-}
-
-std::size_t first_heads(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
 
 // v of eight lanes becomes a part of their average.
 void look(const double* octet, double* average, const std::vector<double>& scales, const Averaging::Step& step) {
@@ -42,8 +30,7 @@ LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clo
       kernel_(kernel),
       negative_(facts_of(setup.options.loss).negative),
       labels_are_signs_(facts_of(setup.options.loss).labels == LabelKind::sign),
-      lanes_(setup.rates, first_lanes(setup, first_heads(setup)), first_heads(setup), setup.has_classes(), setup.open,
-             setup.average),
+      lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, setup.average),
       selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()) {
     pipeline_.run = [this](LaneBatch& batch, std::size_t group) {
         const std::size_t first = group * group_size_, octets = std::min(group_size_, batch.octets.size() - first);
@@ -70,19 +57,6 @@ void LaneEngine::reserve(std::size_t slots, bool growing) {
     if (slots <= lanes_.capacity()) return;
     finish();
     lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
-}
-
-void LaneEngine::split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) {
-    finish();
-    for (const std::uint32_t half : {left, right}) {
-        lanes_.scale()[half] = lanes_.scale()[slot];
-        for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
-            lanes_.v(half, lane) = lanes_.v(slot, lane);
-            if (averages()) lanes_.average(half, lane) = lanes_.average(slot, lane);
-            lanes_.H(half, lane) = lanes_.H(slot, lane) * (half == left ? share : 1.0 - share);
-        }
-        if (averages()) lanes_.set_average_scale(half, lanes_.average_scale(slot));
-    }
 }
 
 void LaneEngine::add_classes(std::size_t count) {
@@ -146,17 +120,6 @@ std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + 
 
 // ---------------------------------------------------------------------------------------------------- learning
 
-// The number of rows before the first label or weight whose square would overflow.
-std::size_t LaneEngine::sane(const Labels& labels, std::size_t rows) const {
-    const bool numbers = !lanes_.classes();
-    for (std::size_t r = 0; r < rows; ++r) {
-        const double h = weight_of(labels, r);
-        if (labels.pace && !(labels.pace[r] <= __DBL_MAX__)) return r;
-        if (h > 0x1p490 || (h > 0 && numbers && std::fabs(labels.y[r]) > 0x1p490)) return r;
-    }
-    return rows;
-}
-
 // All lanes over a batch's staged rows.
 void LaneEngine::start(LaneBatch& batch, bool learning) {
     const std::size_t count = lanes_.octet_count(), size = batch.rows * count * 8;
@@ -201,7 +164,8 @@ void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, doubl
     const std::uint64_t examples = clock_.examples;
     batch.look.reset();
     batch.rows = kernel_.lanes->stage_learn(setup_.options, clock_, lanes_.scale(),
-                                            part_of(rows, 0, sane(labels, rows.rows)), labels, batch.stage);
+                                            part_of(rows, 0, sane_rows(labels, rows.rows, !lanes_.classes())), labels,
+                                            batch.stage);
     batch.row = row;
     batch.labels = labels;
     batch.predictions = predictions;

@@ -21,7 +21,6 @@ class LaneEngine final : public Engine {
     void add_classes(std::size_t count) override;
 
     void reserve(std::size_t slots, bool growing) override;
-    void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
     void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
     void finish() override;
@@ -43,7 +42,6 @@ class LaneEngine final : public Engine {
     std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
 
     void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
-    std::size_t sane(const Labels& labels, std::size_t rows) const;
     void start(LaneBatch& batch, bool learning);
     void score(LaneBatch& batch);
     bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates(); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 #include <vector>
 
@@ -11,6 +12,16 @@
 #include "rows/kernel.hpp"
 
 namespace unitless {
+
+// The number of rows before the first label or weight whose square would overflow. `numbers`: labels are no classes.
+inline std::size_t sane_rows(const Labels& labels, std::size_t rows, bool numbers) {
+    for (std::size_t r = 0; r < rows; ++r) {
+        const double h = weight_of(labels, r);
+        if (labels.pace && !(labels.pace[r] <= __DBL_MAX__)) return r;
+        if (h > 0x1p490 || (h > 0 && numbers && std::fabs(labels.y[r]) > 0x1p490)) return r;
+    }
+    return rows;
+}
 
 struct LaneBatch {
     std::vector<StagedRow> staged;

@@ -57,7 +57,8 @@ class Lanes {
     std::size_t octet_count() const { return (lanes_.size() + 7) / 8; }
     std::size_t capacity() const { return capacity_; }
     std::size_t bytes() const {
-        return (capacity_ * (1 + (octets_.size() + averages_.size()) * octet_doubles) + leaf_capacity_ * lanes_.size()) *
+        return (capacity_ * (1 + (octets_.size() + averages_.size()) * octet_doubles) +
+                leaf_capacity_ * lanes_.size()) *
                sizeof(double);
     }
 

@@ -20,6 +20,19 @@
 
 namespace unitless {
 
+inline std::size_t first_heads(const EngineSetup& setup) {
+    return setup.has_classes() ? setup.classes + setup.open : 1;
+}
+
+// Every rate that runs from the beginning, of every head.
+inline std::vector<Lane> first_lanes(const EngineSetup& setup) {
+    std::vector<Lane> lanes;
+    for (std::uint32_t head = 0; head < first_heads(setup); ++head)
+        for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
+            lanes.push_back({head, rate});
+    return lanes;
+}
+
 class Selection {
   public:
     using Scores = LaneScores;

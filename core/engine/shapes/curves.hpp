@@ -19,9 +19,9 @@ namespace unitless {
 
 class Curves {
   public:
-    static constexpr std::size_t enough = 32;     // values in a leaf before it may be cut, and those that it keeps
-    static constexpr std::size_t usual = 16;      // leaves of a curve; from there on only large ones are cut,
-    static constexpr std::size_t most = 32;       // up to this
+    static constexpr std::size_t enough = 32;      // values in a leaf before it may be cut, and those that it keeps
+    static constexpr std::size_t usual = 16;       // leaves of a curve; from there on only large ones are cut,
+    static constexpr std::size_t most = 32;        // up to this
     static constexpr std::size_t each = most + 1;  // places for leaves of a column: the last is for values missing
     static_assert(most - 1 <= most_thresholds);
 

@@ -1,7 +1,6 @@
 #include "engine/shapes/engine.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <exception>
 
 #include "algorithm/dispatch.hpp"
@@ -32,16 +31,6 @@ Mixture::Kind mixture_kind(const EngineSetup& setup) {
     return loss == "squared" && !setup.has_classes() ? Mixture::Kind::squared : Mixture::Kind::other;
 }
 
-// The number of rows before the first label or weight whose square would overflow.
-std::size_t sane(const Labels& labels, std::size_t rows, bool numbers) {
-    for (std::size_t r = 0; r < rows; ++r) {
-        const double h = weight_of(labels, r);
-        if (labels.pace && !(labels.pace[r] <= __DBL_MAX__)) return r;
-        if (h > 0x1p490 || (h > 0 && numbers && !(std::fabs(labels.y[r]) <= 0x1p490))) return r;
-    }
-    return rows;
-}
-
 }  // namespace
 
 ShapedEngine::ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock,
@@ -67,10 +56,6 @@ void ShapedEngine::reserve(std::size_t slots, bool growing) {
     for (Expert& expert : experts_) expert.reserve(slots_);
 }
 
-void ShapedEngine::split(std::uint32_t, std::uint32_t, std::uint32_t, double) {
-    throw InputError("slots of a model with curves are not split");
-}
-
 // What was asked of this engine is asked of the linear one.
 void ShapedEngine::forward_settings() {
     if (!linear_) return;
@@ -89,15 +74,15 @@ void ShapedEngine::begin(const SparseInput& input) {
 }
 
 ShapedRows ShapedEngine::shaped_rows(const SparseInput& input) const {
-    return {input.rows,        staged_.stage,     input.raw,    input.raw_stride, input.raw_counts, input.raw_kinds,
-            leaves_.data(),    leaf_ends_.data(), cuts_.data(), cut_ends_.data()};
+    return {input.rows,      staged_.stage,  input.raw,         input.raw_stride, input.raw_counts,
+            input.raw_kinds, leaves_.data(), leaf_ends_.data(), cuts_.data(),     cut_ends_.data()};
 }
 
 void ShapedEngine::find_curves(const SparseInput& input, std::size_t r, std::size_t known) {
     const std::size_t before = leaves_.size(), columns = std::min(known, curves_.columns());
     leaves_.resize(before + columns);
-    leaves_.resize(before + curves_.find(*kernel_.shapes, input.raw + r * input.raw_stride, columns,
-                                         leaves_.data() + before));
+    leaves_.resize(before +
+                   curves_.find(*kernel_.shapes, input.raw + r * input.raw_stride, columns, leaves_.data() + before));
     leaf_ends_.push_back(leaves_.size());
 }
 
@@ -125,12 +110,30 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     const Clock before = clock_;
     const Expert& first = experts_[0];
     const std::size_t width = predict_width(), met = first.class_count();
-    const std::size_t rows = kernel_.lanes->stage_learn(
-        setup_.options, clock_, first.lanes().scale(),
-        part_of(all, 0, sane(labels, all.rows, !setup_.has_classes())), labels, staged_.stage);
+    Said& said = said_[turn_];
+    said.begin(all.rows, expert_count(), width, predictions);
+    std::size_t rows = sane_rows(labels, all.rows, !setup_.has_classes()), diverged_at = row + rows;
+    if (linear_) {
+        try {
+            linear_->learn(part_of(all, 0, rows), labels, said.by(experts_.size()), row);
+            linear_->finish();
+        } catch (const DivergedError& error) {
+            diverged_at = error.diverged_at;
+            rows = error.row - row;
+        }
+    }
+    rows = kernel_.lanes->stage_learn(setup_.options, clock_, first.lanes().scale(), part_of(all, 0, rows), labels,
+                                      staged_.stage);
     const SparseInput input = part_of(all, 0, rows);
-    for (std::size_t i = 1; i < experts_.size(); ++i)
-        std::copy_n(first.lanes().scale(), slots_, experts_[i].lanes().scale());
+    for (std::size_t i = 1; i < experts_.size(); ++i) {  // the scales that have moved
+        const double* const from = first.lanes().scale();
+        double* const to = experts_[i].lanes().scale();
+        to[0] = from[0];
+        for (std::size_t k = 0; k < entries_of(input); ++k) {
+            const std::uint32_t slot = input.slots[input.first + k];
+            to[slot] = from[slot];
+        }
+    }
     std::uint64_t examples = before.examples;
     std::size_t curved_from = curved_ ? 0 : rows;  // the first row after one that had leaves
     for (std::size_t r = 0; r < rows; ++r) {
@@ -149,8 +152,7 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
         cut_ends_.push_back(cuts_.size());
     }
     for (Expert& expert : experts_) expert.reserve_columns(curves_.columns());
-    Said& said = said_[turn_];
-    said.begin(rows, expert_count(), width, predictions);
+    said.rows = rows;
     said.labels = labels;
     said.learned = true;
     said.choosing = chooses_rates();
@@ -158,33 +160,21 @@ void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* p
     said.met = met;
     said.curved_from = curved_from;
     const ShapedRows shaped = shaped_rows(input);
-    std::size_t diverged_at = row + rows;
     // Those that take longest begin. What the batch before has to do yet is done on the way.
     std::vector<std::function<void()>> parts;
     for (std::size_t i = experts_.size(); i-- > 0;) {
         Expert& expert = experts_[i];
         const std::size_t walks = expert.begin_walks(shaped);
-        parts.emplace_back([&, i] {
-            expert.learn(shaped, labels, before, said.choosing, width, said.by(i));
-        });
+        parts.emplace_back([&, i] { expert.learn(shaped, labels, before, said.choosing, width, said.by(i)); });
         for (std::size_t k = 0; k < walks; ++k) parts.emplace_back([&, k] { expert.walk(shaped, k); });
     }
-    if (linear_)
-        parts.emplace_back([&] {
-            try {
-                linear_->learn(input, labels, said.by(experts_.size()), row);
-                linear_->finish();
-            } catch (const DivergedError& error) {  // by then it has learned all rows
-                diverged_at = error.diverged_at;
-            }
-        });
     if (waiting_) parts.emplace_back([this] { finish(); });
     run(rows, parts);
     waiting_ = &said;
     turn_ = 1 - turn_;
     if (rows < all.rows || diverged_at < row + rows) {
         finish();
-        throw_diverged(diverged_at, row + rows);
+        throw_diverged(std::min(diverged_at, row + rows), row + rows);
     }
     for (const Expert& expert : experts_)
         if (rows && expert.diverged()) {

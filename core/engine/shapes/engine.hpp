@@ -8,7 +8,8 @@
 //
 // The linear expert is an engine of its own. Curves are cut by the values alone, so that a batch of rows goes through
 // them once for all experts; each expert is then told, row by row, which leaves a row has and which were cut after it.
-// Experts do not know of each other, so that they can run side by side.
+// Experts do not know of each other, so that they can run side by side. Only the linear one goes first: the others
+// learn the rows that it has learned, should it diverge.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,6 @@ class ShapedEngine final : public Engine {
     void add_classes(std::size_t count) override;
 
     void reserve(std::size_t slots, bool growing) override;
-    void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
     void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
     void finish() override;
@@ -62,8 +62,8 @@ class ShapedEngine final : public Engine {
 
     // What the experts have said of a batch, until it is mixed: while the next batch is learned.
     struct Said {
-        std::vector<double> numbers;  // [expert][row][head], the linear one last
-        std::size_t rows = 0, width = 0;
+        std::vector<double> numbers;                // [expert][row][head], the linear one last
+        std::size_t rows = 0, width = 0, room = 0;  // room: rows that there is memory for
         double* predictions = nullptr;
         bool learned = false, choosing = false;
         Labels labels{};
@@ -72,13 +72,13 @@ class ShapedEngine final : public Engine {
         std::size_t curved_from = 0;  // rows before have not met a leaf of a curve
 
         void begin(std::size_t row_count, std::size_t experts, std::size_t heads, double* to) {
-            rows = row_count;
+            rows = room = row_count;
             width = heads;
             predictions = to;
-            numbers.resize(std::max(numbers.size(), experts * rows * width));
+            numbers.resize(std::max(numbers.size(), experts * room * width));
         }
-        double* by(std::size_t expert) { return numbers.data() + expert * rows * width; }
-        const double* by(std::size_t expert) const { return numbers.data() + expert * rows * width; }
+        double* by(std::size_t expert) { return numbers.data() + expert * room * width; }
+        const double* by(std::size_t expert) const { return numbers.data() + expert * room * width; }
     };
     Said said_[2];
     int turn_ = 0;

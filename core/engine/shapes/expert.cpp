@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::size_t octet_leaves = 8;  // doubles of a leaf in an octet
 
-std::size_t head_count(const EngineSetup& setup) { return setup.has_classes() ? setup.classes + setup.open : 1; }
-
-std::vector<Lane> first_lanes(const EngineSetup& setup) {
-    std::vector<Lane> lanes;
-    for (std::uint32_t head = 0; head < head_count(setup); ++head)
-        for (auto rate = static_cast<std::uint32_t>(setup.first_rate); rate <= setup.last_rate; ++rate)
-            lanes.push_back({head, rate});
-    return lanes;
-}
-
 // A mean residual, over the loss's largest curvature, is how far the predictions of a leaf are to move; each tree does
 // its part of it. Where a loss has no curvature, leaves begin where they were split.
 double kick_of(const LossFacts& facts) {
@@ -39,15 +29,17 @@ Expert::Expert(const EngineSetup& setup, const Kernel& kernel, bool trees)
       adaptive_(is_adaptive(setup.options.rule)),
       kick_(kick_of(facts_of(setup.options.loss))),
       unit_(unit_of_v(setup.options)),
-      lanes_(setup.rates, first_lanes(setup), head_count(setup), setup.has_classes(), setup.open, false),
-      selection_(setup.selecting, lanes_.lanes().size(), head_count(setup), setup.rates.size()) {
+      lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, false),
+      selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()) {
     if (trees) trees_.emplace(heads(), setup.has_classes());
 }
 
 void Expert::reserve_columns(std::size_t columns) {
-    const std::size_t leaves = first_curve_leaf() + columns * Curves::each;
     columns_ = columns;
-    if (leaves <= lanes_.leaf_capacity()) return;
+    const auto leaves_for = [&](std::size_t count) { return first_curve_leaf() + count * Curves::each; };
+    if (leaves_for(columns) <= lanes_.leaf_capacity()) return;
+    const bool joining = lanes_.leaf_capacity() > 0;  // then there will be more soon
+    const std::size_t leaves = leaves_for(joining ? 2 * columns : columns);
     evidence_.resize(leaves * head_stride());
     rows_.resize(leaves);
     lanes_.reserve_leaves(leaves);  // last: if memory runs out before, all of it is done the next time
@@ -80,8 +72,20 @@ LeafLanes Expert::working_memory(std::size_t longest_row, std::size_t most_leave
     for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) head_of_[k] = lanes_.lanes()[k].head;
     double* at = aligned(memory_, 4 * lanes + 8 * longest_row + (most_leaves + 2) * head_stride() + 8);
     const auto take = [&](std::size_t count) { return std::exchange(at, at + count); };
-    LeafLanes all{octets, heads(), head_stride(), octets_.data(), leaf_octets_.data(), lanes_.rate_of(0),
-                  lanes_.label_of(0), head_of_.data(), evidence_.data(), nullptr, nullptr, nullptr, nullptr, nullptr,
+    LeafLanes all{octets,
+                  heads(),
+                  head_stride(),
+                  octets_.data(),
+                  leaf_octets_.data(),
+                  lanes_.rate_of(0),
+                  lanes_.label_of(0),
+                  head_of_.data(),
+                  evidence_.data(),
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
                   nullptr};
     all.y = take(lanes);
     all.p = take(lanes);
@@ -126,8 +130,7 @@ void Expert::walk(const ShapedRows& rows, std::size_t piece) {
     int nobody = 0;
     if (!walked_[piece].compare_exchange_strong(nobody, 1)) return;
     const std::size_t first = piece * walked_at_once, end = std::min(rows.rows, first + walked_at_once);
-    for (std::size_t r = first; r < end; ++r)
-        trees_->walk_ahead(*kernel_.shapes, rows.raw + r * rows.raw_stride, r);
+    for (std::size_t r = first; r < end; ++r) trees_->walk_ahead(*kernel_.shapes, rows.raw + r * rows.raw_stride, r);
     walked_[piece].store(2, std::memory_order_release);
 }
 
@@ -171,6 +174,7 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
     };
     double t = clock.t, T = clock.T;
     std::uint64_t examples = clock.examples;
+    lost_ = false;
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const StagedRow& row = rows.stage.rows[r];
         const double h = row.weight;
@@ -179,9 +183,9 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         if (h > 0) {
             T += h;
             N_ += h * (row.spread * row.spread * row.zz + static_cast<double>(leaf_row.count));
-            leaf_row.damp = N_ > 0 ? with_rule(setup_.options.rule,
-                                               [&](auto rule) { return decltype(rule)::type::damp(T / N_); })
-                                   : 0.0;
+            leaf_row.damp =
+                N_ > 0 ? with_rule(setup_.options.rule, [&](auto rule) { return decltype(rule)::type::damp(T / N_); })
+                       : 0.0;
         }
         kernel_.shapes->foresee(setup_.options, rows.stage, row, lane_labels, r, leaf_row, lanes);
         for (std::size_t head = 0; head < heads(); ++head) {
@@ -198,6 +202,8 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
         t += h;
         examples += 1;
         if (several) selection_.observe(lanes_, lanes.loss, h, h / t);
+        for (std::size_t head = 0; !several && head < heads(); ++head)  // no other can take its place
+            lost_ = lost_ || !(lanes.loss[leaders[head]] <= __DBL_MAX__);
         const auto first_leaf = static_cast<std::uint32_t>(first_curve_leaf());
         for (std::size_t k = rows.cut_begin(r); k < rows.cut_ends[r]; ++k) {
             const Curves::Cut& cut = rows.cuts[k];
@@ -239,6 +245,7 @@ void Expert::predict(const ShapedRows& rows, std::size_t width, double* predicti
 }
 
 bool Expert::diverged() const {
+    if (lost_) return true;
     for (std::size_t head = 0; head < heads(); ++head) {
         bool any = false;
         for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k)

@@ -30,10 +30,10 @@ struct ShapedRows {
     std::size_t raw_stride = 0;
     const std::uint32_t* raw_counts = nullptr;
     const unsigned char* kinds = nullptr;
-    const std::uint32_t* leaves = nullptr;     // of curves, one row after another
-    const std::size_t* leaf_ends = nullptr;    // by row
-    const Curves::Cut* cuts = nullptr;         // after rows, one after another
-    const std::size_t* cut_ends = nullptr;     // by row
+    const std::uint32_t* leaves = nullptr;   // of curves, one row after another
+    const std::size_t* leaf_ends = nullptr;  // by row
+    const Curves::Cut* cuts = nullptr;       // after rows, one after another
+    const std::size_t* cut_ends = nullptr;   // by row
     std::size_t leaf_begin(std::size_t r) const { return r ? leaf_ends[r - 1] : 0; }
     std::size_t cut_begin(std::size_t r) const { return r ? cut_ends[r - 1] : 0; }
 };
@@ -58,7 +58,7 @@ class Expert {
     void walk(const ShapedRows& rows, std::size_t piece);
     // Weights of leaves that rows have are those of the leading lanes.
     void predict(const ShapedRows& rows, std::size_t width, double* predictions);
-    bool diverged() const;  // no rate is left
+    bool diverged() const;  // no rate is left, or in the last rows that were learned the only one did
 
     std::size_t leader(std::size_t head) const { return selection_.leader(lanes_, head); }
     const Lanes& lanes() const { return lanes_; }
@@ -81,7 +81,8 @@ class Expert {
     Selection selection_;
     std::optional<Trees> trees_;
     std::size_t columns_ = 0;
-    double N_ = 0;  // sum of z^2, leaves included
+    double N_ = 0;                  // sum of z^2, leaves included
+    bool lost_ = false;             // of the last rows: what leads has diverged, and no other rate could take its place
     std::vector<double> evidence_;  // [leaf][head]
     std::vector<double> rows_;      // by leaf: about how many rows had it, for those who read the model
     std::vector<double> memory_;

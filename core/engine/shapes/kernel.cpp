@@ -151,9 +151,9 @@ void update_with(const Options& options, const Stage& stage, const StagedRow& ro
         const Mask8 moving = (absolute(slope) > 0.0) & (length > __DBL_MIN__);
         if constexpr (aware) {
             const Vec8 whole = select(moving, length, 1.0), downhill = select(moving, slope, 1.0);
-            move = loss.change(Vec8::load(lanes.p + o * width), Vec8::load(lanes.y + o * width), downhill,
-                               speed * whole) /
-                   whole;
+            move =
+                loss.change(Vec8::load(lanes.p + o * width), Vec8::load(lanes.y + o * width), downhill, speed * whole) /
+                whole;
         }
         move = select(moving, move, 0.0);
         if (any_beyond(move, Vec8::all(suspicious))) [[unlikely]] {

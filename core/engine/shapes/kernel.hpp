@@ -35,8 +35,9 @@ struct LeafLanes {
     double *y, *p, *slope, *loss, *step, *leaf_step;
 };
 
-// What a leaf of a tree has noticed so far; after it in memory, by candidate for a split: low (double), rows and sums on
-// the right side (float; [candidate][head]), column (as a question's). Sums of residuals are in units of a power of two.
+// What a leaf of a tree has noticed so far; after it in memory, by candidate for a split: low (double), rows and sums
+// on the right side (float; [candidate][head]), column (as a question's). Sums of residuals are in units of a power of
+// two.
 struct Watching {
     float weight, square;  // of the rows watched: their weights, and squared residuals
     std::uint32_t stage, need, rows;
@@ -48,9 +49,9 @@ struct Watching {
 struct WatchRow {
     char* leaves;  // what is known of each, `bytes` apart
     std::size_t bytes, candidates, heads;
-    const std::uint32_t* reached;     // by tree: a leaf, or `none`
+    const std::uint32_t* reached;  // by tree: a leaf, or `none`
     std::size_t trees;
-    std::uint32_t drawing;            // from this stage on a leaf watches
+    std::uint32_t drawing;  // from this stage on a leaf watches
     const double* row;
     float weight;
     const float *residuals, *square;  // by group of heads: weighted; the squares' sum

@@ -125,8 +125,7 @@ void Trees::load(const std::vector<NamedNumbers>& from, std::size_t columns) {
                 at.low[z] = of[0];
                 at.column[z] = whole(of[1]) | (at.facts->text >> z & 1 ? Question::text : 0u);
                 at.rows[z] = static_cast<float>(of[2]);
-                for (std::size_t j = 0; j < watched_; ++j)
-                    at.sums[z * watched_ + j] = static_cast<float>(of[3 + j]);
+                for (std::size_t j = 0; j < watched_; ++j) at.sums[z * watched_ + j] = static_cast<float>(of[3 + j]);
                 at_watched += 3 + watched_;
             }
         }

@@ -27,13 +27,14 @@ class Trees {
     static constexpr std::size_t most = 256;        // leaves of each
     static constexpr std::size_t nodes = 2 * most;  // room for the nodes of each
     static constexpr std::size_t leaf_count() { return count * most; }
-    static constexpr std::uint32_t drawing = 5;          // rows in which candidates are drawn
-    static constexpr std::uint32_t enough = 24;          // rows that a new leaf watches
-    static constexpr std::uint32_t longest = 1u << 22;   // no leaf watches more
-    static constexpr double convincing = 2.5;            // a gain over the mean squared residual
-    static constexpr double clearly = 1.0 + 0x1p-10;     // a gain over another one
-    static constexpr std::size_t most_watched = 8;       // heads whose residuals a tree looks at,
-    static constexpr std::size_t most_groups = 64;       // and groups of such; further heads have no say in splits
+    static constexpr std::uint32_t drawing = 5;         // rows in which candidates are drawn
+    static constexpr std::uint32_t enough = 24;         // rows that a new leaf watches
+    static constexpr std::uint32_t longest = 1u << 22;  // no leaf watches more
+    static constexpr double convincing = 2.5;           // a gain over the mean squared residual
+    static constexpr double clearly = 1.0 + 0x1p-10;    // a gain over another one
+    static constexpr double far = 0x1p40;               // residuals in a unit: floats hold sums of such squares
+    static constexpr std::size_t most_watched = 8;      // heads whose residuals a tree looks at,
+    static constexpr std::size_t most_groups = 64;      // and groups of such; further heads have no say in splits
 
     // A leaf has become two: the rows that answered no stay, the others go to `right`.
     struct Split {
@@ -101,7 +102,7 @@ class Trees {
                const double* residuals, double weight, Action action) {
         if (columns == 0) return;
         if (candidates_ == 0) make_blocks(columns <= 16 ? 16 : 24);
-        if (unit_ == 0 && !set_unit(residuals)) return;
+        if (!set_unit(residuals)) return;
         float left[most_groups * most_watched], squares[most_groups];
         for (std::size_t group = 0; group < groups_; ++group) {
             double square = 0;
@@ -116,9 +117,8 @@ class Trees {
         std::uint32_t reached[count], due[count];
         for (std::size_t k = 0; k < count; ++k)
             reached[k] = leaves_[k] < most ? leaf_of(k, reached_[k]) : WatchRow::none;
-        const std::size_t waiting =
-            kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count, drawing, row,
-                          static_cast<float>(weight), left, squares, group_, due});
+        const std::size_t waiting = kernel.watch({blocks_.get(), bytes_, candidates_, watched_, reached, count, drawing,
+                                                  row, static_cast<float>(weight), left, squares, group_, due});
         for (std::size_t i = 0; i < waiting; ++i) {
             const std::uint32_t k = due[i];
             const Leaf at = leaf_at(reached[k]);
@@ -127,7 +127,8 @@ class Trees {
                 continue;
             }
             const Best best = best_of(at);
-            if (best.gain > convincing * static_cast<double>(at.facts->square) / static_cast<double>(at.facts->weight)) {
+            if (best.gain >
+                convincing * static_cast<double>(at.facts->square) / static_cast<double>(at.facts->weight)) {
                 action(split(k, reached[k], at, best.candidate));
             } else {
                 at.facts->need = std::min(2 * at.facts->need, longest);
@@ -196,16 +197,32 @@ class Trees {
         return all;
     }
 
-    ShapeKernel::Walk walk_of(const ShapeKernel& kernel) const { return asks_text_ ? kernel.walk : kernel.walk_numbers; }
+    ShapeKernel::Walk walk_of(const ShapeKernel& kernel) const {
+        return asks_text_ ? kernel.walk : kernel.walk_numbers;
+    }
     std::uint32_t leaf_of(std::size_t tree, std::uint32_t node) const {
         return static_cast<std::uint32_t>(tree * most) + places_[tree * nodes + node];
     }
 
+    // Gives whether there is any: at the first residual other than zero, and anew where one is far larger than that.
     bool set_unit(const double* residuals) {
         double largest = 0;
         for (std::size_t head = 0; head < heads_; ++head) largest = std::max(largest, std::fabs(residuals[head]));
-        if (largest > 0) unit_ = std::ldexp(1.0, std::ilogb(largest));
-        return unit_ > 0;
+        if (!(largest > far * unit_)) return unit_ > 0;
+        const double reached = std::ldexp(1.0, std::ilogb(largest));
+        if (unit_ > 0) change_unit(static_cast<float>(unit_ / reached));
+        unit_ = reached;
+        return true;
+    }
+
+    void change_unit(float ratio) {
+        for (std::size_t k = 0; k < count; ++k)
+            for (std::uint32_t i = 0; i < leaves_[k]; ++i) {
+                const Leaf at = leaf_at(static_cast<std::uint32_t>(k * most) + i);
+                at.facts->square *= ratio * ratio;
+                for (std::size_t j = 0; j < watched_; ++j) at.facts->sum[j] *= ratio;
+                for (std::size_t j = 0; j < candidates_ * watched_; ++j) at.sums[j] *= ratio;
+            }
     }
 
     void make_blocks(std::size_t candidates) {
@@ -309,8 +326,14 @@ class Trees {
         const std::size_t first_head = group_[tree] * watched_;
         const double all_rows = static_cast<double>(at.facts->weight), right = static_cast<double>(at.rows[z]);
         const double stay = all_rows - right;
-        Split result{leaf, static_cast<std::uint32_t>(tree * most) + fresh, stay / all_rows, fresh == 1, first_head,
-                     std::min(watched_, heads_ - first_head), {}, {}};
+        Split result{leaf,
+                     static_cast<std::uint32_t>(tree * most) + fresh,
+                     stay / all_rows,
+                     fresh == 1,
+                     first_head,
+                     std::min(watched_, heads_ - first_head),
+                     {},
+                     {}};
         for (std::size_t i = 0; i < result.heads; ++i) {
             const double sum = static_cast<double>(at.sums[z * watched_ + i]);
             result.stay_mean[i] = (static_cast<double>(at.facts->sum[i]) - sum) / stay * unit_;

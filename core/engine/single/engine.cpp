@@ -71,17 +71,6 @@ void SingleEngine::reserve(std::size_t slots, bool growing) {
     capacity_ = capacity;
 }
 
-void SingleEngine::split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) {
-    with_slots(options_, slots_.get(), [&](auto* slots) {
-        using Stored = decltype(slots->v);
-        const auto from = slots[slot];
-        slots[left] = {from.scale, from.v, static_cast<Stored>(from.H * share)};
-        slots[right] = {from.scale, from.v, static_cast<Stored>(from.H * (1.0 - share))};
-    });
-    if (averages()) average()[left] = average()[right] = average()[slot];
-    ++splits_;
-}
-
 void SingleEngine::save(std::size_t slots, EngineState& to) const {
     save_common(to);
     to.lanes = {{0, 0}};
@@ -364,7 +353,7 @@ Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, 
 // ---------------------------------------------------------------------------------------------------- placed rows
 
 void SingleEngine::mirror(Placement& row, bool average) const {
-    const Placement::Mirrored now{clock_.examples, splits_, average};
+    const Placement::Mirrored now{clock_.examples, average};
     if (row.mirrored == now) return;
     kernel_.placed->load(options_, slots_.get(), row.row());
     if (average) {
@@ -385,7 +374,7 @@ void SingleEngine::learn_placed(Placement& row, double y, double weight, double 
     const Status status = kernel_.placed->learn(options_, clock_, slots_.get(), row.row(), y, weight,
                                                 options_.learning_rate * pace, prediction);
     if (status == Status::diverged) throw_diverged(0);
-    row.mirrored = {clock_.examples, splits_, false};
+    row.mirrored = {clock_.examples, false};
     if (averaging_.due(clock_.examples)) look();
 }
 

@@ -15,7 +15,6 @@ class SingleEngine final : public Engine {
         : Engine(setup, clock), options_(setup.options), kernel_(kernel) {}
 
     void reserve(std::size_t slots, bool growing) override;
-    void split(std::uint32_t slot, std::uint32_t left, std::uint32_t right, double share) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
     void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
     void save(std::size_t slots, EngineState& to) const override;
@@ -43,7 +42,6 @@ class SingleEngine final : public Engine {
     };
     Zeros average_;
     std::size_t capacity_ = 0, in_use_ = 0;
-    std::uint64_t splits_ = 0;
 
     // Working memory, kept between calls.
     std::vector<double> pack_memory_, block_, wide_;

@@ -55,10 +55,10 @@ class Placement {
         return true;
     }
 
-    // Which state of the slots the pack mirrors: after so many examples and splits, and with the last v or the average.
+    // Which state of the slots the pack mirrors: after so many examples, and with the last v or the average.
     struct Mirrored {
         static constexpr std::uint64_t never = ~std::uint64_t{0};
-        std::uint64_t examples = never, splits = 0;
+        std::uint64_t examples = never;
         bool averaged = false;
         bool operator==(const Mirrored&) const = default;
     };

@@ -133,7 +133,8 @@ def averaged(options: Mapping[str, Any], data: inputs.Input) -> bool:
         return shape == "linear"
     if isinstance(data, inputs.Dense):
         return bool(data.array.shape[1] > WIDE)
-    return isinstance(data, inputs.Compressed) or (isinstance(data, inputs.Frame) and len(data.names) > WIDE)
+    named = isinstance(data, inputs.Compressed | inputs.TextRows)  # the features that are there: linear
+    return named or (isinstance(data, inputs.Frame) and len(data.names) > WIDE)
 
 
 def _is_share(value: Any) -> bool:
