@@ -23,7 +23,7 @@ from .rows import Missing
 
 
 class UnitlessClassifier(Linear, base.MiniBatchClassifier):
-    """Logistic regression, for two classes or many, that does not depend on the features' units.
+    """Logistic regression, with trees or linear, for two classes or many, that does not depend on the features' units.
 
     It is used like `preprocessing.StandardScaler() | linear_model.LogisticRegression()`, without the scaler and without
     a learning rate to choose. By default it learns the rate (`learning_rate="auto"`) and the features' offsets
@@ -31,8 +31,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
 
     Labels can be of any kind. Booleans, and any two labels that are named in `classes`, are one model (`Learner`), the
     fastest. With any other labels nobody knows how many classes will come; then each has a model of its own, one more
-    waits for those to come, and all learn in one pass (`OneVsAll`). A class that comes up late has exactly the model
-    that it would have had if it had been known from the beginning. Probabilities of more than two classes are those of
+    waits for those to come, and all learn in one pass (`OneVsAll`). A class that comes up late has the model that
+    it would have had if it had been known from the beginning: exactly if it is linear, about that with trees. Probabilities of more than two classes are those of
     each class against the rest, scaled to add up to 1.
 
     What values can be, and what is centred: see `UnitlessRegressor`.
@@ -44,8 +44,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         learning_rate: a number, or "auto"; each class finds its own.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row, or an "error".
-        shape: "linear"; "curves", a curve for each number, at about twice the time; "trees", curves and trees over all
-            features, at about ten times the time; "auto", "trees" unless names are hashed; or "curves only".
+        shape: "linear"; "curves", a curve for each number, at 2 to 3 times the time; "trees", curves and trees over all
+            features, at 10 to 15 times the time; "auto", "trees" unless names are hashed; or "curves only".
 
     Example:
         >>> from river import datasets, evaluate, metrics

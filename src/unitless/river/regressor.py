@@ -19,7 +19,7 @@ from .rows import Missing
 
 
 class UnitlessRegressor(Linear, base.MiniBatchRegressor):
-    """Linear regression that depends neither on the features' units nor on the target's.
+    """Regression, with trees or linear, that depends neither on the features' units nor on the target's.
 
     It is used like `preprocessing.StandardScaler() | linear_model.LinearRegression()`, without the scaler and without a
     learning rate to choose. By default it learns the rate (`learning_rate="auto"`), the target's unit and offset
@@ -31,8 +31,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
     as they are: they were absent before, and absent counts as 0. Where that holds for all features, as with bags of
     words, say `centre=False`.
 
-    What it is not for: it is linear, so what bends needs features that bend (`interactions=2` makes products), and it
-    weighs all its past, so what drifts needs a model that forgets.
+    What it is not for: it weighs all its past, so what drifts needs a model that forgets. Where every microsecond
+    counts, say `shape="linear"`.
 
     Args:
         rule: see `unitless.Learner`; as all options whose meaning is not said here.
@@ -42,8 +42,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             `clip`; None leaves them to the learning rate.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row, or an "error".
-        shape: "linear"; "curves", a curve for each number, at about twice the time; "trees", curves and trees over all
-            features, at about ten times the time; "auto", "trees" unless names are hashed; or "curves only".
+        shape: "linear"; "curves", a curve for each number, at 2 to 3 times the time; "trees", curves and trees over all
+            features, at 10 to 15 times the time; "auto", "trees" unless names are hashed; or "curves only".
 
     Example:
         >>> from river import datasets, evaluate, metrics

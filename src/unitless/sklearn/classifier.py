@@ -49,20 +49,20 @@ def _with_probabilities(method: Method) -> Method:
 
 
 class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[misc]
-    """A linear classifier that does not care about the features' units.
+    """A classifier that does not care about the features' units: trees for tables, linear for wide or sparse data.
 
     It takes the place of `make_pipeline(StandardScaler(), SGDClassifier(loss="log_loss"))`, with nothing to scale and
     nothing to tune. Two classes are one `unitless.Learner`, more are a `unitless.OneVsAll`; it is in `model_`.
 
-    Do not use it where classes can only be told apart by products of features (`interactions=2` makes those, at a
-    price), or for data so small that a solver which looks at everything at once takes no time.
+    Do not use it for data so small that a solver which looks at everything at once takes no time; and where speed or
+    weights to read count more than the last percent, use `shape="linear"`.
 
     Args:
         rule: how weights are updated; see `unitless.Learner`.
         loss: "logistic", or "hinge", which has no probabilities.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
-        shape: "linear"; "curves", a curve for each numeric column, at about twice the time; "trees", curves and trees
-            over all columns, at about ten times the time, about as good as boosted trees; "auto", "trees" where X is
+        shape: "linear"; "curves", a curve for each numeric column, at 2 to 3 times the time; "trees", curves and trees
+            over all columns, at 10 to 15 times the time, about as good as boosted trees; "auto", "trees" where X is
             neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone keeps
             averages of the weights.
         n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no

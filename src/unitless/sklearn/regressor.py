@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc]
-    """A linear regressor that does not care about units, the target's included.
+    """A regressor that does not care about units, the target's included: trees for tables, linear for sparse data.
 
     It takes the place of `make_pipeline(StandardScaler(), SGDRegressor())`, with nothing to scale and nothing to tune,
     for the features or for y. It is one `unitless.Learner`, in `model_`.
