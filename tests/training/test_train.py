@@ -170,7 +170,7 @@ def test_vw_text_has_labels_weights_tags_and_rows_without_label(tmp_path: Path) 
     plain = ul.train(write(tmp_path / "a.vw", "\n".join(lines)))
     assert plain.task == "binary: is it '1' (positive) or '-1' (negative)?"
     rows = frame.rename(columns={"x": "a^x", "z": "b^z"}).assign(w=1 + np.arange(400) % 3)
-    expected = ul.train(rows, "k", weight="w", centre=False)
+    expected = ul.train(rows, "k", weight="w", centre=False, shape="linear")
     assert plain.metrics == expected.metrics
     with_gaps = [one for line in lines for one in (line, "| x:1 never:5")]
     result = ul.train(write(tmp_path / "b.vw", "\n".join(with_gaps)))
