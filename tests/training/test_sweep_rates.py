@@ -38,7 +38,8 @@ def test_the_loss_of_a_rate_is_that_of_training_with_it(y: Any, options: dict[st
     outcome = ul.sweep_rates(X, y, ["nag", "snag", "ag"], RATES, **options)
     for rule in ("nag", "snag", "ag"):
         for k, rate in enumerate(RATES):
-            alone = ul.train(X, y, rule=rule, learning_rate=rate, holdout=0, passes=1, **options).metrics
+            how = {"rule": rule, "learning_rate": rate, "shape": "linear", "holdout": 0, "passes": 1, **options}
+            alone = ul.train(X, y, **how).metrics
             assert outcome[rule].losses[k] == pytest.approx(alone["loss"], rel=1e-12)
             if y is SIGN:
                 assert outcome[rule].errors is not None

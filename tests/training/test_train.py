@@ -434,7 +434,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     lines = "".join(f"{k % 977}.25,w{k % 50},{k % 31}.5,{k % 613}.75\n" for k in range(40_000)).encode()
     script = (
         "import sys, unitless as ul\n"
-        "ul.train(sys.argv[1], 'y', shuffle=False)\n"
+        "ul.train(sys.argv[1], 'y', shuffle=False, shape='linear')\n"
         "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
     )
     peaks = []
