@@ -446,7 +446,8 @@ class Configuration:
             options |= {"weight": "importance"} if self.weighted else {}
         numbers = self.loss in ("squared", "quantile", "poisson")
         task = "classes" if self.several else "regression" if numbers else "binary"
-        result = ul.train(source, task=task, shuffle="fitted" in self.words, **options)
+        shape = options.pop("shape", "linear")
+        result = ul.train(source, task=task, shape=shape, shuffle="fitted" in self.words, **options)
         facts = [result.rows, result.learned, result.missing, result.metrics.get("zero_one")]
         if not (self.several and self.loss == "logistic"):
             facts.append(result.metrics["loss"])
