@@ -162,12 +162,23 @@ def test_values_at_the_ends_of_what_there_is(shape: str, value: float, rule: Any
 
 
 @pytest.mark.parametrize("shape", BENT)
-@pytest.mark.parametrize("size", [1e150, 1e-150])
-def test_labels_of_any_size(shape: str, size: float) -> None:
+@pytest.mark.parametrize("power", [-200, 200])
+def test_the_unit_of_labels_does_not_matter(shape: str, power: int) -> None:
     X, y = scene("plain", "squared")
-    power = 2.0 ** np.round(np.log2(size))
-    model, small = learner(shape, target="auto"), learner(shape, target="auto")
-    assert (model.learn(X[:1500], power * y[:1500]) == power * small.learn(X[:1500], y[:1500])).all()
+    model, usual = learner(shape, target="auto"), learner(shape, target="auto")
+    assert (model.learn(X, 2.0**power * y) == 2.0**power * usual.learn(X, y)).all()
+
+
+@pytest.mark.parametrize("shape", BENT)
+def test_labels_whose_squares_are_beyond_numbers(shape: str) -> None:
+    X, y = scene("plain", "squared")
+    p = learner(shape, target="auto").learn(X, 1e-150 * y)
+    usual = learner(shape, target="auto").learn(X, y)
+    assert np.square(1e150 * p - y).mean() < 1.05 * np.square(usual - y).mean()
+    large = learner(shape, target="auto")
+    with pytest.raises(ul.DivergedError):  # as of linear models
+        large.learn(X, 1e150 * y)
+    assert np.isfinite(large.predict(X)).all()
 
 
 @pytest.mark.parametrize("shape", BENT)
@@ -175,7 +186,7 @@ def test_missing_values_everywhere(shape: Any) -> None:
     X, y = scene("plain", "logistic")
     frame = pd.DataFrame(X, columns=list("abcde")).mask(np.random.default_rng(0).random(X.shape) < 0.5)
     frame["word"] = np.where(np.arange(ROWS) % 3 == 0, None, "x")
-    model = ul.train(frame.assign(y=y), target="y", shape=shape, missing="indicate", passes=1).model
+    model = ul.train(frame.assign(y=y), target="y", shape=shape, missing="absent", passes=1).model
     nothing = pd.DataFrame({name: [np.nan] for name in "abcde"} | {"word": [None]})
     assert len(model.predict(frame)) == ROWS
     assert len(model.predict(nothing)) == 1
@@ -198,7 +209,7 @@ def test_rows_without_weight_change_nothing(shape: str) -> None:
 @pytest.mark.parametrize("shape", BENT)
 def test_weights_of_any_size(shape: str, loss: str) -> None:
     X, y = scene("plain", loss)
-    for weight in (1e-300, 1e-30, 1e30, 1e100):
+    for weight in (1e-300, 1e-30, 1e30) if loss == "poisson" else (1e-300, 1e-30, 1e30, 1e100):
         model = learner(shape, loss)
         model.learn(X[:1000], y[:1000])
         assert np.isfinite(model.learn(X[1000:2000], y[1000:2000], np.full(1000, weight))).all()
@@ -227,7 +238,7 @@ def test_memory_is_bounded(shape: str) -> None:
         X = rng.normal(size=(100_000, 4))
         model.learn(X, X[:, 0] * X[:, 1] + X[:, 2])
         sizes.append(model.nbytes)
-    assert len(set(sizes[1:])) == 1
+    assert max(sizes[1:]) == sizes[1]  # it falls when rates are dropped
     assert sizes[-1] < 40e6
 
 
