@@ -21,7 +21,7 @@ BENT = ("curves", "trees", "curves only")
 ROWS = 4000
 
 
-def losses_of(loss: str, p: np.ndarray, y: np.ndarray) -> np.ndarray:
+def losses_of(loss: str, p: Any, y: Any) -> Any:
     if loss == "logistic":
         return np.logaddexp(0, -y * p)
     if loss == "hinge":
@@ -185,7 +185,7 @@ def test_labels_whose_squares_are_beyond_numbers(shape: str) -> None:
 def test_missing_values_everywhere(shape: Any) -> None:
     X, y = scene("plain", "logistic")
     frame = pd.DataFrame(X, columns=list("abcde")).mask(np.random.default_rng(0).random(X.shape) < 0.5)
-    frame["word"] = np.where(np.arange(ROWS) % 3 == 0, None, "x")
+    frame["word"] = [None if i % 3 == 0 else "x" for i in range(ROWS)]
     model = ul.train(frame.assign(y=y), target="y", shape=shape, missing="absent", passes=1).model
     nothing = pd.DataFrame({name: [np.nan] for name in "abcde"} | {"word": [None]})
     assert len(model.predict(frame)) == ROWS
@@ -325,7 +325,6 @@ def test_an_interruption_leaves_a_model_of_whole_rows() -> None:
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         model.learn(X, y)
-        time.sleep(5)  # if learning was faster
     assert time.monotonic() - begun < 10
     done = min(model.examples, 30_000)
     if model.examples == done:
