@@ -146,7 +146,7 @@ def _linear_means(shaped: ShapeReading, expert: Expert, linear: Linear) -> dict[
             means[column] = np.sum(terms, axis=0)
     always = float(often[at[0]]) if 0 in at else 0.0
     for column, texts in of_text.items():
-        total = max(always, math.fsum(often for often, _ in texts))
+        total = max(always, sum(often for often, _ in texts))
         if total > 0:
             means[column] = np.sum([often / total * term for often, term in texts], axis=0)
     return means
