@@ -426,3 +426,36 @@ def test_merged_models_go_on() -> None:
     p = merged.learn(X[3000:], y[3000:])
     alone = halves[0].predict(X[3000:])
     assert losses_of("logistic", p, y[3000:]).mean() <= 1.2 * losses_of("logistic", alone, y[3000:]).mean()
+
+
+SHORT_OF_MEMORY = """
+import resource, sys
+import numpy as np, unitless as ul
+
+X = np.random.default_rng(0).normal(size=(3000, 40))
+y = np.sign(X[:, 0] * X[:, 1])
+model = ul.Learner(shape="trees", loss="logistic", learning_rate="auto")
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + int(sys.argv[1]), resource.RLIM_INFINITY))
+try:
+    model.learn(X, y)
+    print("enough")
+except MemoryError:
+    print("not enough")
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+model._snapshot()
+assert np.isfinite(model.predict(X)).all()
+assert np.isfinite(model.learn(X, y)).all()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit of memory")
+def test_a_model_that_ran_out_of_memory_can_be_used() -> None:
+    said = []
+    for room in (1_000_000, 4_000_000, 8_000_000, 12_000_000, 20_000_000):
+        run = subprocess.run(
+            [sys.executable, "-c", SHORT_OF_MEMORY, str(room)], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert run.returncode == 0, run.stderr
+        said.append(run.stdout.strip())
+    assert "not enough" in said
