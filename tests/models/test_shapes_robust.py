@@ -234,7 +234,7 @@ def test_a_weight_counts_about_like_repeated_rows(shape: str) -> None:
 def test_memory_is_bounded(shape: str) -> None:
     rng = np.random.default_rng(0)
     model, sizes = learner(shape), []
-    for _ in range(10 if shape == "curves" else 4):
+    for _ in range(10):
         X = rng.normal(size=(100_000, 4))
         model.learn(X, X[:, 0] * X[:, 1] + X[:, 2])
         sizes.append(model.nbytes)
