@@ -63,13 +63,14 @@ def scene(name: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
 def test_a_mixture_recovers_as_well_as_a_linear_model(name: str, loss: str) -> None:
     X, y = scene(name, loss)
     linear = late_loss("linear", loss, X, y)
-    for shape in ("curves", "trees"):  # measured: at most 1.01 of it, and 0.1 to 0.4 after Cauchy
+    for shape in ("curves", "trees"):  # measured: at most 1.001 of it; Cauchy 0.18 to 0.69
         assert late_loss(shape, loss, X, y) <= (0.9 if name == "cauchy" else 1.05) * linear, shape
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("name", "limit"), [("plain", 1.3), ("shift", 1.1), ("flip", 1.7), ("cauchy", 0.9)])
 def test_curves_alone_recover(name: str, limit: float, loss: str) -> None:
+    # measured: at most 1.14, 0.92, 1.40 and 0.69
     X, y = scene(name, loss)
     assert late_loss("curves only", loss, X, y) <= limit * late_loss("linear", loss, X, y)
 
