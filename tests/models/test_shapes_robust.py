@@ -63,13 +63,14 @@ def scene(name: str, loss: str) -> tuple[np.ndarray, np.ndarray]:
 def test_a_mixture_recovers_as_well_as_a_linear_model(name: str, loss: str) -> None:
     X, y = scene(name, loss)
     linear = late_loss("linear", loss, X, y)
-    for shape in ("curves", "trees"):  # measured: at most 1.01 of it, and 0.1 to 0.4 after Cauchy
+    for shape in ("curves", "trees"):  # measured: at most 1.001 of it; Cauchy 0.18 to 0.69
         assert late_loss(shape, loss, X, y) <= (0.9 if name == "cauchy" else 1.05) * linear, shape
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(("name", "limit"), [("plain", 1.3), ("shift", 1.1), ("flip", 1.7), ("cauchy", 0.9)])
 def test_curves_alone_recover(name: str, limit: float, loss: str) -> None:
+    # measured: at most 1.14, 0.92, 1.40 and 0.69
     X, y = scene(name, loss)
     assert late_loss("curves only", loss, X, y) <= limit * late_loss("linear", loss, X, y)
 
@@ -234,7 +235,7 @@ def test_a_weight_counts_about_like_repeated_rows(shape: str) -> None:
 def test_memory_is_bounded(shape: str) -> None:
     rng = np.random.default_rng(0)
     model, sizes = learner(shape), []
-    for _ in range(10 if shape == "curves" else 4):
+    for _ in range(10):
         X = rng.normal(size=(100_000, 4))
         model.learn(X, X[:, 0] * X[:, 1] + X[:, 2])
         sizes.append(model.nbytes)
@@ -426,3 +427,36 @@ def test_merged_models_go_on() -> None:
     p = merged.learn(X[3000:], y[3000:])
     alone = halves[0].predict(X[3000:])
     assert losses_of("logistic", p, y[3000:]).mean() <= 1.2 * losses_of("logistic", alone, y[3000:]).mean()
+
+
+SHORT_OF_MEMORY = """
+import resource, sys
+import numpy as np, unitless as ul
+
+X = np.random.default_rng(0).normal(size=(3000, 40))
+y = np.sign(X[:, 0] * X[:, 1])
+model = ul.Learner(shape="trees", loss="logistic", learning_rate="auto")
+taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (taken + int(sys.argv[1]), resource.RLIM_INFINITY))
+try:
+    model.learn(X, y)
+    print("enough")
+except MemoryError:
+    print("not enough")
+resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+model._snapshot()
+assert np.isfinite(model.predict(X)).all()
+assert np.isfinite(model.learn(X, y)).all()
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit of memory")
+def test_a_model_that_ran_out_of_memory_can_be_used() -> None:
+    said = []
+    for room in (1_000_000, 4_000_000, 8_000_000, 12_000_000, 20_000_000):
+        run = subprocess.run(
+            [sys.executable, "-c", SHORT_OF_MEMORY, str(room)], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert run.returncode == 0, run.stderr
+        said.append(run.stdout.strip())
+    assert "not enough" in said

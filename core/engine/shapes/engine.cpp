@@ -52,8 +52,9 @@ void ShapedEngine::add_classes(std::size_t count) {
 void ShapedEngine::reserve(std::size_t slots, bool growing) {
     if (linear_) linear_->reserve(slots, growing);
     if (slots <= slots_) return;
-    slots_ = growing ? std::max(slots, 2 * slots_) : slots;
-    for (Expert& expert : experts_) expert.reserve(slots_);
+    const std::size_t more = growing ? std::max(slots, 2 * slots_) : slots;
+    for (Expert& expert : experts_) expert.reserve(more);
+    slots_ = more;  // last: if memory runs out before, all of it is done the next time
 }
 
 // What was asked of this engine is asked of the linear one.

@@ -75,6 +75,7 @@ class Trees {
             for (const std::uint32_t node : changed_) frozen_[node] = nodes_[node];
         }
         changed_.clear();
+        changed_.reserve(count * nodes);  // a split does not fail halfway
         frozen_text_ = asks_text_;
         ahead_.resize(std::max(ahead_.size(), rows * count));
     }
@@ -226,10 +227,11 @@ class Trees {
     }
 
     void make_blocks(std::size_t candidates) {
+        std::size_t bytes = WatchRow::header(watched_) + candidates * (8 + 4 + 4 * watched_ + 4);
+        bytes = (bytes + 63) / 64 * 64;
+        blocks_ = Zeros(count * most * bytes);  // first: if memory runs out, nothing has changed
+        bytes_ = bytes;
         candidates_ = candidates;
-        bytes_ = WatchRow::header(watched_) + candidates * (8 + 4 + 4 * watched_ + 4);
-        bytes_ = (bytes_ + 63) / 64 * 64;
-        blocks_ = Zeros(count * most * bytes_);
         for (std::size_t k = 0; k < count; ++k) {
             leaves_[k] = 1;
             random_[k] = k + 1;
