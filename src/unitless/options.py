@@ -28,6 +28,9 @@ Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
 # The shape that `train`, `compare` and the estimators take if none is asked for. This is the only place that says it.
 USUAL_SHAPE: Shape = "auto"
 
+# More classes than these are told apart by linear models if the shape is "auto": a leaf has weights for each of them.
+MANY_CLASSES = 20
+
 # One side of an interaction: a feature, the beginning of features' names ("job=*"), or a list of such.
 Side: TypeAlias = str | int | tuple[str | int, ...]
 Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]

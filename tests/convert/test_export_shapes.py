@@ -117,14 +117,14 @@ def mixed(mixture: dict[str, Any] | None, scores: np.ndarray) -> np.ndarray:
     if mixture is None:
         return np.asarray(scores[0])
     top, stackers, limits = np.array(mixture["top"]), mixture["stackers"], mixture["limits"]
-    if mixture["kind"] == "other":
+    if mixture["kind"] == "scores":
         return np.asarray(top @ scores)
-    if mixture["kind"] == "squared":
+    if mixture["kind"] == "numbers":
         m = scores.mean()
         said = [m + np.array(one["weights"]) @ (scores - m) for one in stackers]
         return np.asarray(top @ [*scores, *(np.clip(said, *limits) if limits else said)])
     certain = math.log(1e15)
-    if mixture["kind"] == "logistic":
+    if mixture["kind"] == "odds":
         x = np.clip(scores, -30, 30)
         said = [
             np.array(one["weights"]) @ x / math.sqrt(1 + math.pi / 8 * x @ np.array(one["covariance"]) @ x)

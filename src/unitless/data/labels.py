@@ -124,6 +124,7 @@ class Target:
     classes: list[str] = field(default_factory=list)
     number: bool = True  # the labels were numbers
     rest: bool = False  # the negative class is everything that is not the positive one
+    met: int = field(default=0, compare=False)  # how many classes the first labels were
 
     def plain(self) -> dict[str, Any]:
         """The target as a model file stores it."""
@@ -253,7 +254,7 @@ def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | N
                 Phrase("is for two classes; leave out ", Option("task", "classes"), " to find one among many"),
                 option="positive",
             )
-        return Target("classes", [], number)
+        return Target("classes", [], number, met=len(values))
     return Target("regression")
 
 

@@ -27,7 +27,8 @@ MOST_LEAVES = 32  # of a curve; it keeps as many values of each
 MISSING = MOST_LEAVES  # the place of the leaf of values missing
 TREES, TREE_LEAVES = 64, 256
 
-_KINDS = ("logistic", "squared", "classes", "other")
+_KINDS = ("logistic", "squared", "classes", "other")  # of mixtures, as the core names them
+_OF_NUMBERS = 1
 _NONE: Float64 = np.zeros(0)
 
 
@@ -314,7 +315,7 @@ class ShapeReading:
         """How far what is said moves with each expert's score (of the first class), where all say the same."""
         state, count = self._numbers("mixture"), len(self.experts)
         middle, step = 0.0, 2.0**-10
-        if _KINDS[int(state[0])] == "squared":  # within the labels, beyond which nothing moves
+        if int(state[0]) == _OF_NUMBERS:  # within the labels, beyond which nothing moves
             low, high = float(state[3]), float(state[4])
             if high > low:
                 middle, step = low + (high - low) / 2, (high - low) * 2.0**-10

@@ -19,7 +19,7 @@ from ..losses import LOSSES, ClassLoss
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
-from ..options import USUAL_SHAPE, Auto, Rule, Shape
+from ..options import MANY_CLASSES, USUAL_SHAPE, Auto, Rule, Shape
 from ..training.plan import averaged
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of
@@ -207,7 +207,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "centre": self.centre,
             "interactions": self.interactions,
             "bias": self.bias,
-            "shape": self.shape,
+            "shape": "linear" if self.shape == "auto" and len(self.classes_) > MANY_CLASSES else self.shape,
         }
         shared["average"] = bool(self.shuffle) and averaged(shared, data)
         if self._open:

@@ -29,7 +29,7 @@ from ..models.classes import Classes
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
-from ..options import USUAL_SHAPE, check_names
+from ..options import MANY_CLASSES, USUAL_SHAPE, check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
@@ -67,6 +67,8 @@ class ModelRequest:
         """
         options = dict(self.options)
         options.setdefault("shape", USUAL_SHAPE)
+        if target.met > MANY_CLASSES and options["shape"] == "auto":
+            options["shape"] = "linear"
         options.setdefault("average", fitted and averaged(options, data))
         loss = options.setdefault("loss", losses.DEFAULTS[target.task])
         fitting = losses.names(task=target.task)

@@ -37,16 +37,16 @@ Models with curves or trees are of version 3. Instead of `intercept`, `limits`, 
 
 The mixture of experts' scores s, by kind:
 
-    squared     m = mean of s; a stacker says m + sum of weights · (s - m), within the limits;
+    numbers     m = mean of s; a stacker says m + sum of weights · (s - m), within the limits;
                 score = sum of top · (the experts' scores, then the stackers')
-    logistic    x = s within ±30; a stacker says sum of weights · x / sqrt(1 + π/8 · x'·covariance·x);
+    odds        x = s within ±30; a stacker says sum of weights · x / sqrt(1 + π/8 · x'·covariance·x);
                 p = sum of top · 1 / (1 + exp(-score)) over experts and stackers;
                 score = log(p / (1 - p)), within ±log 1e15
     classes     p = an expert's 1 / (1 + exp(-score)) by class, divided by their sum; x = log p, at least -30;
                 a stacker has score = sum of weights · x by class, d = x of the class with the largest score - x of the
                 second, and says p = softmax(score / sqrt(1 + π/8 · d'·covariance·d));
                 p = sum of top · (the experts' p, then the stackers'); score = log(p / (1 - p)), within ±log 1e15
-    other       score = sum of top · s
+    scores      score = sum of top · s
 
 This is `predict(extrapolate=True)`: the model without what it does beyond the values that it has seen. Numbers are
 written with as many digits as bring back the same float64.

@@ -295,9 +295,9 @@ class _Graph:
         """The experts' scores, [rows, 1] each, as one."""
         everyone = self._node("Concat", *said, axis=1)
         top = self._floats("top", mixture.top[:, None])
-        if mixture.kind == "other":
+        if mixture.kind == "scores":
             return self._node("MatMul", everyone, top)
-        if mixture.kind == "squared":
+        if mixture.kind == "numbers":
             mean = self._node("MatMul", everyone, self._floats("mean", np.full((len(said), 1), 1.0 / len(said))))
             apart = self._node("Sub", everyone, mean)
             for k, stacker in enumerate(mixture.stackers):

@@ -46,7 +46,7 @@ class Stacker:
 class MixtureArrays:
     """What makes one score of the experts'."""
 
-    kind: str  # "logistic", "squared", "classes" or "other"
+    kind: str  # what is mixed: "odds" (of two classes), "numbers", "classes" or "scores"
     stackers: list[Stacker]
     top: Float64  # the weights of the experts and, after them, the stackers
     limits: tuple[float, float] | None  # squared: of what the stackers say
@@ -89,17 +89,17 @@ def shaped(model: Learner | OneVsAll, extrapolate: bool) -> Shaped:
 
 def _mixture(numbers: Float64, offset: float) -> MixtureArrays:
     """From the numbers that the core keeps of it (core/engine/shapes/mixture.hpp)."""
-    kind = ("logistic", "squared", "classes", "other")[int(numbers[0])]
+    kind = ("odds", "numbers", "classes", "scores")[int(numbers[0])]
     experts, rows = int(numbers[1]), float(numbers[2])
-    if kind in ("logistic", "classes"):
+    if kind in ("odds", "classes"):
         each = experts * (1 + experts)
         stackers = []
         for i in range(STACKERS):
             own = numbers[3 + i * each : 3 + (i + 1) * each].reshape(experts, -1)
-            weights = own[:, 0] + (1.0 / experts if kind == "logistic" else 0.0)
+            weights = own[:, 0] + (1.0 / experts if kind == "odds" else 0.0)
             stackers.append(Stacker(weights, own[:, 1:]))
         return MixtureArrays(kind, stackers, numbers[3 + STACKERS * each :], None)
-    if kind == "other":
+    if kind == "scores":
         return MixtureArrays(kind, [], _hedged(numbers[4:-1], numbers[-1], rows + 1), None)
     low, high = float(numbers[3]), float(numbers[4])
     each = experts * (experts + 1) + 2
