@@ -220,7 +220,7 @@ RATE = Flag(
 # train and evaluate have it; sweep compares the rates of linear models.
 SHAPE = Flag(
     "shape",
-    "linear; curves (2 to 3 times the time), trees (10 to 15 times), auto (trees unless wide or sparse), or "
+    "linear; curves (3 to 4 times the time), trees (10 to 20 times), auto (trees unless wide or sparse), or "
     f"'curves only'. {USUAL_SHAPE} if not given.",
     panel=LEARNING,
 )

@@ -53,7 +53,7 @@ class Learner(Model):
         shape: what the model can be like:
 
             - "linear": a weight for each feature. The fastest, and the only one for sparse and hashed data.
-            - "curves": each numeric column has a curve as well; 2 to 3 times the time of "linear".
+            - "curves": each numeric column has a curve as well; 3 to 4 times the time of "linear".
             - "trees": curves, and trees over all columns, for what depends on several of them together; 10 to 15
               times the time of "linear", and about as good as boosted trees.
             - "auto": settled by the first row. "trees" for arrays, tables and rows of names with at most 1,000 columns;

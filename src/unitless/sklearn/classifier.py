@@ -61,8 +61,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         rule: how weights are updated; see `unitless.Learner`.
         loss: "logistic", or "hinge", which has no probabilities.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
-        shape: "linear"; "curves", a curve for each numeric column, at 2 to 3 times the time; "trees", curves and trees
-            over all columns, at 10 to 15 times the time, about as good as boosted trees; "auto", "trees" where X is
+        shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees
+            over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X is
             neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone keeps
             averages of the weights.
         n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no

@@ -74,8 +74,8 @@ def train(
         loss: squared for numbers and logistic for classes, if not given.
         rule: "nag" if not given; see `Learner`.
         learning_rate: "auto" if not given.
-        shape: "linear"; "curves", a curve for each numeric column, at 2 to 3 times the time; "trees", curves and trees
-            over all columns, at 10 to 15 times the time, about as good as boosted trees; "auto", "trees" where the
+        shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees
+            over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where the
             data is not too wide or sparse; or "curves only". "auto" if not given; see `Learner`.
         centre: use numeric columns less their running mean; True for tables and arrays, if not given.
         interactions: products of features; see `Learner`.
