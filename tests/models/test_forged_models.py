@@ -134,12 +134,20 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
     folder = tmp_path_factory.mktemp("forged")
     vw = "".join(f"{k % 3 - 1} | a:{k % 7} b:{k % 5}\n" for k in range(60))
     return {
-        "binary": Trained(folder, "binary.csv", csv(60, lambda k: int(k % 7 > 3)), target="y", holdout=0.2),
-        "classes": Trained(folder, "classes.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", passes=2),
-        "numbers": Trained(folder, "numbers.csv", csv(60, lambda k: k % 7 * 1.5), target="y", interactions=2),
+        "binary": Trained(
+            folder, "binary.csv", csv(60, lambda k: int(k % 7 > 3)), target="y", holdout=0.2, shape="linear"
+        ),
+        "classes": Trained(
+            folder, "classes.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", passes=2, shape="linear"
+        ),
+        "numbers": Trained(
+            folder, "numbers.csv", csv(60, lambda k: k % 7 * 1.5), target="y", interactions=2, shape="linear"
+        ),
         "plain": Trained(folder, "plain.vw", vw, task="regression", learning_rate=0.5, rule="snag"),
         "shaped": Trained(folder, "shaped.csv", csv(60, lambda k: k % 7 * 1.5), target="y", shape="trees"),
-        "averaged": Trained(folder, "averaged.csv", csv(60, lambda k: k % 7 * 1.5), target="y", average=True),
+        "averaged": Trained(
+            folder, "averaged.csv", csv(60, lambda k: k % 7 * 1.5), target="y", average=True, shape="linear"
+        ),
     }
 
 

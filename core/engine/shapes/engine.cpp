@@ -105,7 +105,28 @@ void ShapedEngine::run(std::size_t rows, const std::vector<std::function<void()>
         if (error) std::rethrow_exception(error);
 }
 
-void ShapedEngine::learn(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row) {
+// Rows that are learned by some experts and not by others leave a model that is of no use.
+void ShapedEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
+    check_whole();
+    try {
+        learn_rows(rows, labels, predictions, row);
+    } catch (const DivergedError&) {  // all have learned the same rows
+        throw;
+    } catch (...) {
+        broken_ = true;
+        waiting_ = nullptr;
+        throw;
+    }
+}
+
+void ShapedEngine::check_whole() const {
+    if (broken_)
+        throw InputError(
+            "this model ran out of memory while it learned, and some of it has not learned what the rest has",
+            "go on from one that was saved before");
+}
+
+void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row) {
     forward_settings();
     begin(all);
     const Clock before = clock_;
@@ -197,6 +218,7 @@ void ShapedEngine::settle() noexcept {
 }
 
 void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* predictions) {
+    check_whole();
     forward_settings();
     begin(input);
     kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, extrapolate,
@@ -281,6 +303,7 @@ void ShapedEngine::mix(const Said& said) {
 // ---------------------------------------------------------------------------------------------------- state
 
 void ShapedEngine::save(std::size_t slots, EngineState& to) const {
+    check_whole();
     const double* const scale = experts_[0].lanes().scale();
     save_common(to);
     if (linear_) linear_->save(slots, to);

@@ -85,6 +85,10 @@ class ShapedEngine final : public Engine {
     const Said* waiting_ = nullptr;
     std::vector<double> row_said_;  // [expert][head]
 
+    bool broken_ = false;  // memory ran out in the middle of some rows
+
+    void check_whole() const;
+    void learn_rows(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row);
     std::size_t expert_count() const { return experts_.size() + (linear_ ? 1 : 0); }
     void begin(const SparseInput& input);
     ShapedRows shaped_rows(const SparseInput& input) const;
