@@ -25,12 +25,17 @@ namespace unitless {
 // What labels a loss takes: any number, a number that is not negative, or one of two signs.
 enum class LabelKind { number, count, sign };
 
+// What is mixed where several models predict together: scores as they are, numbers, or the odds of classes.
+enum class Mixing { scores, numbers, odds };
+
 struct LossFacts {
     const char* name;
     LabelKind labels;
     double negative;            // in one-against-all, the label of the rows of other classes
     double vw_limit = 0;        // the limit of predictions that Vowpal Wabbit starts with
     bool paces_itself = false;  // a plain step is proportional to the label's unit
+    double curvature = 0;       // the largest second derivative; 0: there is none that would say how far to go
+    Mixing mixing = Mixing::scores;
 };
 
 inline namespace UNITLESS_ISA {
@@ -53,8 +58,12 @@ inline double change_by_reach(double change, double slope, double speed, double 
 
 // L = (p - y)^2, y real. The error shrinks by exp(-2 tau).
 struct Squared {
-    static constexpr LossFacts facts{
-        .name = "squared", .labels = LabelKind::number, .negative = -1, .paces_itself = true};
+    static constexpr LossFacts facts{.name = "squared",
+                                     .labels = LabelKind::number,
+                                     .negative = -1,
+                                     .paces_itself = true,
+                                     .curvature = 2,
+                                     .mixing = Mixing::numbers};
     explicit Squared(const Options&) {}
     template <class T>
     T value(T p, T y) const {
@@ -76,7 +85,12 @@ struct Squared {
 //   f(delta) = delta - d + b (exp(delta) - 1 - delta) = 0,
 // convex and increasing, so that d (the gradient's step) is an upper bound.
 struct Logistic {
-    static constexpr LossFacts facts{.name = "logistic", .labels = LabelKind::sign, .negative = -1, .vw_limit = 50};
+    static constexpr LossFacts facts{.name = "logistic",
+                                     .labels = LabelKind::sign,
+                                     .negative = -1,
+                                     .vw_limit = 50,
+                                     .curvature = 0.25,
+                                     .mixing = Mixing::odds};
     explicit Logistic(const Options&) {}
     double value(double p, double y) const {
         const double m = y * p;

@@ -66,53 +66,17 @@ void LaneEngine::add_classes(std::size_t count) {
 
 void LaneEngine::save(std::size_t slots, EngineState& to) const {
     save_common(to);
-    to.lanes = lanes_.lanes();
-    to.scores = selection_.scores();
-    to.followed = selection_.followed();
-    to.errors = selection_.errors();
-    for (std::size_t j = 0; j < std::min(lanes_.capacity(), slots); ++j) {
-        if (lanes_.scale()[j] == 0) continue;
-        to.slots.push_back(static_cast<std::uint32_t>(j));
-        to.scale.push_back(lanes_.scale()[j]);
-        if (averages()) to.average_scale.push_back(lanes_.average_scale(j));
-        for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
-            to.v.push_back(lanes_.v(j, lane));
-            to.H.push_back(lanes_.H(j, lane));
-            if (averages()) to.average.push_back(lanes_.average(j, lane));
-        }
-    }
+    lanes_.save(slots, to);
+    selection_.save(to);
 }
 
 void LaneEngine::load(const EngineState& from) {
-    const std::size_t heads = from.lanes.empty() ? 0 : from.lanes.back().head + 1;
-    bool sound = heads >= lanes_.heads() && (heads == lanes_.heads() || setup_.open);
-    for (std::size_t k = 0; sound && k < from.lanes.size(); ++k) {
-        const auto [head, rate] = from.lanes[k];
-        const Lane last = k ? from.lanes[k - 1] : Lane{0, 0};
-        const bool follows = k == 0 ? head == 0 : head == last.head ? rate > last.rate : head == last.head + 1;
-        sound = follows && rate < setup_.rates.size();
-    }
-    if (setup_.selecting != Selecting::follow) sound = sound && from.lanes.size() == heads * setup_.rates.size();
-    if (!sound || from.scores.size() != from.lanes.size() || from.followed.size() != heads ||
-        from.errors.size() != selection_.errors().size())
-        throw InputError("the lanes do not belong to a model with these options");
-    const std::size_t lanes = from.lanes.size(), capacity = lanes_.capacity();
-    if (from.scale.size() != from.slots.size() || from.v.size() != lanes * from.slots.size() ||
-        from.H.size() != from.v.size())
-        throw InputError("the model's arrays differ in length");
+    const std::size_t heads = checked_heads(from, setup_), capacity = lanes_.capacity();
     check_average(from);
     lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, setup_.average);
     lanes_.reserve(capacity);
-    selection_.restore(from.scores, from.followed, from.errors);
-    for (std::size_t k = 0; k < from.slots.size(); ++k) {
-        lanes_.scale()[from.slots[k]] = from.scale[k];
-        if (averages()) lanes_.set_average_scale(from.slots[k], from.average_scale[k]);
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            lanes_.v(from.slots[k], lane) = from.v[k * lanes + lane];
-            lanes_.H(from.slots[k], lane) = from.H[k * lanes + lane];
-            if (averages()) lanes_.average(from.slots[k], lane) = from.average[k * lanes + lane];
-        }
-    }
+    lanes_.load(from);
+    selection_.load(from);
     load_common(from);
 }
 

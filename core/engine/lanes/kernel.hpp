@@ -40,6 +40,7 @@ struct Octet {
     std::size_t* diverged_at;  // the first row at which a lane's numbers ran away; its updates are left out from there
 };
 inline constexpr std::size_t octet_doubles = 16;
+inline constexpr std::size_t leaf_doubles = 8;  // of a leaf (shapes/): it has weights alone
 
 struct LaneLabels {
     const double* y;  // a label, or the number of a class

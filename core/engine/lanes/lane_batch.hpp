@@ -13,7 +13,8 @@
 
 namespace unitless {
 
-// The number of rows before the first label or weight whose square would overflow. `numbers`: labels are no classes.
+// The number of rows before the first label or weight whose square would overflow. `numbers`: labels are numbers, not
+// classes.
 inline std::size_t sane_rows(const Labels& labels, std::size_t rows, bool numbers) {
     for (std::size_t r = 0; r < rows; ++r) {
         const double h = weight_of(labels, r);

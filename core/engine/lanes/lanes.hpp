@@ -5,6 +5,7 @@
 // labels are always negative: the state that a class has before it is first met.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -86,7 +87,9 @@ class Lanes {
 
     // Leaves of curves and trees (shapes/): indicators, whose weights have neither a scale nor an H of their own.
     double* leaves(std::size_t o) const { return leaf_capacity_ ? leaves_[o].data() : nullptr; }
-    double& w(std::size_t leaf, std::size_t lane) const { return leaves_[lane / 8].data()[leaf * 8 + lane % 8]; }
+    double& w(std::size_t leaf, std::size_t lane) const {
+        return leaves_[lane / 8].data()[leaf * leaf_doubles + lane % 8];
+    }
     std::size_t leaf_capacity() const { return leaf_capacity_; }
 
     void reserve(std::size_t slots) {
@@ -99,8 +102,37 @@ class Lanes {
     void reserve_leaves(std::size_t leaves) {
         if (leaves <= leaf_capacity_) return;
         leaves_.resize(octet_count());
-        for (auto& octet : leaves_) grow(octet, leaf_capacity_, leaves, 8);
+        for (auto& octet : leaves_) grow(octet, leaf_capacity_, leaves, leaf_doubles);
         leaf_capacity_ = leaves;
+    }
+
+    // The slots that were ever other than zero; leaves are not among them.
+    void save(std::size_t slots, EngineState& to) const {
+        to.lanes = lanes_;
+        for (std::size_t slot = 0; slot < std::min(capacity_, slots); ++slot) {
+            if (scale()[slot] == 0) continue;
+            to.slots.push_back(static_cast<std::uint32_t>(slot));
+            to.scale.push_back(scale()[slot]);
+            if (averaged_) to.average_scale.push_back(average_scale(slot));
+            for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+                to.v.push_back(v(slot, lane));
+                to.H.push_back(H(slot, lane));
+                if (averaged_) to.average.push_back(average(slot, lane));
+            }
+        }
+    }
+    // The same lanes with those slots, which there must be room for.
+    void load(const EngineState& from) {
+        for (std::size_t k = 0; k < from.slots.size(); ++k) {
+            const std::uint32_t slot = from.slots[k];
+            scale()[slot] = from.scale[k];
+            if (averaged_) set_average_scale(slot, from.average_scale[k]);
+            for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
+                v(slot, lane) = from.v[k * lanes_.size() + lane];
+                H(slot, lane) = from.H[k * lanes_.size() + lane];
+                if (averaged_) average(slot, lane) = from.average[k * lanes_.size() + lane];
+            }
+        }
     }
 
     // Other lanes: lane k becomes what lane from[k] was.

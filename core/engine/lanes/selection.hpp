@@ -33,6 +33,26 @@ inline std::vector<Lane> first_lanes(const EngineSetup& setup) {
     return lanes;
 }
 
+// Throws if the state is not one of lanes with this setup; gives the number of heads.
+inline std::size_t checked_heads(const EngineState& from, const EngineSetup& setup) {
+    const std::size_t lanes = from.lanes.size(), heads = lanes ? from.lanes.back().head + 1 : 0;
+    bool sound = heads >= first_heads(setup) && (heads == first_heads(setup) || setup.open);
+    for (std::size_t k = 0; sound && k < lanes; ++k) {
+        const auto [head, rate] = from.lanes[k];
+        const Lane last = k ? from.lanes[k - 1] : Lane{0, 0};
+        const bool follows = k == 0 ? head == 0 : head == last.head ? rate > last.rate : head == last.head + 1;
+        sound = follows && rate < setup.rates.size();
+    }
+    if (setup.selecting != Selecting::follow) sound = sound && lanes == heads * setup.rates.size();
+    if (!sound || from.scores.size() != lanes || from.followed.size() != heads ||
+        from.errors.size() != (setup.selecting == Selecting::sweep ? setup.rates.size() : 0))
+        throw InputError("the lanes do not belong to a model with these options");
+    if (from.scale.size() != from.slots.size() || from.v.size() != lanes * from.slots.size() ||
+        from.H.size() != from.v.size())
+        throw InputError("the model's arrays differ in length");
+    return heads;
+}
+
 class Selection {
   public:
     using Scores = LaneScores;
@@ -43,10 +63,15 @@ class Selection {
     const std::vector<Scores>& scores() const { return scores_; }
     const std::vector<double>& followed() const { return followed_; }  // by head: loss of the predictions made
     const std::vector<double>& errors() const { return errors_; }      // by rate, of a sweep: weight of wrong classes
-    void restore(std::vector<Scores> scores, std::vector<double> followed, std::vector<double> errors) {
-        scores_ = std::move(scores);
-        followed_ = std::move(followed);
-        errors_ = std::move(errors);
+    void save(EngineState& to) const {
+        to.scores = scores_;
+        to.followed = followed_;
+        to.errors = errors_;
+    }
+    void load(const EngineState& from) {
+        scores_ = from.scores;
+        followed_ = from.followed;
+        errors_ = from.errors;
     }
 
     // The lane that speaks for a head.

@@ -26,9 +26,49 @@ std::vector<Expert> make_experts(const EngineSetup& setup, const Kernel& kernel)
 }
 
 Mixture::Kind mixture_kind(const EngineSetup& setup) {
-    const std::string loss = facts_of(setup.options.loss).name;
-    if (loss == "logistic") return setup.has_classes() ? Mixture::Kind::classes : Mixture::Kind::logistic;
-    return loss == "squared" && !setup.has_classes() ? Mixture::Kind::squared : Mixture::Kind::other;
+    const Mixing mixing = facts_of(setup.options.loss).mixing;
+    if (mixing == Mixing::odds) return setup.has_classes() ? Mixture::Kind::classes : Mixture::Kind::logistic;
+    return mixing == Mixing::numbers && !setup.has_classes() ? Mixture::Kind::squared : Mixture::Kind::other;
+}
+
+// The lanes of an expert beside the linear one, by its name; slots and scales are those of all.
+void put_lanes(const std::string& name, EngineState lanes, std::vector<NamedNumbers>& to) {
+    std::vector<double> heads, rates, scores;
+    for (const Lane& lane : lanes.lanes) {
+        heads.push_back(lane.head);
+        rates.push_back(lane.rate);
+    }
+    for (const LaneScores& own : lanes.scores)
+        scores.insert(scores.end(), {own.loss, own.recent, own.gap, own.square, own.total_gap, own.total_square});
+    to.push_back({name + ".v", std::move(lanes.v)});
+    to.push_back({name + ".H", std::move(lanes.H)});
+    to.push_back({name + ".lane_heads", std::move(heads)});
+    to.push_back({name + ".lane_rates", std::move(rates)});
+    to.push_back({name + ".scores", std::move(scores)});
+    to.push_back({name + ".followed", std::move(lanes.followed)});
+}
+
+EngineState taken_lanes(const std::string& name, const EngineState& from) {
+    const auto named = [&](const char* what) -> const std::vector<double>& {
+        return numbers_named(from.shape, name + what);
+    };
+    const auto &heads = named(".lane_heads"), &rates = named(".lane_rates"), &scores = named(".scores");
+    if (rates.size() != heads.size() || scores.size() != 6 * heads.size())
+        throw InputError("the model's arrays differ in length");
+    EngineState lanes;
+    lanes.slots = from.slots;
+    lanes.scale = from.scale;
+    lanes.v = named(".v");
+    lanes.H = named(".H");
+    lanes.followed = named(".followed");
+    for (std::size_t k = 0; k < heads.size(); ++k) {
+        if (!is_count(heads[k], 0x7fffffff) || !is_count(rates[k], 0x7fffffff))
+            throw InputError("the lanes do not belong to a model with these options");
+        lanes.lanes.push_back({static_cast<std::uint32_t>(heads[k]), static_cast<std::uint32_t>(rates[k])});
+        const double* const own = &scores[6 * k];
+        lanes.scores.push_back({own[0], own[1], own[2], own[3], own[4], own[5]});
+    }
+    return lanes;
 }
 
 }  // namespace
@@ -105,6 +145,40 @@ void ShapedEngine::run(std::size_t rows, const std::vector<std::function<void()>
         if (error) std::rethrow_exception(error);
 }
 
+// The first expert's scales have been moved by these rows: so have the others'.
+void ShapedEngine::share_scales(const SparseInput& input) {
+    const double* const from = experts_[0].lanes().scale();
+    for (std::size_t i = 1; i < experts_.size(); ++i) {
+        double* const to = experts_[i].lanes().scale();
+        to[0] = from[0];
+        for (std::size_t k = 0; k < entries_of(input); ++k) {
+            const std::uint32_t slot = input.slots[input.first + k];
+            to[slot] = from[slot];
+        }
+    }
+}
+
+// Leaves of curves of all rows, and the cuts after each. Gives the first row that comes after one that had leaves.
+std::size_t ShapedEngine::learn_curves(const SparseInput& input, std::uint64_t examples) {
+    std::size_t curved_from = curved_ ? 0 : input.rows;
+    for (std::size_t r = 0; r < input.rows; ++r) {
+        const bool counts = staged_.staged[r].weight > 0;
+        const std::size_t columns = input.raw_counts ? input.raw_counts[r] : 0, found = leaves_.size();
+        if (counts) curves_.reserve(columns, input.raw_kinds);  // of rows that do not, columns may be forgotten again
+        find_curves(input, r, columns);
+        if (counts) {
+            if (!curved_ && leaves_.size() > found) {
+                curved_ = true;
+                curved_from = r + 1;
+            }
+            curves_.learn(input.raw + r * input.raw_stride, columns, ++examples,
+                          [&](const Curves::Cut& cut) { cuts_.push_back(cut); });
+        }
+        cut_ends_.push_back(cuts_.size());
+    }
+    return curved_from;
+}
+
 // Rows that are learned by some experts and not by others leave a model that is of no use.
 void ShapedEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
     check_whole();
@@ -147,32 +221,8 @@ void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, doub
     rows = kernel_.lanes->stage_learn(setup_.options, clock_, first.lanes().scale(), part_of(all, 0, rows), labels,
                                       staged_.stage);
     const SparseInput input = part_of(all, 0, rows);
-    for (std::size_t i = 1; i < experts_.size(); ++i) {  // the scales that have moved
-        const double* const from = first.lanes().scale();
-        double* const to = experts_[i].lanes().scale();
-        to[0] = from[0];
-        for (std::size_t k = 0; k < entries_of(input); ++k) {
-            const std::uint32_t slot = input.slots[input.first + k];
-            to[slot] = from[slot];
-        }
-    }
-    std::uint64_t examples = before.examples;
-    std::size_t curved_from = curved_ ? 0 : rows;  // the first row after one that had leaves
-    for (std::size_t r = 0; r < rows; ++r) {
-        const bool counts = staged_.staged[r].weight > 0;
-        const std::size_t columns = input.raw_counts ? input.raw_counts[r] : 0, found = leaves_.size();
-        if (counts) curves_.reserve(columns, input.raw_kinds);  // of rows that do not, columns may be forgotten again
-        find_curves(input, r, columns);
-        if (counts) {
-            if (!curved_ && leaves_.size() > found) {
-                curved_ = true;
-                curved_from = r + 1;
-            }
-            curves_.learn(input.raw + r * input.raw_stride, columns, ++examples,
-                          [&](const Curves::Cut& cut) { cuts_.push_back(cut); });
-        }
-        cut_ends_.push_back(cuts_.size());
-    }
+    share_scales(input);
+    said.curved_from = learn_curves(input, before.examples);
     for (Expert& expert : experts_) expert.reserve_columns(curves_.columns());
     said.rows = rows;
     said.labels = labels;
@@ -180,7 +230,6 @@ void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, doub
     said.choosing = chooses_rates();
     said.before = before;
     said.met = met;
-    said.curved_from = curved_from;
     const ShapedRows shaped = shaped_rows(input);
     // Those that take longest begin. What the batch before has to do yet is done on the way.
     std::vector<std::function<void()>> parts;
@@ -304,49 +353,24 @@ void ShapedEngine::mix(const Said& said) {
 
 void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     check_whole();
-    const double* const scale = experts_[0].lanes().scale();
     save_common(to);
     if (linear_) linear_->save(slots, to);
     to.clock = clock_;
     to.choosing = choosing_;
     to.keeps_average = keeps_average_;
-    std::vector<double> kinds, counts, thresholds, places, seen, values;
-    curves_.save(counts, thresholds, places, seen, values);
-    to.shape.push_back({"curve.leaves", std::move(counts)});
-    to.shape.push_back({"curve.thresholds", std::move(thresholds)});
-    to.shape.push_back({"curve.places", std::move(places)});
-    to.shape.push_back({"curve.seen", std::move(seen)});
-    to.shape.push_back({"curve.values", std::move(values)});
+    curves_.save(to.shape);
     to.shape.push_back({"curve.met", {curved_ ? 1.0 : 0.0}});
     for (std::size_t i = 0; i < experts_.size(); ++i) {
-        const std::string name = expert_names[i];
         EngineState lanes;
-        experts_[i].save(name, scale, slots, linear_ ? lanes : to, to.shape);
-        if (!linear_) continue;
-        std::vector<double> heads, rates, scores;
-        for (const Lane& lane : lanes.lanes) {
-            heads.push_back(lane.head);
-            rates.push_back(lane.rate);
-        }
-        for (const LaneScores& own : lanes.scores)
-            scores.insert(scores.end(), {own.loss, own.recent, own.gap, own.square, own.total_gap, own.total_square});
-        to.shape.push_back({name + ".v", std::move(lanes.v)});
-        to.shape.push_back({name + ".H", std::move(lanes.H)});
-        to.shape.push_back({name + ".lane_heads", std::move(heads)});
-        to.shape.push_back({name + ".lane_rates", std::move(rates)});
-        to.shape.push_back({name + ".scores", std::move(scores)});
-        to.shape.push_back({name + ".followed", std::move(lanes.followed)});
+        experts_[i].save(expert_names[i], slots, linear_ ? lanes : to, to.shape);
+        if (linear_) put_lanes(expert_names[i], std::move(lanes), to.shape);
     }
     if (expert_count() > 1) to.shape.push_back({"mixture", mixture_.save()});
 }
 
 void ShapedEngine::load(const EngineState& from) {
-    const auto numbers = [&](const std::string& name) -> const std::vector<double>& {
-        return numbers_named(from.shape, name);
-    };
     if (linear_) linear_->load(from);
-    curves_.load(numbers("curve.leaves"), numbers("curve.thresholds"), numbers("curve.places"), numbers("curve.seen"),
-                 numbers("curve.values"));
+    curves_.load(from.shape);
     curved_ = true;  // a model that was merged does not say
     for (const NamedNumbers& one : from.shape) {
         if (one.name != "curve.met") continue;
@@ -355,38 +379,21 @@ void ShapedEngine::load(const EngineState& from) {
         curved_ = one.numbers[0] != 0;
     }
     for (std::size_t i = 0; i < experts_.size(); ++i) {
+        Expert& expert = experts_[i];
         const std::string name = expert_names[i];
-        EngineState lanes;
-        if (linear_) {
-            lanes.slots = from.slots;
-            lanes.scale = from.scale;
-            lanes.v = numbers(name + ".v");
-            lanes.H = numbers(name + ".H");
-            lanes.followed = numbers(name + ".followed");
-            const auto &heads = numbers(name + ".lane_heads"), &rates = numbers(name + ".lane_rates");
-            const auto& scores = numbers(name + ".scores");
-            if (rates.size() != heads.size() || scores.size() != 6 * heads.size())
-                throw InputError("the model's arrays differ in length");
-            for (std::size_t k = 0; k < heads.size(); ++k) {
-                if (!is_count(heads[k], 0x7fffffff) || !is_count(rates[k], 0x7fffffff))
-                    throw InputError("the lanes do not belong to a model with these options");
-                lanes.lanes.push_back({static_cast<std::uint32_t>(heads[k]), static_cast<std::uint32_t>(rates[k])});
-                const double* const own = &scores[6 * k];
-                lanes.scores.push_back({own[0], own[1], own[2], own[3], own[4], own[5]});
-            }
-        }
-        experts_[i].load(name, linear_ ? lanes : from, from.shape, slots_, curves_.columns());
-        if (experts_[i].class_count() != experts_[0].class_count() ||
-            (linear_ && setup_.has_classes() && experts_[i].class_count() > linear_->class_count()))
+        expert.load(name, linear_ ? taken_lanes(name, from) : from, from.shape, slots_, curves_.columns());
+        if (expert.class_count() != experts_[0].class_count() ||
+            (linear_ && setup_.has_classes() && expert.class_count() > linear_->class_count()))
             throw InputError("the experts differ in their classes");
     }
     if (setup_.has_classes()) classes_ = linear_ ? linear_->class_count() : experts_[0].class_count();
-    if (expert_count() > 1) mixture_.load(numbers("mixture"));
+    if (expert_count() > 1) mixture_.load(numbers_named(from.shape, "mixture"));
     load_common(from);
 }
 
 std::size_t ShapedEngine::bytes() const {
     std::size_t total = sizeof(*this) + curves_.bytes() + staged_.bytes() + (linear_ ? linear_->bytes() : 0);
+    for (const Said& said : said_) total += said.numbers.capacity() * sizeof(double);
     for (const Expert& expert : experts_) total += expert.bytes();
     return total;
 }

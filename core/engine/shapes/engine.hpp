@@ -93,6 +93,8 @@ class ShapedEngine final : public Engine {
     void begin(const SparseInput& input);
     ShapedRows shaped_rows(const SparseInput& input) const;
     void find_curves(const SparseInput& input, std::size_t r, std::size_t known);
+    void share_scales(const SparseInput& input);
+    std::size_t learn_curves(const SparseInput& input, std::uint64_t examples);
     static void run(std::size_t rows, const std::vector<std::function<void()>>& parts);
     void mix(const Said& said);
     double loss_of(const double* scores, std::size_t heads, double y) const;

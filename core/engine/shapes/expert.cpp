@@ -12,13 +12,10 @@
 namespace unitless {
 namespace {
 
-constexpr std::size_t octet_leaves = 8;  // doubles of a leaf in an octet
-
 // A mean residual, over the loss's largest curvature, is how far the predictions of a leaf are to move; each tree does
-// its part of it. Where a loss has no curvature, leaves begin where they were split.
+// its part of it. Where that is not known, leaves begin where they were split.
 double kick_of(const LossFacts& facts) {
-    const std::string name = facts.name;
-    return (name == "squared" ? 0.5 : name == "logistic" ? 4.0 : 0.0) / static_cast<double>(Trees::count);
+    return facts.curvature > 0 ? 1.0 / (facts.curvature * static_cast<double>(Trees::count)) : 0.0;
 }
 
 }  // namespace
@@ -26,7 +23,6 @@ double kick_of(const LossFacts& facts) {
 Expert::Expert(const EngineSetup& setup, const Kernel& kernel, bool trees)
     : setup_(setup),
       kernel_(kernel),
-      adaptive_(is_adaptive(setup.options.rule)),
       kick_(kick_of(facts_of(setup.options.loss))),
       unit_(unit_of_v(setup.options)),
       lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, false),
@@ -110,7 +106,7 @@ std::size_t Expert::find_leaves(const ShapedRows& rows, std::size_t r) {
         if (pieces_ && (r + 1) % walked_at_once && r + 1 < rows.rows)
             trees_->fetch(r + 1, [&](std::uint32_t leaf) {
                 for (const double* const octet : leaf_octets_)
-                    __builtin_prefetch(octet + std::size_t{leaf} * octet_leaves, 1);
+                    __builtin_prefetch(octet + std::size_t{leaf} * leaf_doubles, 1);
             });
     }
     return found;
@@ -257,21 +253,9 @@ bool Expert::diverged() const {
 
 // ---------------------------------------------------------------------------------------------------- state
 
-void Expert::save(const std::string& name, const double* scale, std::size_t slots, EngineState& lanes,
-                  std::vector<NamedNumbers>& to) const {
-    lanes.lanes = lanes_.lanes();
-    lanes.scores = selection_.scores();
-    lanes.followed = selection_.followed();
-    lanes.errors = selection_.errors();
-    for (std::size_t j = 0; j < std::min(lanes_.capacity(), slots); ++j) {
-        if (scale[j] == 0) continue;
-        lanes.slots.push_back(static_cast<std::uint32_t>(j));
-        lanes.scale.push_back(scale[j]);
-        for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) {
-            lanes.v.push_back(lanes_.v(j, lane));
-            lanes.H.push_back(lanes_.H(j, lane));
-        }
-    }
+void Expert::save(const std::string& name, std::size_t slots, EngineState& lanes, std::vector<NamedNumbers>& to) const {
+    lanes_.save(slots, lanes);
+    selection_.save(lanes);
     // Of leaves, those that were ever other than zero.
     std::vector<double> leaves, weights, evidence, rows;
     const std::size_t stride = head_stride();
@@ -298,31 +282,13 @@ void Expert::load(const std::string& name, const EngineState& from, const std::v
     const auto require = [](bool sound) {
         if (!sound) throw InputError("the leaves do not belong to a model with these options");
     };
-    const std::size_t heads = from.lanes.empty() ? 0 : from.lanes.back().head + 1;
-    require(heads >= lanes_.heads() && (heads == lanes_.heads() || setup_.open));
-    for (std::size_t k = 0; k < from.lanes.size(); ++k) {
-        const auto [head, rate] = from.lanes[k];
-        const Lane last = k ? from.lanes[k - 1] : Lane{0, 0};
-        require(k == 0 ? head == 0 : head == last.head ? rate > last.rate : head == last.head + 1);
-        require(rate < setup_.rates.size());
-    }
-    const std::size_t lanes = from.lanes.size();
-    if (setup_.selecting != Selecting::follow) require(lanes == heads * setup_.rates.size());
-    require(from.scores.size() == lanes && from.followed.size() == heads && from.scale.size() == from.slots.size());
-    require(from.v.size() == lanes * from.slots.size() && from.H.size() == from.v.size());
-    require(from.errors.size() == selection_.errors().size());
+    const std::size_t heads = checked_heads(from, setup_), lanes = from.lanes.size();
+    for (const std::uint32_t slot : from.slots) require(slot < slots);
+    for (std::size_t k = 0; k < from.v.size(); ++k) require(std::isfinite(from.v[k]) && from.H[k] >= 0);
     lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, false);
     lanes_.reserve(slots);
-    selection_.restore(from.scores, from.followed, from.errors);
-    for (std::size_t k = 0; k < from.slots.size(); ++k) {
-        require(from.slots[k] < slots);
-        lanes_.scale()[from.slots[k]] = from.scale[k];
-        for (std::size_t lane = 0; lane < lanes; ++lane) {
-            require(std::isfinite(from.v[k * lanes + lane]) && from.H[k * lanes + lane] >= 0);
-            lanes_.v(from.slots[k], lane) = from.v[k * lanes + lane];
-            lanes_.H(from.slots[k], lane) = from.H[k * lanes + lane];
-        }
-    }
+    lanes_.load(from);
+    selection_.load(from);
     evidence_.clear();
     rows_.clear();
     reserve_columns(columns);

@@ -62,11 +62,9 @@ class Expert {
 
     std::size_t leader(std::size_t head) const { return selection_.leader(lanes_, head); }
     const Lanes& lanes() const { return lanes_; }
-    Trees* trees() { return trees_ ? &*trees_ : nullptr; }
 
     // Lanes and scores as an engine of lanes saves them; the rest as named numbers that begin with `name`.
-    void save(const std::string& name, const double* scale, std::size_t slots, EngineState& lanes,
-              std::vector<NamedNumbers>& to) const;
+    void save(const std::string& name, std::size_t slots, EngineState& lanes, std::vector<NamedNumbers>& to) const;
     void load(const std::string& name, const EngineState& lanes, const std::vector<NamedNumbers>& from,
               std::size_t slots, std::size_t columns);
     std::size_t bytes() const;
@@ -74,7 +72,6 @@ class Expert {
   private:
     EngineSetup setup_;
     const Kernel& kernel_;
-    bool adaptive_;
     double kick_;  // of a mean residual into the leaves of a tree that was split
     Unit unit_;
     Lanes lanes_;

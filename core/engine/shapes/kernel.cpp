@@ -11,7 +11,6 @@ inline namespace UNITLESS_ISA {
 namespace {
 
 constexpr double suspicious = 0x1p500;  // beyond this a lane has diverged: it is not moved any more
-constexpr std::size_t octet_lanes = width;
 
 // What a new scale does to the state (2.(a).i).
 void rescale(Rescale kind, const Stage& stage, const StagedRow& row, double* state) {
@@ -32,7 +31,7 @@ UNITLESS_INLINE Vec8 sum_of(const Stage& stage, const StagedRow& row, const Leaf
         total = total + Vec8::load(linear + std::size_t{stage.slot[k]} * octet_doubles) * stage.z[k];
     std::size_t i = 0;
     const auto weight = [&](std::size_t k) {
-        return Vec8::load(weights + std::size_t{leaves.leaves[k]} * octet_lanes);
+        return Vec8::load(weights + std::size_t{leaves.leaves[k]} * leaf_doubles);
     };
     for (; i + 4 <= leaves.count; i += 4)
         for (std::size_t k = 0; k < 4; ++k) part[k] = part[k] + weight(i + k);
@@ -171,7 +170,7 @@ void update_with(const Options& options, const Stage& stage, const StagedRow& ro
             }
         }
         for (std::size_t k = 0; k < leaves.count; ++k) {
-            double* const w = lanes.leaves[o] + std::size_t{leaves.leaves[k]} * octet_lanes;
+            double* const w = lanes.leaves[o] + std::size_t{leaves.leaves[k]} * leaf_doubles;
             const Vec8 step = lanes.heads == 1 ? Vec8::all(lanes.leaf_step[k])
                                                : Vec8::gather(lanes.leaf_step + k * lanes.head_stride, head);
             (Vec8::load(w) + move * step).store(w);

@@ -69,13 +69,12 @@ class Trees {
     // Rows can be walked ahead, by any thread and in any order, through the trees as they are now.
     void freeze(std::size_t rows) {
         if (frozen_.empty()) {
-            changed_.reserve(3 * leaf_count());  // of each split: no memory is needed then
+            changed_.reserve(3 * leaf_count());  // three of each split, which must not fail halfway
             frozen_ = nodes_;
         } else {
             for (const std::uint32_t node : changed_) frozen_[node] = nodes_[node];
         }
         changed_.clear();
-        changed_.reserve(count * nodes);  // a split does not fail halfway
         frozen_text_ = asks_text_;
         ahead_.resize(std::max(ahead_.size(), rows * count));
     }
@@ -152,14 +151,12 @@ class Trees {
         for (std::size_t k = 0; k < count; ++k) group_[k] = static_cast<std::uint8_t>(k % groups);
     }
 
-    std::size_t leaves_of(std::size_t tree) const { return leaves_[tree]; }
-    const Question* questions(std::size_t tree) const { return &nodes_[tree * nodes]; }
-    std::size_t place(std::size_t tree, std::size_t node) const { return places_[tree * nodes + node]; }
-
     void save(std::vector<NamedNumbers>& to) const;
     void load(const std::vector<NamedNumbers>& from, std::size_t columns);
     std::size_t bytes() const {
-        return count * nodes * (sizeof(Question) + sizeof(std::uint16_t)) + count * most * bytes_;
+        return (nodes_.capacity() + frozen_.capacity()) * sizeof(Question) +
+               places_.capacity() * sizeof(std::uint16_t) +
+               (changed_.capacity() + ahead_.capacity()) * sizeof(std::uint32_t) + count * most * bytes_;
     }
 
   private:
