@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/errors.hpp"
 #include "engine/averaging.hpp"
@@ -38,6 +39,15 @@ class Engine {
     // Are losses counted, and learning rates chosen by them?
     bool chooses_rates() const { return !choosing_.suspended(); }
     void choose_rates(bool choose) { choose ? choosing_.resume(clock_.t) : choosing_.suspend(clock_.t); }
+    // While they are chosen, are rates that have lost dropped, and neighbours of those that lead taken up?
+    bool keeps_rates() const { return keeps_rates_; }
+    void keep_rates(bool keep) { keeps_rates_ = keep; }
+
+    // The labels of the rows that are predicted next: they are judged by them. The losses of all rates are counted, and
+    // what mixes experts learns what they are worth, but no weight moves.
+    void judge_by(const std::optional<Labels>& labels) { judged_by_ = labels; }
+    // Lets rates go that have lost beyond doubt, and takes up the leaders' neighbours.
+    virtual void sift_rates() {}
 
     // Numbers per row of the results.
     virtual std::size_t learn_width() const { return predict_width(); }
@@ -93,6 +103,8 @@ class Engine {
     Averaging averaging_;
     bool keeps_average_ = false;
     Choosing choosing_;
+    bool keeps_rates_ = false;
+    std::optional<Labels> judged_by_;
 
     // Before the first look there is nothing but the last weights.
     bool predicts_with_average() const { return keeps_average_ && averaging_.started(); }

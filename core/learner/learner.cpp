@@ -78,6 +78,7 @@ Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) 
         if (const std::size_t more = learner.engine_->class_count() - engine->class_count()) engine->add_classes(more);
         engine->keep_average(learner.engine_->keeps_average());
         engine->choose_rates(learner.engine_->chooses_rates());
+        engine->keep_rates(learner.engine_->keeps_rates());
         preparation_ = std::make_unique<Preparation>(std::move(preparation));
         std::swap(learner.preparation_, *preparation_);
         engine_ = std::exchange(learner.engine_, std::move(engine));
@@ -178,12 +179,22 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
     }
 }
 
+void Learner::predict_prepared(const SparseInput& rows, bool extrapolate, double* predictions) {
+    if (judging_) {
+        if (judging_->row + rows.rows > judging_->rows) throw InputError("there are more rows than labels to judge by");
+        engine_->judge_by(labels_from(judging_->labels, judging_->row));
+        judging_->row += rows.rows;
+    }
+    engine_->predict(rows, extrapolate, predictions);
+    engine_->judge_by({});
+}
+
 template <Rows Input>
 void Learner::predict_batches(Input& input, bool extrapolate, double* predictions) {
     reserve();
     preparation_.check_distances(input, looking(extrapolate), nullptr);
     preparation_.in_batches(input, looking(extrapolate), nullptr, [&](std::size_t first, std::size_t) {
-        engine_->predict(preparation_.prepared(), extrapolate, predictions + first * predict_width());
+        predict_prepared(preparation_.prepared(), extrapolate, predictions + first * predict_width());
     });
 }
 
@@ -290,7 +301,7 @@ void Learner::predict(const CompressedRows& input, bool extrapolate, Results& re
         MatrixRows rows(input);
         if (reads(input))
             return rows.in_place(preparation_, [&](std::size_t first, const SparseInput& some) {
-                engine_->predict(some, extrapolate, predictions + first);
+                predict_prepared(some, extrapolate, predictions + first);
             });
         rows.check(preparation_);
         predict_batches(rows, extrapolate, predictions);
@@ -484,6 +495,29 @@ bool Learner::chooses_rates() const {
 void Learner::choose_rates(bool choose) {
     const std::lock_guard guard(lock_);
     engine_->choose_rates(choose);
+}
+
+void Learner::keep_rates(bool keep) {
+    const std::lock_guard guard(lock_);
+    engine_->keep_rates(keep);
+}
+
+void Learner::begin_judging(const Labels& labels, std::size_t rows) {
+    const std::lock_guard guard(lock_);
+    judging_.reset();
+    LabelEncoder::Encoded encoded = labels_.encode(labels, rows, class_count(0));
+    const Labels with = encoded.with(labels);
+    judging_ = Judging{std::move(encoded), with, 0, rows};
+}
+
+void Learner::end_judging() {
+    const std::lock_guard guard(lock_);
+    judging_.reset();
+}
+
+void Learner::sift_rates() {
+    const std::lock_guard guard(lock_);
+    engine_->sift_rates();
 }
 
 }  // namespace unitless

@@ -68,6 +68,14 @@ class Learner {
     // Are losses counted and learning rates chosen by them? If not, all rates learn on, and the leader stays.
     bool chooses_rates() const;
     void choose_rates(bool choose);
+    // While they are chosen, does every rate run on, whether it has lost or not?
+    void keep_rates(bool keep);
+    // Until `end_judging`, rows that are predicted are judged by these labels (see Engine::judge_by); the caller keeps
+    // the weights. Labels must be such as the learner has met.
+    void begin_judging(const Labels& labels, std::size_t rows);
+    void end_judging();
+    // Lets rates go that have lost beyond doubt.
+    void sift_rates();
 
     std::size_t bytes() const;
     Clock clock() const;
@@ -158,6 +166,13 @@ class Learner {
     std::unique_ptr<Engine> engine_;
     LabelEncoder labels_;
 
+    struct Judging {
+        LabelEncoder::Encoded encoded;
+        Labels labels;
+        std::size_t row = 0, rows = 0;  // how many have been judged, of how many
+    };
+    std::optional<Judging> judging_;
+
     Shape suitable(bool table, std::size_t raw_columns) const;
     static void reserve(Engine& engine, const Preparation& preparation) {
         engine.reserve(preparation.slot_count(), preparation.growing());
@@ -177,6 +192,7 @@ class Learner {
     void predict_all(std::size_t rows, Results& results, Action action);
     template <Rows Input>
     void learn_batches(Input& input, const Labels& labels, double* predictions);
+    void predict_prepared(const SparseInput& rows, bool extrapolate, double* predictions);
     template <Rows Input>
     void predict_batches(Input& input, bool extrapolate, double* predictions);
     void learn_columns(DenseRows rows, const Labels& labels, double* predictions);
@@ -231,7 +247,7 @@ void Learner::predict_named(std::size_t count, const double* values, bool extrap
     preparation_.check_named();
     preparation_.prepare_named(count, values, looking(extrapolate), 1.0, resolve, 0);
     reserve();
-    engine_->predict(preparation_.prepared(), extrapolate, predictions);
+    predict_prepared(preparation_.prepared(), extrapolate, predictions);
     labels_.add_offset(predictions, predict_width());
 }
 

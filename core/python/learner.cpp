@@ -155,6 +155,25 @@ void define_learner(nb::module_& m) {
                 const nb::gil_scoped_release release;
                 self.learner.choose_rates(choose);
             })
+        .def(
+            "_keep_rates",
+            [](PyLearner& self, bool keep) {
+                const nb::gil_scoped_release release;
+                self.learner.keep_rates(keep);
+            },
+            "keep"_a)
+        .def(
+            "_begin_judging",
+            [](PyLearner& self, const Doubles& y, const std::optional<Doubles>& weight) {
+                self.learner.begin_judging(labels(y, weight, 0), y.shape(0));
+            },
+            "y"_a, "weight"_a.none())
+        .def("_end_judging", [](PyLearner& self) { self.learner.end_judging(); })
+        .def("_sift_rates",
+             [](PyLearner& self) {
+                 const nb::gil_scoped_release release;
+                 self.learner.sift_rates();
+             })
         .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })
         .def_prop_ro("total_weight",
                      [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().t; }); })

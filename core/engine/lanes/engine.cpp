@@ -169,6 +169,11 @@ void LaneEngine::finish() {
     if (dead != Octet::never) throw_diverged(dead, rows_end);
 }
 
+void LaneEngine::sift_rates() {
+    finish();
+    if (setup_.selecting == Selecting::follow) selection_.sift(lanes_, true);
+}
+
 void LaneEngine::settle() noexcept {
     try {
         wait_for_all();
@@ -249,6 +254,8 @@ void LaneEngine::predict(const SparseInput& rows, bool extrapolate, double* pred
         const double* p = batch.predicted() + lane;
         for (std::size_t r = 0; r < rows.rows; ++r) predictions[r * width + head] = p[r * batch.stride];
     }
+    if (judged_by_)
+        selection_.judge(lanes_, kernel_, setup_.options, *judged_by_, batch.predicted(), rows.rows, batch.stride);
 }
 
 // Of a sweep: the rate whose losses add up to least.

@@ -118,7 +118,7 @@ class _Together:
         return [model for model in self._everyone if self.states[id(model)]["examples"]] or self._everyone[:1]
 
     def _by_label(self, model: Any, state: _core.Snapshot) -> list[dict[int, int]]:
-        return lanes_by_label(model, state, self.own[id(model)], self.labels)
+        return lanes_by_label(model._open_to_classes(), state, self.own[id(model)], self.labels)
 
     def lanes(self, options: Options, states: dict[int, _core.Snapshot]) -> tuple[Part, Lanes]:
         """The merged numbers of the lanes that `states` have, and which lanes those are."""

@@ -18,17 +18,16 @@ from ..options import Options
 from ..rules import RULES, Rule
 from .by_feature import average, latest_look, name_slots, scored_weight
 from .classes import Label
-from .model import Model
 
 
 def lanes_by_label(
-    model: Model, state: _core.Snapshot, own: list[Label] | None, labels: list[Label] | None
+    open: bool, state: _core.Snapshot, own: list[Label] | None, labels: list[Label] | None
 ) -> list[dict[int, int]]:
     """For each head of the merged model: by rate, which lane of this model, whose labels are `own`, stands for it."""
     places = {label: c for c, label in enumerate(own)} if own is not None else {}
     unseen = len(places)  # the head of classes that have not been met
     heads = [places.get(label, unseen) for label in labels] if labels is not None else [0]
-    if model._open_to_classes():
+    if open:  # to classes
         heads.append(unseen)
     found: list[dict[int, int]] = [{} for _ in range(int(state["lane_heads"].max(initial=0)) + 1)]
     for lane, (head, rate) in enumerate(zip(state["lane_heads"].tolist(), state["lane_rates"].tolist(), strict=True)):
