@@ -1,10 +1,10 @@
 """One round of learning apart: shards go on from one model, and become one model again.
 
 What comes out looks like one shard's stream, had it drawn its rows from all of them: sums that grow with the rows (t,
-N, examples, the weight behind means) are means over the shards, and only `whole` makes them those of all rows. Where a
-weight has moved is the mean of where the shards have moved it, each counting by the squared gradients that it has added
-to H: a weight that one shard alone has met in this round is that shard's. H grows by the mean of what the shards have
-added, weighed in the same way.
+N, examples, the weight behind means) are means over the shards, and only `whole` makes them those of all rows. So is H,
+and weights are averaged by it. Of the ways that were tried (docs/distributed-semantics.md) this one is the best or as
+good as any: if what the shards have added to H weighed alone, few rows would decide where rounds are short; if H were
+summed, steps would shrink with every round.
 
 The large arrays are added up in a tree (`Sums`), however wide or deep: the result is the same to rounding. What is
 small (`Said`) goes to whoever puts the round together, and first settles what all are brought to (`Agreed`): the means
@@ -168,18 +168,19 @@ def _common_target(options: Options, said: list[Said]) -> tuple[Float64, list[tu
 class Sums:
     """What shards have added to the weights of a base.
 
-    In units of the largest scale of each slot (of rules that know no scales: of 1), and with u = w·unit: gained is Σ g,
-    where H has grown by g; squares Σ g²; moved Σ g (u − u_base); and so for the averages of u.
+    In units of the largest scale of each slot (of rules that know no scales: of 1), and with u = w·unit: `gained` is
+    Σ g where H has grown by g; `moved` is Σ (u − u_base), and `weighed` Σ g (u − u_base). So for the averages of u.
     """
 
     where: _core.Snapshot  # which slots: what `Layout` reads of a state
     scale: Float64  # [slot]: the largest
     squared: Float64  # [slot]: Σ (own scale/scale)²
-    gained: Float64  # [slot][lane]
-    squares: Float64
-    moved: Float64
-    averages: Float64
     shards: int  # that have learned something
+    gained: Float64  # [slot][lane]
+    moved: Float64
+    weighed: Float64
+    averages_moved: Float64  # without lanes where there are none
+    averages_weighed: Float64
 
     @classmethod
     def of(cls, agreed: Agreed, base: State, state: State) -> Sums:
@@ -187,22 +188,24 @@ class Sums:
         layout, lanes = _layout(agreed, [base[0], state[0]]), Lanes.of([agreed.lanes(base)])
         part, start = (agreed.part(one, layout, lanes) for one in (state, base))
         unit = _unit(agreed.options, part.scale)
-        H, v, average = _in_unit(agreed.options, part, unit)
-        H_base, v_base, average_base = _in_unit(agreed.options, start, unit)
+        H, u, average = _in_unit(agreed.options, part, unit)
+        H_base, u_base, average_base = _in_unit(agreed.options, start, unit)
         with np.errstate(invalid="ignore", over="ignore"):
-            gained = np.maximum(H - H_base, 0.0)
-            sound = np.isfinite(gained * gained) & np.isfinite(gained * (v - v_base))
-            gained = np.where(sound, gained, 0.0)  # a rate that diverged has not moved
-            return cls(
-                _where(layout, [base[0], state[0]]),
-                part.scale,
-                (part.scale > 0).astype(np.float64),
-                gained,
-                gained * gained,
-                _product(gained, v - v_base),
-                _product(gained[:, : average.shape[1]], average - average_base),
-                int(state[0]["t"] > base[0]["t"]),
-            )
+            gained, change = np.maximum(H - H_base, 0.0), u - u_base
+            sound = np.isfinite(gained * change)  # a rate that diverged has not moved
+            gained, change = (np.where(sound, one, 0.0) for one in (gained, change))
+            average_change = np.where(sound[:, : average.shape[1]], average - average_base, 0.0)
+        return cls(
+            _where(layout, [base[0], state[0]]),
+            part.scale,
+            (part.scale > 0).astype(np.float64),
+            int(state[0]["t"] > base[0]["t"]),
+            gained,
+            change,
+            gained * change,
+            average_change,
+            gained[:, : average.shape[1]] * average_change,
+        )
 
     @classmethod
     def folded(cls, agreed: Agreed, several: Sequence[Sums]) -> Sums:
@@ -216,19 +219,17 @@ class Sums:
         for one, places in zip(several, at, strict=True):
             scale[places] = np.maximum(scale[places], one.scale)
         squared, unit = np.zeros(len(scale)), _unit(agreed.options, scale)
-        gained, squares, moved, averages = (
-            np.zeros((len(scale), own.shape[1]))
-            for own in (several[0].gained, several[0].squares, several[0].moved, several[0].averages)
-        )
+        totals = [np.zeros((len(scale), own.shape[1])) for own in several[0].arrays()]
         for one, places in zip(several, at, strict=True):
             squared[places] += one.squared * _ratio(one.scale, scale[places]) ** 2
             rho = _ratio(_unit(agreed.options, one.scale), unit[places])[:, None]
-            gained[places] += one.gained * rho**2
-            squares[places] += one.squares * rho**4
-            moved[places] += one.moved * rho  # squared for what was gained, and once back for u
-            averages[places] += one.averages * rho
-        shards = sum(one.shards for one in several)
-        return cls(_where(layout, states), scale, squared, gained, squares, moved, averages, shards)
+            for total, own, power in zip(totals, one.arrays(), (2, -1, 1, -1, 1), strict=True):
+                total[places] += own * np.power(rho, power, out=np.zeros_like(rho), where=rho > 0)
+        return cls(_where(layout, states), scale, squared, sum(one.shards for one in several), *totals)
+
+    def arrays(self) -> tuple[Float64, ...]:
+        """What there is for every slot and lane."""
+        return self.gained, self.moved, self.weighed, self.averages_moved, self.averages_weighed
 
 
 def _layout(agreed: Agreed, states: Sequence[_core.Snapshot]) -> Layout:
@@ -263,11 +264,6 @@ def _ratio(a: Float64, b: Float64) -> Float64:
         return np.divide(a, b, out=np.zeros(np.broadcast(a, b).shape), where=b > 0)
 
 
-def _product(a: Float64, b: Float64) -> Float64:
-    """Where a is 0, it is 0, whatever b is."""
-    return np.multiply(a, b, out=np.zeros(a.shape), where=a > 0)
-
-
 def _in_unit(options: Options, part: Part, unit: Float64) -> tuple[Float64, Float64, Float64]:
     """H, u and the average of u of a model, in a unit for each slot."""
     rule = RULES[options.rule]
@@ -291,14 +287,15 @@ def merged_round(agreed: Agreed, base: State, said: Sequence[Said], sums: Sums) 
     at = np.searchsorted(layout.slots, layout.place(sums.where))
     scale, squared = np.zeros(len(layout.slots)), np.zeros(len(layout.slots))
     scale[at], squared[at] = sums.scale, sums.squared
-    gained, squares, moved, averages = (np.zeros((len(scale), own.shape[1])) for own in _arrays(sums))
-    for array, own in zip((gained, squares, moved, averages), _arrays(sums), strict=True):
+    gained, moved, weighed, *of_average = (np.zeros((len(scale), own.shape[1])) for own in sums.arrays())
+    for array, own in zip((gained, moved, weighed, *of_average), sums.arrays(), strict=True):
         array[at] = own
-    unit = _unit(options, scale)
-    H_base, v_base, average_base = _in_unit(options, start, unit)
-    H = H_base + _ratio(squares, gained)
-    u = v_base + _ratio(moved, gained)
-    average = average_base + _ratio(averages, gained[:, : averages.shape[1]])
+    H_base, u_base, average_base = _in_unit(options, start, _unit(options, scale))
+    behind = sums.shards * H_base + gained  # the sum of all shards' H
+    H = behind / sums.shards
+    u = u_base + _ratio(H_base * moved + weighed, behind)
+    kept = slice(average_base.shape[1])
+    average = average_base + _ratio(H_base[:, kept] * of_average[0] + of_average[1], behind[:, kept])
     t = agreed.totals["t"]
     if rule.sums_squares:
         common = scale * np.sqrt(np.maximum(squared / sums.shards, 0.0))
@@ -338,10 +335,6 @@ def merged_round(agreed: Agreed, base: State, said: Sequence[Said], sums: Sums) 
     )
     where: Any = {**sums.where, "negative": agreed.negative, "examples": examples}
     return layout.snapshot(part, lanes, [where], "linear"), agreed.labels
-
-
-def _arrays(sums: Sums) -> tuple[Float64, ...]:
-    return sums.gained, sums.squares, sums.moved, sums.averages
 
 
 def _merged_scores(agreed: Agreed, base: State, heard: Sequence[Said], lanes: Lanes) -> tuple[Float64, Float64, float]:
