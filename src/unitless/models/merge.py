@@ -23,7 +23,6 @@ from ..rules import RULES
 from .classes import Label
 from .merged_means import LINEAR, Moved, Terms, slopes_of, stored_slopes
 from .merged_mixture import merged_mixture
-from .merged_record import merged_training
 from .merged_shape import (
     EXPERTS,
     Heads,
@@ -90,7 +89,11 @@ def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str
     for _, model in everyone:
         if not isinstance(model, Model):
             raise MergeError(f"only learners can be merged, not {model!r}")
-    training = merged_training(learners, base)
+    training = None
+    if any(model._training is not None for _, model in everyone):
+        from .merged_record import merged_training  # noqa: PLC0415  (it reads records of data, which others need not)
+
+        training = merged_training(learners, base)
     models, start = [model for _, model in learners], None if base is None else base[1]
     for _, model in everyone:
         _check_alike(models[0], model)

@@ -72,11 +72,14 @@ class Terms:
             return cls(*(np.zeros((4, 0), np.int64)))
         return cls.of_model(layout.kinds(states) == 1, layout.pairs)
 
-    def places(self, others: Terms) -> Indices:
-        """Where the terms of another list are in this one."""
-        keys = self.to << 32 | self.of
-        order = np.argsort(keys)
-        return np.asarray(order[np.searchsorted(keys[order], others.to << 32 | others.of)])
+    def found_in(self, others: Terms) -> tuple[Indices, Indices]:
+        """Which of these terms another list has, and where: a term is known by the two slots."""
+        keys, theirs = (one.to << 32 | one.of for one in (self, others))
+        order = np.argsort(theirs)
+        at = np.searchsorted(theirs[order], keys)
+        known = np.flatnonzero(at < len(order))
+        known = known[theirs[order[at[known]]] == keys[known]]
+        return known, order[at[known]]
 
 
 def slopes_of(state: _core.Snapshot) -> dict[str, Float64]:
@@ -169,5 +172,6 @@ def stored_slopes(
     columns = [*lanes, *(count + lane for lane in lanes if averaged)]
     own = slopes.reshape(-1, count * (2 if averaged else 1))
     found = np.zeros((len(terms.to), len(columns)))
-    found[terms.places(Terms.of_state(state, layout))] = own[:, columns]
+    known, at = terms.found_in(Terms.of_state(state, layout))
+    found[known] = own[np.ix_(at, columns)]
     return found

@@ -349,6 +349,11 @@ def combine(parts: list[Part], base: Part | None) -> Part:
     def total(key: str) -> Any:
         return _added([part.totals[key] for part in parts], base.totals[key] if base else None)
 
+    def within(key: str) -> float:
+        """A weight that is a part of all: what each has added to it is no more than the weight of its examples."""
+        start, first = (base.totals[key], base.t) if base else (0.0, 0.0)
+        return float(start + sum(min(part.totals[key] - start, part.t - first) for part in parts))
+
     target = parts[0].target.copy()
     target[2:] = _added([part.target[2:] for part in parts], base.target[2:] if base else None)
     heard = [part for part in parts if part.totals["examples"]] or parts
@@ -358,7 +363,8 @@ def combine(parts: list[Part], base: Part | None) -> Part:
         t,
         {
             **{key: total(key) for key in ("T", "N", "examples")},
-            **{key: min(total(key), t) for key in ("averaged_t", "scored")},
+            "averaged_t": within("averaged_t"),
+            "scored": within("scored"),
         },
         _added_scores([part.scores for part in parts], base.scores if base else None),
         added("followed"),
