@@ -14,6 +14,7 @@
 #include "engine/averaging.hpp"
 #include "engine/kernel.hpp"
 #include "engine/setup.hpp"
+#include "engine/slot_block.hpp"
 #include "engine/state.hpp"
 
 namespace unitless {
@@ -73,6 +74,16 @@ class Engine {
     virtual void save(std::size_t slots, EngineState& to) const = 0;
     virtual void load(const EngineState& from) = 0;
     virtual std::size_t bytes() const = 0;
+
+    // ---- Merging: slots of some lanes, zero where there is no such slot; and slots of all lanes, one after another,
+    // put into a fresh engine that has room for them.
+
+    virtual bool merges() const { return false; }
+    virtual void read(const std::uint32_t* /*slots*/, std::size_t /*count*/,
+                      const std::vector<std::uint32_t>& /*lanes*/, SlotBlock&) const {}
+    virtual void write(std::size_t /*first*/, std::size_t /*count*/, const SlotBlock&) {}
+    // So many features have a scale: when the average is looked at next.
+    void plan_look(std::size_t features) { averaging_.plan(clock_.examples, features); }
 
     // ---- Shortcuts: the same bits as `learn` and `predict` in less time.
 

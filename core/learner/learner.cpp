@@ -445,10 +445,11 @@ Clock Learner::clock() const {
     return engine_->clock();
 }
 
-Snapshot Learner::snapshot() const {
+Snapshot Learner::snapshot(bool slots) const {
     const std::lock_guard guard(lock_);
-    Snapshot to{preparation_.save(), {}, labels_.state(), shape_};
-    engine_->save(preparation_.slot_count(), to.engine);
+    Snapshot to{preparation_.save(), {}, labels_.state(), shape_, {}};
+    engine_->save(slots ? preparation_.slot_count() : 0, to.engine);
+    if (engine_->clock().examples == slopes_at_) to.slopes = slopes_;
     return to;
 }
 
@@ -462,7 +463,7 @@ Shape Learner::shape_of(const Snapshot& from) const {
     return asked == Shape::automatic ? settled : asked;
 }
 
-void Learner::load(const Snapshot& from) {
+void Learner::load(const Snapshot& from, const Filling& fill) {
     const Shape shape = shape_of(from);
     Preparation preparation(preparation_setup(setup_, shape), *kernel_.rows);
     preparation.load(from.preparation);
@@ -471,10 +472,14 @@ void Learner::load(const Snapshot& from) {
     std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_, shape), kernel_);
     reserve(*engine, preparation);
     engine->load(from.engine);
+    fill(*engine, preparation.slot_count());
+    std::vector<double> slopes = from.slopes;
     labels_.load(from.labels);
     preparation_ = std::move(preparation);
     engine_ = std::move(engine);
     shape_ = shape;
+    slopes_ = std::move(slopes);
+    slopes_at_ = engine_->clock().examples;
 }
 
 bool Learner::keeps_average() const {

@@ -14,7 +14,9 @@ void define_learner(nb::module_& m) {
     nb::class_<TableColumns>(m, "TableColumns")
         .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&, bool>(), "names"_a, "kinds"_a,
              "missing"_a);
-    nb::class_<PyLearner>(m, "Learner")
+    nb::class_<PyLearner> learner(m, "Learner");
+    define_merging(m, learner);
+    learner
         .def("__init__",
              [](PyLearner* self, const nb::kwargs& options) {
                  new (self) PyLearner(setup_of(options), kernel_by_name(nb::cast<std::string>(options["kernel"])));
@@ -139,7 +141,7 @@ void define_learner(nb::module_& m) {
             "p"_a, "positive"_a, "weight"_a.none(), "sums"_a, "bins"_a,
             "Adds up what logistic predictions come to, row after row: loss, errors, Brier score, weight, its square; "
             "and how often which score came.")
-        .def("_snapshot", &snapshot)
+        .def("_snapshot", &snapshot, "slots"_a = true)
         .def("_restore", &restore, "snapshot"_a)
         .def_prop_rw(
             "_keeps_average",

@@ -41,9 +41,15 @@ class Snapshot(TypedDict):
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
     shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
+    slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
+
+def merged_slots(
+    parts: list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]], merging: dict[str, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Slots of several models as one's: the scale, H by lane, and v by lane with the averages of v beside it."""
 
 def keep_memory() -> None:
     """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
@@ -212,7 +218,20 @@ class Learner:
         y: NDArray[np.float64],
         tau: NDArray[np.float64],
     ) -> NDArray[np.float64]: ...
-    def _snapshot(self) -> Snapshot: ...
+    def _snapshot(self, slots: bool = True) -> Snapshot:
+        """All that it knows; without slots, none of the arrays that have an entry for each."""
+
+    def _read_slots(
+        self, slots: NDArray[np.uint32], lanes: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Scale, H and values of some slots: see `merged_slots`."""
+
+    def _load_merged(self, snapshot: Snapshot, parts: list[dict[str, Any]], merging: dict[str, Any]) -> bool:
+        """Become what a snapshot without slots says, with slots merged from those of other learners.
+
+        False if one of them has learned since the merge was planned.
+        """
+
     def _restore(self, snapshot: Snapshot) -> None: ...
     @property
     def _keeps_average(self) -> bool: ...

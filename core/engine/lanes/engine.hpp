@@ -30,6 +30,11 @@ class LaneEngine final : public Engine {
     void load(const EngineState& from) override;
     std::size_t bytes() const override;
 
+    bool merges() const override { return true; }
+    void read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
+              SlotBlock& to) const override;
+    void write(std::size_t first, std::size_t count, const SlotBlock& from) override;
+
   private:
     EngineSetup setup_;
     const Kernel& kernel_;
