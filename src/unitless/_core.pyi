@@ -63,6 +63,15 @@ def _after_fork() -> None:
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
+def row_places(
+    data: NDArray[np.uint8], delimiter: str, comment: str, every: int, since: int
+) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """How many rows a text of whole rows has, and by how many numbers they are called; then places among them.
+
+    A place comes after every so many rows, the first one as if `since` of them had come before: offsets, and the rows
+    and numbers before each.
+    """
+
 def pack_records(columns: list[NDArray[Any]], offsets: list[int], sizes: list[int], out: NDArray[np.uint8]) -> bool:
     """Columns become parts of records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size there.
 
