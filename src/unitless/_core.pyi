@@ -54,6 +54,9 @@ def merged_slots(
 def keep_memory() -> None:
     """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
 
+def work_alone(from_here_on: bool) -> None:
+    """Whether models that this thread works at, from here on, are worked at by no other thread."""
+
 def _before_fork() -> None:
     """Wait until no thread is inside a learner, and keep others out."""
 
