@@ -24,7 +24,7 @@ from .. import _core
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
-from .by_feature import scored_weight
+from .by_feature import latest_look, scored_weight
 from .classes import Label
 from .merged_means import Moved, Terms, stored_slopes
 from .merged_slots import Numbers, OfState
@@ -53,6 +53,7 @@ class Said:
     negative: int
     judged: float  # the weight of the rows by which it has judged the rates
     learned: bool  # any row
+    shape: str | None  # what the model has become
 
     @classmethod
     def of(cls, state: State, base: State, judged: float) -> Said:
@@ -72,6 +73,7 @@ class Said:
             own["negative"],
             judged,
             own["t"] > base[0]["t"],
+            own["shape"]["settled"],
         )
 
 
@@ -376,15 +378,17 @@ def _merged_scores(agreed: Agreed, base: State, heard: Sequence[Said], lanes: La
     return scores, followed, scored
 
 
-def whole(options: Options, state: State, shards: int) -> State:
-    """The same model as one that has learned all rows itself: of `shards` shards, the state speaks for one."""
+def whole(options: Options, state: State, shards: int, examples: int) -> State:
+    """The same model as one that has learned all examples itself: the state speaks for one of so many shards."""
     own: Any = dict(state[0])
     if RULES[options.rule].sums_squares:
         own["scale"], own["average_scale"] = (own[key] * np.sqrt(shards) for key in ("scale", "average_scale"))
         own["H"] = own["H"] / shards
     for key in ("t", "T", "N", "averaged_t", "missed"):
         own[key] = own[key] * shards
-    own["examples"] = own["examples"] * shards
+    own["examples"] = examples
+    if options.average:
+        own["next_look"] = latest_look(options, examples, len(own["slots"]))
     own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards])
     own["centre_means"] = (own["centre_means"].reshape(-1, 2) * np.array([1.0, shards])).ravel()
     own["followed"] = own["followed"] * shards
