@@ -167,7 +167,7 @@ def _usable(job: Job, cell: Cell, counts: Progress, scales: Scales) -> Iterator[
         if batch.weight is not None:
             good &= batch.weight != 0
         scales.add(batch)
-        some = batch.select(good)
+        some: Any = batch.select(good)
         yield some, job.holds_back(blocks.row_numbers(some))
 
 
