@@ -205,10 +205,10 @@ class Sums:
         H_base, u_base = _in_unit(agreed.options, start, base[0]["t"], unit)
         with np.errstate(invalid="ignore", over="ignore"):
             gained, change = np.maximum(H - H_base, 0.0), u - u_base
-            sound = np.isfinite(gained) & np.isfinite(_for_each(gained, change) * change).reshape(
-                len(gained), -1, gained.shape[1]
-            ).all(axis=1)  # a rate that diverged has not moved
-            gained, change = np.where(sound, gained, 0.0), np.where(_for_each(sound, change), change, 0.0)
+            sound = np.isfinite(_for_each(gained, change) * change)
+            for of_lane in np.split(sound, change.shape[1] // gained.shape[1], axis=1):
+                gained = np.where(of_lane, gained, 0.0)  # a rate that diverged has not moved
+            change = np.where(sound, change, 0.0)
         return cls(
             _where(layout, [base[0], state[0]]),
             own[0],
