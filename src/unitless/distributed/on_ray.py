@@ -21,7 +21,7 @@ try:
     from ray._private import ray_constants
     from ray._private import worker as ray_worker
 except ModuleNotFoundError:
-    raise OptionError("Ray is not installed: pip install 'unitless[ray]'", option="on") from None
+    raise OptionError("Ray is not installed: pip install 'unitless[ray]'") from None
 
 
 def _with_failure(value: Any) -> tuple[Any, Failed | None]:
