@@ -173,7 +173,7 @@ class Layout:
     means: int  # how many numbers by feature there are: 1 if none is centred, otherwise one for each and for the bias
     pairs: NDArray[np.int64]  # [product][2]: its features; products have the slots after the features', in order
     slots: Slots  # those that the states have, in order
-    numbers: dict[str, int]
+    numbers: dict[int, tuple[list[str], NDArray[np.int64]]]  # by the id of a list of names: what these are numbered
     ordered: bool  # is i·j another feature than j·i?
 
     @classmethod
@@ -184,16 +184,13 @@ class Layout:
             raise MergeError(f"the models differ in their number of columns: {sorted(map(str, columns))}")
         if columns and named:
             raise MergeError("some models know their features as columns, others by name")
-        numbers = dict.fromkeys(named[0], 0) if named else {}
-        for names in named[1:]:
-            if names != named[0]:
-                numbers.update(dict.fromkeys(names, 0))
-        numbers = dict(zip(numbers, range(1, 1 + len(numbers)), strict=True))
+        names, numbers = _core.numbered_names(named)
         count = next(iter(columns), None)
-        features = len(numbers) if named else count or 0
+        features = len(names) if named else count or 0
         means = 1 + features if any(len(state["centre_features"]) for state in states) else 1
         no_pairs, no_slots = np.zeros((0, 2), np.int64), np.zeros(0, np.uint32)
-        layout = cls(count, list(numbers) if named else None, features, means, no_pairs, no_slots, numbers, ordered)
+        known = {id(own): (own, _from_one(order)) for own, order in zip(named, numbers, strict=True)}
+        layout = cls(count, names if named else None, features, means, no_pairs, no_slots, known, ordered)
         keys = np.concatenate([layout._keys(state) for state in states])
         _, first = np.unique(keys, return_index=True)
         keys = keys[np.sort(first)]
@@ -203,9 +200,12 @@ class Layout:
     def feature_numbers(self, state: _core.Snapshot) -> NDArray[np.int64]:
         """What a model's features are numbered here."""
         names = state["names"]
-        if names is None or names == self.names:
+        if names is None:
             return np.arange(self.features + 1)
-        return np.fromiter((0, *map(self.numbers.__getitem__, names)), np.int64, 1 + len(names))
+        if id(names) not in self.numbers:
+            _, (_, order) = _core.numbered_names([self.names or [], names])
+            self.numbers[id(names)] = names, _from_one(order)
+        return self.numbers[id(names)][1]
 
     def renumbered(self, state: _core.Snapshot, features: Slots) -> NDArray[np.int64]:
         """What some of a model's features are numbered here."""
@@ -323,6 +323,11 @@ class Layout:
                 )
             kinds[features] = own
         return kinds
+
+
+def _from_one(order: Slots) -> NDArray[np.int64]:
+    """Numbers of features, the bias's before them."""
+    return np.concatenate([[0], order.astype(np.int64) + 1])
 
 
 def _union(places: list[Slots]) -> Slots:
