@@ -150,11 +150,15 @@ def common_offsets(parts: list[Part], base: Part | None, options: Options) -> tu
 
 def _added_scores(values: list[Float64], start: Float64 | None) -> Float64:
     """Losses add up; infinite ones stay so. All but the gaps are sums of what is not negative."""
+    before = np.zeros_like(values[0]) if start is None else start
+    sums = [0, 3, 5]
     with np.errstate(invalid="ignore"):
-        total = np.asarray(_added(values, start))
+        added = [value - before for value in values]
+        for one in added:  # squares begin anew when rates are dropped
+            one[:, sums] = np.maximum(one[:, sums], 0)
+        total = before + np.sum(added, axis=0)
     total = np.where(np.any(np.isinf(values), axis=0), np.inf, total)
-    sums = [0, 1, 3, 5]
-    total[:, sums] = np.maximum(total[:, sums], 0)
+    total[:, 1] = np.maximum(total[:, 1], 0)  # later examples count for more, so that it may have become less
     return total
 
 
