@@ -148,18 +148,23 @@ def common_offsets(parts: list[Part], base: Part | None, options: Options) -> tu
     return means, np.array([1.0, centre, 0.0, 0.0, 0.0])
 
 
-def _added_scores(values: list[Float64], start: Float64 | None) -> Float64:
-    """Losses add up; infinite ones stay so. All but the gaps are sums of what is not negative."""
-    before = np.zeros_like(values[0]) if start is None else start
-    sums = [0, 3, 5]
+def _added_scores(parts: list[Part], base: Part | None, t: float) -> Float64:
+    """Losses add up; infinite ones stay so. Of recent losses a base's share fades as more examples come."""
+    sums = [0, 1, 3, 5]  # all but the gaps: of what is not negative. Squares begin anew when rates are dropped.
+
+    def before(now: float) -> Float64:
+        scores = np.zeros_like(parts[0].scores) if base is None else base.scores.copy()
+        if base is not None and now > 0:
+            scores[:, 1] *= base.t / now
+        return scores
+
+    total = before(t)
     with np.errstate(invalid="ignore"):
-        added = [value - before for value in values]
-        for one in added:  # squares begin anew when rates are dropped
-            one[:, sums] = np.maximum(one[:, sums], 0)
-        total = before + np.sum(added, axis=0)
-    total = np.where(np.any(np.isinf(values), axis=0), np.inf, total)
-    total[:, 1] = np.maximum(total[:, 1], 0)  # later examples count for more, so that it may have become less
-    return total
+        for part in parts:
+            added = part.scores - before(part.t)
+            added[:, sums] = np.maximum(added[:, sums], 0)
+            total += added
+    return np.where(np.any([np.isinf(part.scores) for part in parts], axis=0) | np.isnan(total), np.inf, total)
 
 
 def _added(values: list[Any], start: Any) -> Any:
@@ -375,7 +380,7 @@ def combine(parts: list[Part], base: Part | None) -> Part:
             "averaged_t": within("averaged_t"),
             "scored": within("scored"),
         },
-        _added_scores([part.scores for part in parts], base.scores if base else None),
+        _added_scores(parts, base, t),
         added("followed"),
         added("errors"),
         np.where(np.isfinite(means), means, 0.0),
