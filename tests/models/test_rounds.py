@@ -149,11 +149,10 @@ def test_the_merged_model_is_one_shard_that_drew_from_all(rule: str) -> None:
     assert model.examples == 4000
     assert model.total_weight == 4000
     before = restored(make, state)
-    tolerance = 1e-12 if rule == "nag" else 1e-2  # to "snag" a row that is predicted is one more, among so many
-    assert np.allclose(before.predict(X), model.predict(X), rtol=tolerance, atol=tolerance)
+    assert before.weights == pytest.approx(model.weights, rel=1e-12)
     before.keep("averaged")
     model.keep("averaged")
-    assert np.allclose(before.predict(X), model.predict(X), rtol=tolerance, atol=tolerance)
+    assert before.weights == pytest.approx(model.weights, rel=1e-12)
     model.learn(X[:100], y[:100])  # it goes on
 
 
