@@ -167,7 +167,7 @@ class Rounds:
             for row in dealt.cells[run.rounds["done"] - (number - 1) * layout.rounds :]:
                 cells = [self._cell(shard, blocks) for shard, blocks in enumerate(row)]
                 self._round(cells, number == 1, watched)
-                run.save()
+                run.save(run.checkpoint_path)
                 if watched.tell():
                     return False
             run.check_rows(self._examples)

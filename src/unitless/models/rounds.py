@@ -143,8 +143,9 @@ class Agreed:
     def means_in(self, layout: Layout) -> tuple[Float64, Float64]:
         """The common means and the weight behind each, by the numbers of features."""
         means, masses = np.zeros(layout.means), np.zeros(layout.means)
+        numbers = {name: number for number, name in enumerate(layout.names or (), 1) if name in self.means}
         for feature, (mean, mass) in self.means.items():
-            number = feature if isinstance(feature, int) else layout.numbers.get(feature, 0)
+            number = feature if isinstance(feature, int) else numbers.get(feature, 0)
             if 0 < number < layout.means:
                 means[number], masses[number] = mean, mass
         return means, masses

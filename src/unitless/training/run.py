@@ -126,6 +126,7 @@ class Run(Learning):
         self.midway = False  # it goes on where it was interrupted
         self.read = 0  # rows that were read to be fitted
         self.interrupted = False
+        self.checkpoint_path: str | None = None  # where each round is kept, if not with the model
         self.rounds: dict[str, Any] | None = None  # how far it has come, where shards learn apart
         self.told: list[Any] = []  # what there is to say of each round
         self.remarks: list[Phrase] = []  # of what was noticed on the way
@@ -208,11 +209,12 @@ class Run(Learning):
         if (plan.passes or 1) > 1 and not self.source.repeatable:
             raise OptionError(Phrase(f"{name} can be read only once; ", Option("passes"), " must be 1"))
 
-    def save(self) -> None:
-        """Write the model with all that is needed to go on."""
-        if self.plan.path is not None and self.model is not None:
+    def save(self, path: str | None = None) -> None:
+        """Write the model with all that is needed to go on: to where it is to be saved, or somewhere else."""
+        path = path or self.plan.path
+        if path is not None and self.model is not None:
             self._describe()
-            self.model.save(self.plan.path)
+            self.model.save(path)
 
     def _describe(self) -> None:
         assert self.model is not None
