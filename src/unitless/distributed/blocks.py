@@ -92,7 +92,7 @@ class DataSpec:
 
     def digest(self) -> str:
         """Of what says how the data is read."""
-        said = [(field.name, getattr(self.options, field.name)) for field in fields(self.options)]
+        said = [(field.name, getattr(self.options, field.name)) for field in fields(self.options) if field.compare]
         return hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
 
 
