@@ -133,7 +133,7 @@ class _Columnar(FileSource):
                 finally:
                     stored.close()
             return pa.BufferReader(self._held[file.path])
-        return pa.memory_map(file.path)
+        return file.open_in_arrow()
 
     def _columns(self) -> list[str] | None:
         if self.schema is None or self.keep:
@@ -166,7 +166,7 @@ class Parquet(_Columnar):
     def _reader(self, file: File, groups: _Groups) -> Any:
         metadata, strings = groups.more
         return pyarrow("parquet").ParquetFile(
-            self._opened(file), metadata=metadata, read_dictionary=strings, pre_buffer=False
+            self._opened(file), metadata=metadata, read_dictionary=strings, pre_buffer=file.distant
         )
 
     def _streamed(self, file: File, number: int, columns: list[str], first: int, last: int) -> Iterator[Any]:
@@ -192,7 +192,7 @@ class Parquet(_Columnar):
         while group < len(sizes) and skip >= sizes[group]:
             skip -= sizes[group]
             group += 1
-        with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=False) as reader:
+        with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=file.distant) as reader:
             groups = list(range(group, len(sizes)))
             several = (os.cpu_count() or 1) > 2  # one thread learns, and one is here
             for batch in (
