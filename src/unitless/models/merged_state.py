@@ -298,14 +298,15 @@ class Layout:
             "followed": part.followed,
             "errors": part.errors,
             "target": part.target,
-            "products": self._products().ravel(),
+            "products": self.products().ravel(),
             "centre_features": settled.astype(np.uint32),
             "centre_kinds": kinds[settled].astype(np.uint32),
             "centre_means": np.column_stack([part.means[settled], part.masses[settled]]).ravel(),
             "shape": {"settled": shape},
         }
 
-    def _products(self) -> Slots:
+    def products(self) -> Slots:
+        """Both features and the slot of each product."""
         slots = np.arange(len(self.pairs)) + (1 + self.features)
         return np.column_stack([self.pairs, slots]).astype(np.uint32)
 

@@ -18,13 +18,16 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
-from .by_feature import latest_look, scored_weight
+from .by_feature import scored_weight
 from .classes import Label
+from .merged_means import Moved, Terms, stored_slopes
+from .merged_slots import Numbers, OfState
 from .merged_state import Lanes, Layout, Part, lanes_by_label
 from .model import Model, State
 
@@ -121,18 +124,28 @@ class Agreed:
         """By head: which lane of a model runs a rate."""
         return lanes_by_label(self.open, state[0], state[1], self.labels)
 
-    def part(self, state: State, layout: Layout, lanes: Lanes) -> Part:
-        """A model's numbers spread over a layout and lanes, at the common means."""
-        part = Part.of(self.options, state[0], self.lanes(state), layout, lanes)
-        return part.shifted(self.means_in(layout), self.target, self.options, layout)
+    def slots(self, state: State, layout: Layout, lanes: Lanes) -> Numbers:
+        """A model's slots, spread over a layout and lanes, at the common means: scale, H, and v with its averages."""
+        by_label = self.lanes(state)
+        own = lanes.source(by_label)
+        part = Part.of(state[0], by_label, layout, lanes)
+        source = OfState(self.options, state[0], layout, own)
+        terms = Terms.of_layout([state[0]], layout)
+        slopes = stored_slopes(np.zeros(0), state[0], layout, terms, own, self.options.average)
+        moved = Moved.of(self.options, part, source, terms, slopes, self.means_in(layout)[0], self.target)
+        scale, H, values = source.read(layout.slots)
+        there = np.isin(moved.slots, layout.slots)
+        values[np.searchsorted(layout.slots, moved.slots[there])] += moved.by[there]
+        return scale, H, values
 
-    def means_in(self, layout: Layout) -> Float64:
-        """The common means, by the numbers of features."""
-        means = np.zeros(layout.features + 1)
-        for feature, (mean, _) in self.means.items():
-            means[feature if isinstance(feature, int) else layout.numbers.get(feature, 0)] = mean
-        means[0] = 0.0
-        return means
+    def means_in(self, layout: Layout) -> tuple[Float64, Float64]:
+        """The common means and the weight behind each, by the numbers of features."""
+        means, masses = np.zeros(layout.means), np.zeros(layout.means)
+        for feature, (mean, mass) in self.means.items():
+            number = feature if isinstance(feature, int) else layout.numbers.get(feature, 0)
+            if 0 < number < layout.means:
+                means[number], masses[number] = mean, mass
+        return means, masses
 
 
 def _mean(found: list[tuple[float, float]]) -> float:
@@ -177,34 +190,31 @@ class Sums:
     squared: Float64  # [slot]: Σ (own scale/scale)²
     shards: int  # that have learned something
     gained: Float64  # [slot][lane]
-    moved: Float64
+    moved: Float64  # [slot][value]: of the lanes, and of their averages if there are any
     weighed: Float64
-    averages_moved: Float64  # without lanes where there are none
-    averages_weighed: Float64
 
     @classmethod
     def of(cls, agreed: Agreed, base: State, state: State) -> Sums:
         """One shard's."""
         layout, lanes = _layout(agreed, [base[0], state[0]]), Lanes.of([agreed.lanes(base)])
-        part, start = (agreed.part(one, layout, lanes) for one in (state, base))
-        unit = _unit(agreed.options, part.scale)
-        H, u, average = _in_unit(agreed.options, part, unit)
-        H_base, u_base, average_base = _in_unit(agreed.options, start, unit)
+        own, start = agreed.slots(state, layout, lanes), agreed.slots(base, layout, lanes)
+        unit = _unit(agreed.options, own[0])
+        H, u = _in_unit(agreed.options, own, state[0]["t"], unit)
+        H_base, u_base = _in_unit(agreed.options, start, base[0]["t"], unit)
         with np.errstate(invalid="ignore", over="ignore"):
             gained, change = np.maximum(H - H_base, 0.0), u - u_base
-            sound = np.isfinite(gained * change)  # a rate that diverged has not moved
-            gained, change = (np.where(sound, one, 0.0) for one in (gained, change))
-            average_change = np.where(sound[:, : average.shape[1]], average - average_base, 0.0)
+            sound = np.isfinite(gained) & np.isfinite(_for_each(gained, change) * change).reshape(
+                len(gained), -1, gained.shape[1]
+            ).all(axis=1)  # a rate that diverged has not moved
+            gained, change = np.where(sound, gained, 0.0), np.where(_for_each(sound, change), change, 0.0)
         return cls(
             _where(layout, [base[0], state[0]]),
-            part.scale,
-            (part.scale > 0).astype(np.float64),
+            own[0],
+            (own[0] > 0).astype(np.float64),
             int(state[0]["t"] > base[0]["t"]),
             gained,
             change,
-            gained * change,
-            average_change,
-            gained[:, : average.shape[1]] * average_change,
+            _for_each(gained, change) * change,
         )
 
     @classmethod
@@ -223,13 +233,13 @@ class Sums:
         for one, places in zip(several, at, strict=True):
             squared[places] += one.squared * _ratio(one.scale, scale[places]) ** 2
             rho = _ratio(_unit(agreed.options, one.scale), unit[places])[:, None]
-            for total, own, power in zip(totals, one.arrays(), (2, -1, 1, -1, 1), strict=True):
+            for total, own, power in zip(totals, one.arrays(), (2, -1, 1), strict=True):
                 total[places] += own * np.power(rho, power, out=np.zeros_like(rho), where=rho > 0)
         return cls(_where(layout, states), scale, squared, sum(one.shards for one in several), *totals)
 
     def arrays(self) -> tuple[Float64, ...]:
         """What there is for every slot and lane."""
-        return self.gained, self.moved, self.weighed, self.averages_moved, self.averages_weighed
+        return self.gained, self.moved, self.weighed
 
 
 def _layout(agreed: Agreed, states: Sequence[_core.Snapshot]) -> Layout:
@@ -238,18 +248,15 @@ def _layout(agreed: Agreed, states: Sequence[_core.Snapshot]) -> Layout:
 
 def _where(layout: Layout, states: Sequence[_core.Snapshot]) -> _core.Snapshot:
     """Which features and slots all of them have, as much as is needed to lay them out once more."""
-    kinds: dict[int, int] = {}
-    for state in states:
-        numbering = layout.feature_numbers(state)
-        kinds.update(zip(numbering[state["centre_features"].astype(int)].tolist(), state["centre_kinds"], strict=True))
-    centred = sorted(kinds)
+    kinds = layout.kinds(list(states))
+    centred = np.flatnonzero(kinds >= 0)
     where: Any = {
         "columns": layout.columns,
         "names": layout.names,
         "slots": layout.slots,
-        "products": np.array([(*pair, slot) for slot, pair in layout.products.items()], np.uint32).ravel(),
-        "centre_features": np.array(centred, np.uint32),
-        "centre_kinds": np.array([kinds[feature] for feature in centred], np.uint32),
+        "products": layout.products().ravel(),
+        "centre_features": centred.astype(np.uint32),
+        "centre_kinds": kinds[centred].astype(np.uint32),
     }
     return where  # type: ignore[no-any-return]
 
@@ -264,13 +271,17 @@ def _ratio(a: Float64, b: Float64) -> Float64:
         return np.divide(a, b, out=np.zeros(np.broadcast(a, b).shape), where=b > 0)
 
 
-def _in_unit(options: Options, part: Part, unit: Float64) -> tuple[Float64, Float64, Float64]:
-    """H, u and the average of u of a model, in a unit for each slot."""
-    rule = RULES[options.rule]
-    own = _unit(options, part.scale)
-    rho = _ratio(own, unit)[:, None]
-    root = np.sqrt(part.t) if rule.sums_squares else 1.0
-    return part.H * rho**2, _ratio(part.v, rho) * root, _ratio(part.average, rho) * root
+def _for_each(by_lane: NDArray[Any], values: Float64) -> NDArray[Any]:
+    """What there is for each lane, for each of its values."""
+    return np.tile(by_lane, (1, values.shape[1] // max(1, by_lane.shape[1])))
+
+
+def _in_unit(options: Options, slots: Numbers, t: float, unit: Float64) -> tuple[Float64, Float64]:
+    """H and u of a model's slots, in a unit for each slot."""
+    scale, H, values = slots
+    rho = _ratio(_unit(options, scale), unit)[:, None]
+    root = np.sqrt(t) if RULES[options.rule].sums_squares else 1.0
+    return H * rho**2, _ratio(values, rho) * root
 
 
 # ---------------------------------------------------------------------------------------------------- one model again
@@ -283,58 +294,51 @@ def merged_round(agreed: Agreed, base: State, said: Sequence[Said], sums: Sums) 
     if not heard:
         return base
     layout, lanes = _layout(agreed, [base[0], sums.where]), Lanes.of([agreed.lanes(base)])
-    start = agreed.part(base, layout, lanes)
     at = np.searchsorted(layout.slots, layout.place(sums.where))
     scale, squared = np.zeros(len(layout.slots)), np.zeros(len(layout.slots))
     scale[at], squared[at] = sums.scale, sums.squared
-    gained, moved, weighed, *of_average = (np.zeros((len(scale), own.shape[1])) for own in sums.arrays())
-    for array, own in zip((gained, moved, weighed, *of_average), sums.arrays(), strict=True):
+    gained, moved, weighed = (np.zeros((len(scale), own.shape[1])) for own in sums.arrays())
+    for array, own in zip((gained, moved, weighed), sums.arrays(), strict=True):
         array[at] = own
-    H_base, u_base, average_base = _in_unit(options, start, _unit(options, scale))
+    start = agreed.slots(base, layout, lanes)
+    H_base, u_base = _in_unit(options, start, base[0]["t"], _unit(options, scale))
     behind = sums.shards * H_base + gained  # the sum of all shards' H
     H = behind / sums.shards
-    u = u_base + _ratio(H_base * moved + weighed, behind)
-    kept = slice(average_base.shape[1])
-    average = average_base + _ratio(H_base[:, kept] * of_average[0] + of_average[1], behind[:, kept])
+    u = u_base + _ratio(_for_each(H_base, moved) * moved + weighed, _for_each(behind, moved))
     t = agreed.totals["t"]
     if rule.sums_squares:
-        common = scale * np.sqrt(np.maximum(squared / sums.shards, 0.0))
-        H, factor = H * _ratio(scale, common)[:, None] ** 2, _ratio(common, scale)[:, None] / np.sqrt(t)
-        u, average, scale = u * factor, average * factor, common
-    examples = round(agreed.totals["examples"])
+        common = scale * np.sqrt(squared / sums.shards)
+        H = H * _ratio(scale, common)[:, None] ** 2
+        u, scale = u * (_ratio(common, scale)[:, None] / np.sqrt(t)), common
     scores, followed, scored = _merged_scores(agreed, base, heard, lanes)
     averaged_t = min(agreed.totals["averaged_t"], t)
-    root = np.sqrt(averaged_t / t) if rule.sums_squares else 1.0
-    means, masses = agreed.means_in(layout), np.zeros(layout.features + 1)
-    for feature, (_, mass) in agreed.means.items():
-        masses[feature if isinstance(feature, int) else layout.numbers[feature]] = mass
     part = Part(
-        scale,
-        u,
-        H,
-        average if averaged_t > 0 else np.zeros_like(average),
-        scale * root if options.average else np.zeros(0),
         t,
         {
             "T": agreed.totals["T"],
             "N": agreed.totals["N"],
-            "examples": examples,
+            "examples": round(agreed.totals["examples"]),
             "averaged_t": averaged_t,
-            "next_look": latest_look(options, examples, len(scale)) if options.average else 0,
             "scored": min(scored, t),
         },
         scores,
         followed,
         np.zeros(0),
-        means,
-        masses,
+        *agreed.means_in(layout),
         agreed.target,
         agreed.label_range,
         base[0]["kept"] == "averaged",
         False,
     )
-    where: Any = {**sums.where, "negative": agreed.negative, "examples": examples}
-    return layout.snapshot(part, lanes, [where], "linear"), agreed.labels
+    where: Any = {**sums.where, "negative": agreed.negative, "examples": part.totals["examples"]}
+    merged = layout.snapshot(options, part, lanes, [where], "linear")
+    count = len(lanes.heads)
+    merged |= {"slots": layout.slots, "scale": scale, "v": u[:, :count].ravel(), "H": H.ravel()}
+    if options.average:
+        root = np.sqrt(averaged_t / t) if rule.sums_squares else 1.0  # as if time had stood still since the last look
+        averages = u[:, count:] if averaged_t > 0 else np.zeros_like(H)
+        merged |= {"average": averages.ravel(), "average_scale": scale * root}
+    return merged, agreed.labels
 
 
 def _merged_scores(agreed: Agreed, base: State, heard: Sequence[Said], lanes: Lanes) -> tuple[Float64, Float64, float]:
