@@ -17,7 +17,7 @@ import statistics
 from dataclasses import replace
 from typing import Any
 
-from cluster_costs import KEPT, Costs, measure
+from cluster_costs import FAN_IN, KEPT, Costs, measure
 from cluster_rounds import Cluster, Job, Outcome, Round, closed_form, one_round, simulate
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -141,10 +141,10 @@ class Prediction:
                         *map(duration, parts),
                         duration(sum(parts)),
                         volume(one.traffic),
-                        volume((1 + 8) * model),
+                        volume((FAN_IN + 1) * self._costs.sums * model),
                     ]
                 )
-        names = ["ship it", "take and give it", "merge", "save and score", "together", "traffic", "memory to merge"]
+        names = ["ship it", "take and give it", "merge", "save, score, count", "together", "traffic", "memory to merge"]
         return table(["model", "workers", *names], lines)
 
 
