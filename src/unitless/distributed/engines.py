@@ -42,6 +42,6 @@ def engine_for(on: Any, workers: int | None = None, address: str | None = None) 
         problem = Phrase(Option("address"), " is that of a cluster; say of which kind with ", Option("on"))
         raise OptionError(problem, advice="ray, dask or spark")
     module, engine = _HOMES[name]
-    given = {"workers": workers} if name == "local" else {"workers": workers, "address": address}
-    with getattr(importlib.import_module(f".{module}", __package__), engine)(**given) as opened:
+    how: dict[str, Any] = {"workers": workers} if name == "local" else {"workers": workers, "address": address}
+    with getattr(importlib.import_module(f".{module}", __package__), engine)(**how) as opened:
         yield opened
