@@ -49,10 +49,11 @@ class _Columnar(FileSource):
             for table in self._tables(file, start.offset, None if end is None else end.offset):
                 rows += table.num_rows
                 first = start.offset + rows - table.num_rows
-                _ = table.column_names  # which raises an error if they are not valid text
-                if self.schema is not None:
-                    types = dict(zip(table.column_names, table.schema.types, strict=True))
-                    check(self.schema, types, file.name, first + 1)
+                if self.schema is None or (self.schema, table.schema) != self._checked:
+                    types = dict(zip(table.column_names, table.schema.types, strict=True))  # or the names are not text
+                    if self.schema is not None:
+                        check(self.schema, types, file.name, first + 1)
+                        self._checked = self.schema, table.schema
                 place = Place(file.name, "row", first + 1)
                 position = Position(start.file, start.offset + rows, start.offset + rows)
                 yield Chunk(table, table.num_rows, place, position, consumed=self._consumed(file, position.offset))
@@ -110,6 +111,7 @@ class _Columnar(FileSource):
     def __init__(self, files: list[File], options: ReadOptions) -> None:
         super().__init__(files, options)
         self._held: dict[str, bytes] = {}  # what cannot be read twice
+        self._checked: Any = None  # the types that have been compared with the schema
 
     def _consumed(self, file: File, rows: int) -> int:
         return int((file.size or 0) * rows / self._rows) if self._rows else 0

@@ -19,7 +19,7 @@ from ..data import Position
 from ..data.shuffle import hashes
 from .blocks import Block, FileSurvey
 
-BLOCKS_PER_CELL = 8  # from different places, so that each cell is like all data
+BLOCKS_PER_CELL = 64  # from different places, so that each cell is like all data
 BLOCKS_READ_THROUGH = 2  # of a file that must be read from its beginning to get to a block
 LEAST_BLOCK = 64  # rows
 LEAST_CELL = 1000  # rows; with fewer, what a shard learns is mostly noise
