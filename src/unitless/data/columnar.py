@@ -41,6 +41,8 @@ class _Groups:
 
 
 class _Columnar(FileSource):
+    _checked: Any = None  # the types that have been compared with the schema
+
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
         pa = pyarrow()
@@ -111,7 +113,6 @@ class _Columnar(FileSource):
     def __init__(self, files: list[File], options: ReadOptions) -> None:
         super().__init__(files, options)
         self._held: dict[str, bytes] = {}  # what cannot be read twice
-        self._checked: Any = None  # the types that have been compared with the schema
 
     def _consumed(self, file: File, rows: int) -> int:
         return int((file.size or 0) * rows / self._rows) if self._rows else 0
