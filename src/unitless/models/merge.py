@@ -42,7 +42,7 @@ from .sweep import Sweep
 
 M = TypeVar("M", bound=Model)
 
-_TRIES = 3  # with models that other threads may be teaching
+_TRIES = 3  # before models that other threads are teaching are copied
 
 
 def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None) -> M:
@@ -103,14 +103,20 @@ def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str
     models, start = [model for _, model in learners], None if base is None else base[1]
     for _, model in everyone:
         _check_alike(models[0], model)
-    merged = None
-    for _ in range(_TRIES):
-        merged = merged or _merged(models, start, bounded)
-    if merged is None:  # another thread is teaching one of them: copies stay as they are
-        merged = _merged([model.copy() for model in models], None if start is None else start.copy(), bounded)
-    assert merged is not None
+    merged = _merged_at_rest(models, start, bounded)
     merged._training = training
     return merged
+
+
+def _merged_at_rest(models: list[M], base: M | None, bounded: bool) -> M:
+    """The merged model, of models that other threads may be teaching."""
+    for _ in range(_TRIES):
+        merged = _merged(models, base, bounded)
+        if merged is not None:
+            return merged
+    copied = _merged([model.copy() for model in models], None if base is None else base.copy(), bounded)
+    assert copied is not None, "nobody else can teach copies"
+    return copied
 
 
 def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
