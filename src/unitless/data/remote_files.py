@@ -50,7 +50,7 @@ def find_remote(named: str, filesystem: Any) -> list[File]:
     try:
         scheme = ""
         if filesystem is None:
-            filesystem, path = pyarrow("fs").FileSystem.from_uri(named)
+            filesystem, path = _opened(named)
             scheme = named.partition("://")[0] + "://"
         else:
             path = filesystem.normalize_path(named)
@@ -74,6 +74,14 @@ def find_remote(named: str, filesystem: Any) -> list[File]:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"cannot read {named}: {reason}") from None
     raise InputError(f"there is no file {named!r}")
+
+
+def _opened(address: str) -> tuple[Any, str]:
+    """The filesystem of an address, and the path there; which may be a pattern, but a question mark begins options."""
+    parts = address.split("/")
+    plain = next((k for k, part in enumerate(parts) if "*" in part or "[" in part), len(parts))
+    filesystem, path = pyarrow("fs").FileSystem.from_uri("/".join(parts[:plain]))
+    return filesystem, posixpath.join(path, *parts[plain:])
 
 
 def _below(filesystem: Any, folder: str) -> Iterable[Any]:
