@@ -130,3 +130,8 @@ def sums(common: Any, values: list[Any]) -> list[int]:
 
 def as_it_is(common: Any, item: Any) -> Any:
     return item
+
+
+def first_row(common: Any, item: Any) -> Any:
+    table = item.table()
+    return len(table), table.slice(0, 1).to_pylist()

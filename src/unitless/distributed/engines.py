@@ -30,8 +30,8 @@ def engine_for(on: Any, workers: int | None = None, address: str | None = None) 
         address: of a cluster.
     """
     if isinstance(on, Engine):
-        for option, given in (("workers", workers), ("address", address)):
-            if given is not None:
+        for option, value in (("workers", workers), ("address", address)):
+            if value is not None:
                 raise OptionError("is the engine's own", option=option, advice="it was decided when it was made")
         yield on
         return
@@ -42,6 +42,6 @@ def engine_for(on: Any, workers: int | None = None, address: str | None = None) 
         problem = Phrase(Option("address"), " is that of a cluster; say of which kind with ", Option("on"))
         raise OptionError(problem, advice="ray, dask or spark")
     module, engine = _HOMES[name]
-    how: dict[str, Any] = {"workers": workers} if name == "local" else {"workers": workers, "address": address}
-    with getattr(importlib.import_module(f".{module}", __package__), engine)(**how) as opened:
+    where = {} if address is None else {"address": address}
+    with getattr(importlib.import_module(f".{module}", __package__), engine)(workers, **where) as opened:
         yield opened

@@ -8,11 +8,12 @@ import os
 import pickle
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import OptionError, WorkerError
 from ..version import __version__
-from .engine import Engine, Failed, Handle, Task, carried_out, combined, lost, not_run, poll, reach
+from .engine import Engine, Failed, Handle, TableHandle, Task, carried_out, combined, lost, not_run, poll, reach
 
 try:
     import dask
@@ -62,6 +63,25 @@ def _or_raise(value: Any) -> Any:
     if isinstance(value, Failed):
         raise _TaskFailed(value)
     return value
+
+
+@dataclass(frozen=True)
+class DaskTable(TableHandle):
+    """A partition of a Dask DataFrame, as the way to compute it."""
+
+    partition: Any
+    rows: int
+
+    def table(self) -> Any:
+        """The partition, computed where this is called."""
+        import pyarrow as pa  # noqa: PLC0415  (only tables need it)
+
+        (frame,) = dask.compute(self.partition, scheduler="synchronous")
+        return pa.Table.from_pandas(frame, preserve_index=False)
+
+
+def _rows_of(common: None, partition: Any) -> int:
+    return int(DaskTable(partition, 0).table().num_rows)
 
 
 class DaskEngine(Engine):
@@ -120,6 +140,18 @@ class DaskEngine(Engine):
         for handle in handles:
             self._unfinished.discard(handle)
             handle.release()
+
+    def tables(self, source: Any) -> list[TableHandle] | None:
+        """The partitions of a Dask DataFrame; each task computes those that it needs, from where the frame came."""
+        if not type(source).__module__.startswith("dask") or not hasattr(source, "to_delayed"):
+            return None
+        if distributed.futures_of(source):
+            advice = "give the frame as it was before persist()"
+            raise OptionError("a Dask DataFrame that was persisted cannot be computed by workers", advice=advice)
+        partitions = dask.optimize(*source.to_delayed())  # each with what it needs alone
+        handles = [self.submit(_rows_of, None, one, f"partition {i}") for i, one in enumerate(partitions)]
+        self.wait(handles)
+        return [DaskTable(one, self.get(rows)) for one, rows in zip(partitions, handles, strict=True)]
 
     def close(self) -> None:
         """Cancel what still runs; leave the cluster, or stop it if it was started for this engine."""
