@@ -71,6 +71,7 @@ class DaskTable(TableHandle):
 
     partition: Any
     rows: int
+    direct: bool = False
 
     def table(self) -> Any:
         """The partition, computed where this is called."""

@@ -72,7 +72,6 @@ class Rounds:
         self._scales = Scales(())
         self._examples = 0  # that were learned, all passes counted
         self._job: Job | None = None
-        self._job_handle: Handle = None
         self._surveys: list[FileSurvey] = []
 
     # ------------------------------------------------------------------------------------------------ the way
@@ -130,7 +129,6 @@ class Rounds:
         parts = parts_of(self._surveys)
         self._scales = Scales(parts)
         self._job = Job(data, fresh, run.target, run.plan.seed, held, memory, parts)
-        self._job_handle = self.engine.put(self._job)
         self._take_up(layout, watched)
         return layout
 
@@ -149,11 +147,11 @@ class Rounds:
         self._examples = run.rounds["examples"]
         done = min(run.rounds["done"], layout.rounds)
         cells = [self._cell(shard, blocks) for row in layout.cells[:done] for shard, blocks in enumerate(row)]
-        assert self._job is not None
-        handles = [self.engine.submit(work.held_rows, self._job_handle, cell, cell.name) for cell in cells]
+        common = self.engine.put(self._job)
+        handles = [self.engine.submit(work.held_rows, common, cell, cell.name) for cell in cells]
         self._wait(handles, watched)
         self._held = [batch for handle in handles for batch in self.engine.get(handle)]
-        self.engine.forget(handles)
+        self.engine.forget([common, *handles])
 
     def _passes(self, layout: Layout, watched: Watched) -> bool:
         """As many passes as help; gives whether all were made."""
@@ -189,18 +187,15 @@ class Rounds:
         base = run.model._state_and_labels()
         number = run.rounds["done"]
         judging = first_pass and base[0]["examples"] > 0
-        common = engine.put(Base(base, number, judging, first_pass))
-        placed = [engine.put(cell) for cell in cells]
-        handles = [
-            engine.combine(work.learn, common, [self._job_handle, cell], f"{one.name} in round {number + 1}")
-            for cell, one in zip(placed, cells, strict=True)
-        ]
+        assert self._job is not None
+        common = engine.put(Base(self._job, base, number, judging, first_pass))
+        handles = [engine.submit(work.learn, common, cell, f"{cell.name} in round {number + 1}") for cell in cells]
         small = [engine.combine(work.without_state, None, [handle]) for handle in handles]
         self._wait(small, watched)
         learned: list[Learned] = [engine.get(handle) for handle in small]
         merging = time.perf_counter()
         state = self._merged(base, learned, handles)
-        engine.forget([common, *placed, *handles, *small])
+        engine.forget([common, *handles, *small])
         run.model._go_back(state)
         if judging:
             run.model._sift_rates()

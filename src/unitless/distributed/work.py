@@ -55,6 +55,7 @@ class Job:
 class Base:
     """What all shards of a round know."""
 
+    job: Job
     state: State
     number: int  # of the round, all passes counted
     judging: bool  # rates are judged by rows that nobody has learned: in the first pass
@@ -97,10 +98,9 @@ def survey(data: DataSpec, file: int) -> FileSurvey:
     return blocks.survey(data, file)
 
 
-def learn(base: Base, job_and_cell: tuple[Job, Cell]) -> Learned:
+def learn(base: Base, cell: Cell) -> Learned:
     """Go on from the base with the rows of a cell."""
-    started = time.perf_counter()
-    job, cell = job_and_cell
+    started, job = time.perf_counter(), base.job
     model = copy.copy(job.model)
     model._go_back(base.state)
     learning = Learning(job.data.options.on_error, fitted=True)
