@@ -4,9 +4,16 @@
 #include <cstdlib>
 
 namespace unitless {
+namespace {
+thread_local bool alone = false;
+}  // namespace
+
+void work_alone(bool from_here_on) { alone = from_here_on; }
 
 // A forked child has none of its parent's threads, and makes its own.
 Workers& workers() {
+    static Workers& nobody_else = *new Workers(1);
+    if (alone) return nobody_else;
     static std::mutex making;
     static Workers* all = nullptr;
     const std::lock_guard guard(making);

@@ -138,6 +138,10 @@ class Workers {
 // The threads that all models share: as many as UNITLESS_THREADS says, or as there are cores.
 Workers& workers();
 
+// Whether the calling thread, from here on, works at its models without these. For programs that run one model a
+// thread.
+void work_alone(bool from_here_on);
+
 // action(0) ... action(count - 1), by all threads. It must not throw.
 template <class Action>
 void in_parts(Workers& workers, std::size_t count, const Action& action) {

@@ -65,12 +65,19 @@ class Averaging {
         const double before = t_ / t;
         return {unit_, unit_ == Unit::root_mean_square ? std::sqrt(before) : 1.0, 1.0 - before * before};
     }
+    // What the unit of v at the last look was, had the scales been the same then as at total weight t.
+    double unit_at_look(double t) const { return unit_ == Unit::root_mean_square && t > 0 ? std::sqrt(t_ / t) : 1.0; }
     // The look at total weight t, `features` having a scale.
     Step look(double t, std::size_t features) {
         const Step result = step(t);
         t_ = t;
         next_ = after(next_, features);
         return result;
+    }
+
+    // The next look comes as if the last one had come after these examples.
+    void plan(std::uint64_t examples, std::size_t features) {
+        if (on_) next_ = after(examples, features);
     }
 
     // The number of examples at the next look; 0 if nothing is averaged.

@@ -8,11 +8,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/errors.hpp"
 #include "engine/averaging.hpp"
 #include "engine/kernel.hpp"
 #include "engine/setup.hpp"
+#include "engine/slot_block.hpp"
 #include "engine/state.hpp"
 
 namespace unitless {
@@ -38,6 +40,15 @@ class Engine {
     // Are losses counted, and learning rates chosen by them?
     bool chooses_rates() const { return !choosing_.suspended(); }
     void choose_rates(bool choose) { choose ? choosing_.resume(clock_.t) : choosing_.suspend(clock_.t); }
+    // While they are chosen, are rates that have lost dropped, and neighbours of those that lead taken up?
+    bool keeps_rates() const { return keeps_rates_; }
+    void keep_rates(bool keep) { keeps_rates_ = keep; }
+
+    // The labels of the rows that are predicted next: they are judged by them. The losses of all rates are counted, and
+    // what mixes experts learns what they are worth, but no weight moves.
+    void judge_by(const std::optional<Labels>& labels) { judged_by_ = labels; }
+    // Lets rates go that have lost beyond doubt, and takes up the leaders' neighbours.
+    virtual void sift_rates() {}
 
     // Numbers per row of the results.
     virtual std::size_t learn_width() const { return predict_width(); }
@@ -63,6 +74,16 @@ class Engine {
     virtual void save(std::size_t slots, EngineState& to) const = 0;
     virtual void load(const EngineState& from) = 0;
     virtual std::size_t bytes() const = 0;
+
+    // ---- Merging: slots of some lanes, zero where there is no such slot; and slots of all lanes, one after another,
+    // put into a fresh engine that has room for them.
+
+    virtual bool merges() const { return false; }
+    virtual void read(const std::uint32_t* /*slots*/, std::size_t /*count*/,
+                      const std::vector<std::uint32_t>& /*lanes*/, SlotBlock&) const {}
+    virtual void write(std::size_t /*first*/, std::size_t /*count*/, const SlotBlock&) {}
+    // So many features have a scale: when the average is looked at next.
+    void plan_look(std::size_t features) { averaging_.plan(clock_.examples, features); }
 
     // ---- Shortcuts: the same bits as `learn` and `predict` in less time.
 
@@ -93,6 +114,8 @@ class Engine {
     Averaging averaging_;
     bool keeps_average_ = false;
     Choosing choosing_;
+    bool keeps_rates_ = false;
+    std::optional<Labels> judged_by_;
 
     // Before the first look there is nothing but the last weights.
     bool predicts_with_average() const { return keeps_average_ && averaging_.started(); }

@@ -78,6 +78,7 @@ Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) 
         if (const std::size_t more = learner.engine_->class_count() - engine->class_count()) engine->add_classes(more);
         engine->keep_average(learner.engine_->keeps_average());
         engine->choose_rates(learner.engine_->chooses_rates());
+        engine->keep_rates(learner.engine_->keeps_rates());
         preparation_ = std::make_unique<Preparation>(std::move(preparation));
         std::swap(learner.preparation_, *preparation_);
         engine_ = std::exchange(learner.engine_, std::move(engine));
@@ -178,12 +179,22 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
     }
 }
 
+void Learner::predict_prepared(const SparseInput& rows, bool extrapolate, double* predictions) {
+    if (judging_) {
+        if (judging_->row + rows.rows > judging_->rows) throw InputError("there are more rows than labels to judge by");
+        engine_->judge_by(labels_from(judging_->labels, judging_->row));
+        judging_->row += rows.rows;
+    }
+    engine_->predict(rows, extrapolate, predictions);
+    engine_->judge_by({});
+}
+
 template <Rows Input>
 void Learner::predict_batches(Input& input, bool extrapolate, double* predictions) {
     reserve();
     preparation_.check_distances(input, looking(extrapolate), nullptr);
     preparation_.in_batches(input, looking(extrapolate), nullptr, [&](std::size_t first, std::size_t) {
-        engine_->predict(preparation_.prepared(), extrapolate, predictions + first * predict_width());
+        predict_prepared(preparation_.prepared(), extrapolate, predictions + first * predict_width());
     });
 }
 
@@ -290,7 +301,7 @@ void Learner::predict(const CompressedRows& input, bool extrapolate, Results& re
         MatrixRows rows(input);
         if (reads(input))
             return rows.in_place(preparation_, [&](std::size_t first, const SparseInput& some) {
-                engine_->predict(some, extrapolate, predictions + first);
+                predict_prepared(some, extrapolate, predictions + first);
             });
         rows.check(preparation_);
         predict_batches(rows, extrapolate, predictions);
@@ -434,10 +445,11 @@ Clock Learner::clock() const {
     return engine_->clock();
 }
 
-Snapshot Learner::snapshot() const {
+Snapshot Learner::snapshot(bool slots) const {
     const std::lock_guard guard(lock_);
-    Snapshot to{preparation_.save(), {}, labels_.state(), shape_};
-    engine_->save(preparation_.slot_count(), to.engine);
+    Snapshot to{preparation_.save(), {}, labels_.state(), shape_, {}};
+    engine_->save(slots ? preparation_.slot_count() : 0, to.engine);
+    if (engine_->clock().examples == slopes_at_) to.slopes = slopes_;
     return to;
 }
 
@@ -451,7 +463,7 @@ Shape Learner::shape_of(const Snapshot& from) const {
     return asked == Shape::automatic ? settled : asked;
 }
 
-void Learner::load(const Snapshot& from) {
+void Learner::load(const Snapshot& from, const Filling& fill) {
     const Shape shape = shape_of(from);
     Preparation preparation(preparation_setup(setup_, shape), *kernel_.rows);
     preparation.load(from.preparation);
@@ -460,10 +472,14 @@ void Learner::load(const Snapshot& from) {
     std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_, shape), kernel_);
     reserve(*engine, preparation);
     engine->load(from.engine);
+    fill(*engine, preparation.slot_count());
+    std::vector<double> slopes = from.slopes;
     labels_.load(from.labels);
     preparation_ = std::move(preparation);
     engine_ = std::move(engine);
     shape_ = shape;
+    slopes_ = std::move(slopes);
+    slopes_at_ = engine_->clock().examples;
 }
 
 bool Learner::keeps_average() const {
@@ -484,6 +500,29 @@ bool Learner::chooses_rates() const {
 void Learner::choose_rates(bool choose) {
     const std::lock_guard guard(lock_);
     engine_->choose_rates(choose);
+}
+
+void Learner::keep_rates(bool keep) {
+    const std::lock_guard guard(lock_);
+    engine_->keep_rates(keep);
+}
+
+void Learner::begin_judging(const Labels& labels, std::size_t rows) {
+    const std::lock_guard guard(lock_);
+    judging_.reset();
+    LabelEncoder::Encoded encoded = labels_.encode(labels, rows, class_count(0));
+    const Labels with = encoded.with(labels);
+    judging_ = Judging{std::move(encoded), with, 0, rows};
+}
+
+void Learner::end_judging() {
+    const std::lock_guard guard(lock_);
+    judging_.reset();
+}
+
+void Learner::sift_rates() {
+    const std::lock_guard guard(lock_);
+    engine_->sift_rates();
 }
 
 }  // namespace unitless

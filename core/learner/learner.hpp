@@ -5,6 +5,7 @@
 // None knows of Python.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -16,6 +17,7 @@
 #include "engine/engine.hpp"
 #include "engine/single/placement.hpp"
 #include "learner/labels.hpp"
+#include "learner/merging.hpp"
 #include "learner/results.hpp"
 #include "preparation/dense_rows.hpp"
 #include "preparation/preparation.hpp"
@@ -37,6 +39,9 @@ struct Snapshot {
     EngineState engine;
     LabelState labels;
     Shape settled = Shape::automatic;  // what an automatic one has become; automatic: nothing yet
+    // Of a merged learner that has learned nothing since, for those who merge it again: how its weights would follow
+    // other means of centred columns. The core only keeps it.
+    std::vector<double> slopes;
 };
 
 class Learner {
@@ -55,12 +60,21 @@ class Learner {
     void predict(const Table& input, bool extrapolate, Results& results);
 
     // A snapshot of everything that it knows, and the way back to one, also after it has learned more. An invalid one
-    // is refused and changes nothing.
-    Snapshot snapshot() const;
+    // is refused and changes nothing. `slots`: with all slots, or with none.
+    Snapshot snapshot(bool slots = true) const;
     void restore(const Snapshot& from) {
         const std::lock_guard guard(lock_);
         load(from);
     }
+
+    // ---- Merging. What the lanes of some slots hold, with so many values for each slot; and a snapshot without slots,
+    // which those of several learners are merged into. False, and nothing has changed, if one of them has learned since
+    // the merge was planned.
+
+    std::size_t slot_width(std::size_t lanes) const;
+    void read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
+              SlotBlock& to) const;
+    bool load_merged(const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how);
 
     // Are predictions made with the average of the weights? Throws if there is none to be kept.
     bool keeps_average() const;
@@ -68,6 +82,14 @@ class Learner {
     // Are losses counted and learning rates chosen by them? If not, all rates learn on, and the leader stays.
     bool chooses_rates() const;
     void choose_rates(bool choose);
+    // While they are chosen, does every rate run on, whether it has lost or not?
+    void keep_rates(bool keep);
+    // Until `end_judging`, rows that are predicted are judged by these labels (see Engine::judge_by); the caller keeps
+    // the weights. Labels must be such as the learner has met.
+    void begin_judging(const Labels& labels, std::size_t rows);
+    void end_judging();
+    // Lets rates go that have lost beyond doubt.
+    void sift_rates();
 
     std::size_t bytes() const;
     Clock clock() const;
@@ -83,7 +105,9 @@ class Learner {
     // ---- One row at a time, of named features. The caller holds the lock from here on.
 
     std::mutex& lock() const { return lock_; }
-    void load(const Snapshot& from);
+    void load(const Snapshot& from) {
+        load(from, [](Engine&, std::size_t) {});
+    }
 
     // Numbers per row of the results.
     std::size_t learn_width() const { return engine_->learn_width(); }
@@ -157,6 +181,15 @@ class Learner {
     Preparation preparation_;
     std::unique_ptr<Engine> engine_;
     LabelEncoder labels_;
+    std::vector<double> slopes_;
+    std::uint64_t slopes_at_ = 0;  // the number of examples when they were true
+
+    struct Judging {
+        LabelEncoder::Encoded encoded;
+        Labels labels;
+        std::size_t row = 0, rows = 0;  // how many have been judged, of how many
+    };
+    std::optional<Judging> judging_;
 
     Shape suitable(bool table, std::size_t raw_columns) const;
     static void reserve(Engine& engine, const Preparation& preparation) {
@@ -167,6 +200,11 @@ class Learner {
     void check_listed_columns(std::size_t count) const;
     void check_sparse() const;
     Shape shape_of(const Snapshot& from) const;
+    // `fill(engine, number of slots)`: what else the engine gets before it is taken.
+    using Filling = std::function<void(Engine& engine, std::size_t slots)>;
+    void load(const Snapshot& from, const Filling& fill);
+    static void fill(Engine& engine, std::size_t slots, std::size_t lanes, const std::vector<MergedPart>& parts,
+                     const Merging& how);
     static Looking looking(bool extrapolate) { return extrapolate ? Looking::extrapolating : Looking::predicting; }
     bool reads(const DenseInput& input) const;
     bool reads(const CompressedRows& input) const;
@@ -177,6 +215,7 @@ class Learner {
     void predict_all(std::size_t rows, Results& results, Action action);
     template <Rows Input>
     void learn_batches(Input& input, const Labels& labels, double* predictions);
+    void predict_prepared(const SparseInput& rows, bool extrapolate, double* predictions);
     template <Rows Input>
     void predict_batches(Input& input, bool extrapolate, double* predictions);
     void learn_columns(DenseRows rows, const Labels& labels, double* predictions);
@@ -231,7 +270,7 @@ void Learner::predict_named(std::size_t count, const double* values, bool extrap
     preparation_.check_named();
     preparation_.prepare_named(count, values, looking(extrapolate), 1.0, resolve, 0);
     reserve();
-    engine_->predict(preparation_.prepared(), extrapolate, predictions);
+    predict_prepared(preparation_.prepared(), extrapolate, predictions);
     labels_.add_offset(predictions, predict_width());
 }
 

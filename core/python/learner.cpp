@@ -14,7 +14,9 @@ void define_learner(nb::module_& m) {
     nb::class_<TableColumns>(m, "TableColumns")
         .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&, bool>(), "names"_a, "kinds"_a,
              "missing"_a);
-    nb::class_<PyLearner>(m, "Learner")
+    nb::class_<PyLearner> learner(m, "Learner");
+    define_merging(m, learner);
+    learner
         .def("__init__",
              [](PyLearner* self, const nb::kwargs& options) {
                  new (self) PyLearner(setup_of(options), kernel_by_name(nb::cast<std::string>(options["kernel"])));
@@ -139,7 +141,7 @@ void define_learner(nb::module_& m) {
             "p"_a, "positive"_a, "weight"_a.none(), "sums"_a, "bins"_a,
             "Adds up what logistic predictions come to, row after row: loss, errors, Brier score, weight, its square; "
             "and how often which score came.")
-        .def("_snapshot", &snapshot)
+        .def("_snapshot", &snapshot, "slots"_a = true)
         .def("_restore", &restore, "snapshot"_a)
         .def_prop_rw(
             "_keeps_average",
@@ -155,6 +157,25 @@ void define_learner(nb::module_& m) {
                 const nb::gil_scoped_release release;
                 self.learner.choose_rates(choose);
             })
+        .def(
+            "_keep_rates",
+            [](PyLearner& self, bool keep) {
+                const nb::gil_scoped_release release;
+                self.learner.keep_rates(keep);
+            },
+            "keep"_a)
+        .def(
+            "_begin_judging",
+            [](PyLearner& self, const Doubles& y, const std::optional<Doubles>& weight) {
+                self.learner.begin_judging(labels(y, weight, 0), y.shape(0));
+            },
+            "y"_a, "weight"_a.none())
+        .def("_end_judging", [](PyLearner& self) { self.learner.end_judging(); })
+        .def("_sift_rates",
+             [](PyLearner& self) {
+                 const nb::gil_scoped_release release;
+                 self.learner.sift_rates();
+             })
         .def_prop_ro("nbytes", [](const PyLearner& self) { return unlocked_get([&] { return self.learner.bytes(); }); })
         .def_prop_ro("total_weight",
                      [](const PyLearner& self) { return unlocked_get([&] { return self.learner.clock().t; }); })

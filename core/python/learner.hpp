@@ -249,11 +249,13 @@ class PyLearner {
     }
 };
 
-nb::dict snapshot(const PyLearner& self);
+nb::dict snapshot(const PyLearner& self, bool slots);
+Snapshot snapshot_of(const nb::dict& from);
 void restore(PyLearner& self, const nb::dict& from);
 void define_learner(nb::module_& m);
 void define_text(nb::module_& m);
 void define_gather(nb::module_& m);
 void define_mixture(nb::module_& m);
+void define_merging(nb::module_& m, nb::class_<PyLearner>& learner);
 
 }  // namespace unitless

@@ -9,6 +9,7 @@
 #endif
 
 #include "base/locks.hpp"
+#include "base/workers.hpp"
 #include "python/kernels.hpp"
 #include "python/learner.hpp"
 
@@ -82,6 +83,8 @@ NB_MODULE(_core, m) {
         "keep_memory", &keep_memory,
         "From now on this process keeps freed memory for itself, instead of having it cleared by the system each time "
         "that it is used again.");
+    m.def("work_alone", &work_alone, "from_here_on"_a,
+          "Whether models that this thread works at, from here on, are worked at by no other thread.");
     define_text(m);
     define_gather(m);
     define_learner(m);

@@ -5,10 +5,10 @@
 
 namespace unitless {
 
-nb::dict snapshot(const PyLearner& self) {
+nb::dict snapshot(const PyLearner& self, bool slots) {
     const Snapshot from = [&] {
         const nb::gil_scoped_release release;
-        return self.learner.snapshot();
+        return self.learner.snapshot(slots);
     }();
     nb::dict to;
     to["t"] = from.engine.clock.t;
@@ -68,10 +68,11 @@ nb::dict snapshot(const PyLearner& self) {
         if (kind == from.settled && kind != Shape::automatic) shape["settled"] = word;
     for (const auto& [name, values] : from.engine.shape) shape[name.c_str()] = copied<NewDoubles>(values);
     to["shape"] = shape;
+    to["slopes"] = copied<NewDoubles>(from.slopes);
     return to;
 }
 
-void restore(PyLearner& self, const nb::dict& from) {
+Snapshot snapshot_of(const nb::dict& from) {
     Snapshot to;
     to.engine.clock.t = nb::cast<double>(from["t"]);
     to.engine.clock.T = nb::cast<double>(from["T"]);
@@ -136,7 +137,10 @@ void restore(PyLearner& self, const nb::dict& from) {
             }
         }
     }
-    self.load(to);
+    if (from.contains("slopes")) to.slopes = numbers("slopes");
+    return to;
 }
+
+void restore(PyLearner& self, const nb::dict& from) { self.load(snapshot_of(from)); }
 
 }  // namespace unitless

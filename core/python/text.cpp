@@ -10,6 +10,7 @@
 #include "text/csv_rows.hpp"
 #include "text/csv_table.hpp"
 #include "text/libsvm_text.hpp"
+#include "text/row_places.hpp"
 #include "text/vw_text.hpp"
 
 using namespace nanobind::literals;
@@ -141,6 +142,18 @@ nb::object csv_table(PyCsvReader& self, const Bytes& data) {
                           apart, texts);
 }
 
+// (rows, numbers, offsets of places, rows before each, numbers before each)
+nb::tuple row_places(const Bytes& data, const std::string& delimiter, const std::string& comment, std::int64_t every,
+                     std::int64_t since) {
+    const auto one = [](const std::string& text) { return text.empty() ? '\0' : text[0]; };
+    const RowPlaces found = unlocked_get([&] {
+        return RowFinder(one(delimiter), one(comment), every, since)
+            .find(reinterpret_cast<const char*>(data.data()), data.size());
+    });
+    return nb::make_tuple(found.rows, found.numbers, copied<NewIntegers>(found.offsets),
+                          copied<NewIntegers>(found.rows_before), copied<NewIntegers>(found.numbers_before));
+}
+
 }  // namespace
 
 void define_text(nb::module_& m) {
@@ -206,6 +219,8 @@ void define_text(nb::module_& m) {
             return unlocked_get([&] { return row_end(data.c_str(), data.size(), delimiter, first); });
         },
         "data"_a, "delimiter"_a, "first"_a, "Where the last whole row of CSV ends, or the first; or 0.");
+    m.def("row_places", &row_places, "data"_a, "delimiter"_a, "comment"_a, "every"_a, "since"_a,
+          "How many rows a text of whole rows has, and places among them.");
 }
 
 }  // namespace unitless

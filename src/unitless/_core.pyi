@@ -41,12 +41,21 @@ class Snapshot(TypedDict):
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
     shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
+    slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:
     """The instruction sets that this machine can run, slowest first."""
 
+def merged_slots(
+    parts: list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]], merging: dict[str, Any]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Slots of several models as one's: the scale, H by lane, and v by lane with the averages of v beside it."""
+
 def keep_memory() -> None:
     """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
+
+def work_alone(from_here_on: bool) -> None:
+    """Whether models that this thread works at, from here on, are worked at by no other thread."""
 
 def _before_fork() -> None:
     """Wait until no thread is inside a learner, and keep others out."""
@@ -56,6 +65,15 @@ def _after_fork() -> None:
 
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
+
+def row_places(
+    data: NDArray[np.uint8], delimiter: str, comment: str, every: int, since: int
+) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """How many rows a text of whole rows has, and by how many numbers they are called; then places among them.
+
+    A place comes after every so many rows, the first one as if `since` of them had come before: offsets, and the rows
+    and numbers before each.
+    """
 
 def pack_records(columns: list[NDArray[Any]], offsets: list[int], sizes: list[int], out: NDArray[np.uint8]) -> bool:
     """Columns become parts of records, each at its offset, as whole numbers of 1 or 4 bytes if that is its size there.
@@ -212,7 +230,20 @@ class Learner:
         y: NDArray[np.float64],
         tau: NDArray[np.float64],
     ) -> NDArray[np.float64]: ...
-    def _snapshot(self) -> Snapshot: ...
+    def _snapshot(self, slots: bool = True) -> Snapshot:
+        """All that it knows; without slots, none of the arrays that have an entry for each."""
+
+    def _read_slots(
+        self, slots: NDArray[np.uint32], lanes: NDArray[np.uint32]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+        """Scale, H and values of some slots: see `merged_slots`."""
+
+    def _load_merged(self, snapshot: Snapshot, parts: list[dict[str, Any]], merging: dict[str, Any]) -> bool:
+        """Become what a snapshot without slots says, with slots merged from those of other learners.
+
+        False if one of them has learned since the merge was planned.
+        """
+
     def _restore(self, snapshot: Snapshot) -> None: ...
     @property
     def _keeps_average(self) -> bool: ...
@@ -222,6 +253,10 @@ class Learner:
     def _chooses_rates(self) -> bool: ...
     @_chooses_rates.setter
     def _chooses_rates(self, choose: bool) -> None: ...
+    def _keep_rates(self, keep: bool) -> None: ...
+    def _begin_judging(self, y: NDArray[np.float64], weight: NDArray[np.float64] | None) -> None: ...
+    def _end_judging(self) -> None: ...
+    def _sift_rates(self) -> None: ...
     @property
     def nbytes(self) -> int: ...
     @property

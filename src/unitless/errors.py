@@ -7,7 +7,8 @@ Error
 │       └── MissingDatasetError  one of the paper's datasets is not there, and was not to be downloaded
 ├── DivergedError   the numbers grew without limit; the rows before are learned (also an ArithmeticError)
 ├── ModelFileError  a file that is not a valid model file, or is damaged
-└── MergeError      models that do not fit together                             (also a ValueError)
+├── MergeError      models that do not fit together                             (also a ValueError)
+└── WorkerError     a cluster cannot be reached, or its workers cannot bring a task to an end
 
 An error holds its facts in fields: what is wrong, where, and what to do. Its text is composed here and nowhere else,
 when somebody asks for it. No code needs to read a text: whoever knows more about the place changes the fields.
@@ -215,3 +216,7 @@ class ModelFileError(Error):
 
 class MergeError(Error, ValueError):
     """Models do not fit together."""
+
+
+class WorkerError(Error):
+    """A cluster cannot be reached, or its workers cannot bring a task to an end."""

@@ -80,6 +80,44 @@ void LaneEngine::load(const EngineState& from) {
     load_common(from);
 }
 
+void LaneEngine::read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
+                      SlotBlock& to) const {
+    const Averaging::Step step = averaging_.step(clock_.t);
+    for (std::size_t k = 0; k < count; ++k) {
+        const std::uint32_t slot = slots[k];
+        if (slot >= lanes_.capacity() || lanes_.scale()[slot] == 0) {
+            to.clear(k);
+            continue;
+        }
+        const double scale = to.scale[k] = lanes_.scale()[slot];
+        double *H = &to.H[k * to.lanes], *values = &to.values[k * to.width];
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            values[i] = lanes_.v(slot, lanes[i]);
+            H[i] = lanes_.H(slot, lanes[i]);
+        }
+        if (!averages()) continue;
+        const double growth = averaging_.started() ? step.growth(lanes_.average_scale(slot), scale) : 1.0;
+        for (std::size_t i = 0; i < lanes.size(); ++i)
+            values[lanes.size() + i] = averaging_.started() ? lanes_.average(slot, lanes[i]) * growth : values[i];
+    }
+}
+
+void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& from) {
+    const double unit = averaging_.unit_at_look(clock_.t);
+    for (std::size_t k = 0; k < count; ++k) {
+        if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
+        const std::size_t slot = first + k;
+        lanes_.scale()[slot] = from.scale[k];
+        const double *H = &from.H[k * from.lanes], *values = &from.values[k * from.width];
+        for (std::size_t i = 0; i < from.lanes; ++i) {
+            lanes_.v(slot, i) = values[i];
+            lanes_.H(slot, i) = H[i];
+            if (averages() && averaging_.started()) lanes_.average(slot, i) = values[from.lanes + i];
+        }
+        if (averages()) lanes_.set_average_scale(slot, from.scale[k] * unit);
+    }
+}
+
 std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + pipeline_.bytes(); }
 
 // ---------------------------------------------------------------------------------------------------- learning
@@ -169,6 +207,11 @@ void LaneEngine::finish() {
     if (dead != Octet::never) throw_diverged(dead, rows_end);
 }
 
+void LaneEngine::sift_rates() {
+    finish();
+    if (setup_.selecting == Selecting::follow) selection_.sift(lanes_, true);
+}
+
 void LaneEngine::settle() noexcept {
     try {
         wait_for_all();
@@ -249,6 +292,8 @@ void LaneEngine::predict(const SparseInput& rows, bool extrapolate, double* pred
         const double* p = batch.predicted() + lane;
         for (std::size_t r = 0; r < rows.rows; ++r) predictions[r * width + head] = p[r * batch.stride];
     }
+    if (judged_by_)
+        selection_.judge(lanes_, kernel_, setup_.options, *judged_by_, batch.predicted(), rows.rows, batch.stride);
 }
 
 // Of a sweep: the rate whose losses add up to least.

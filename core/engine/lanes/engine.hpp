@@ -23,11 +23,17 @@ class LaneEngine final : public Engine {
     void reserve(std::size_t slots, bool growing) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
     void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
+    void sift_rates() override;
     void finish() override;
     void settle() noexcept override;
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;
+
+    bool merges() const override { return true; }
+    void read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
+              SlotBlock& to) const override;
+    void write(std::size_t first, std::size_t count, const SlotBlock& from) override;
 
   private:
     EngineSetup setup_;
@@ -44,7 +50,7 @@ class LaneEngine final : public Engine {
     void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
     void start(LaneBatch& batch, bool learning);
     void score(LaneBatch& batch);
-    bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates(); }
+    bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates() && !keeps_rates(); }
     std::size_t wait_for_all();
     std::size_t diverged(const LaneBatch& batch) const;
     std::size_t best_rate() const;

@@ -14,6 +14,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "algorithm/dispatch.hpp"
+#include "engine/kernel.hpp"
 #include "engine/lanes/lanes.hpp"
 #include "engine/setup.hpp"
 #include "engine/state.hpp"
@@ -105,6 +107,26 @@ class Selection {
         }
     }
 
+    // Every lane's loss on rows that are predicted and not learned, [row][stride]; of rates that are followed alone.
+    void judge(const Lanes& lanes, const Kernel& kernel, const Options& options, const Labels& labels, const double* p,
+               std::size_t rows, std::size_t stride) {
+        if (mode_ != Selecting::follow) return;
+        const std::size_t count = lanes.lanes().size();
+        const double negative = facts_of(options.loss).negative;
+        std::vector<double> truth(count), loss(count);
+        for (std::size_t r = 0; r < rows; ++r, p += stride) {
+            const double h = weight_of(labels, r);
+            if (!(h > 0)) continue;
+            for (std::size_t k = 0; k < count; ++k) {
+                const bool own = labels.y[r] == static_cast<double>(lanes.lanes()[k].head);
+                truth[k] = !lanes.classes() ? labels.y[r] : own ? 1.0 : negative;
+            }
+            kernel.loss(options, 0, p, truth.data(), nullptr, count, loss.data());
+            for (double& one : loss) one = std::isnan(one) ? HUGE_VAL : one;
+            observe(lanes, loss.data(), h, 0.0);
+        }
+    }
+
     static std::size_t winner(const double* scores, std::size_t classes, std::size_t stride) {
         std::size_t best = 0;
         for (std::size_t c = 1; c < classes; ++c)
@@ -139,8 +161,9 @@ class Selection {
     }
 
     // At powers of two rates are dropped; at every look the leaders get their neighbours back.
-    void look(Lanes& lanes, std::uint64_t examples) {
-        const bool dropping = (examples & (examples - 1)) == 0;
+    void look(Lanes& lanes, std::uint64_t examples) { sift(lanes, (examples & (examples - 1)) == 0); }
+
+    void sift(Lanes& lanes, bool dropping) {
         std::vector<Lane> all;
         std::vector<std::size_t> from;
         for (std::size_t head = 0; head < lanes.heads(); ++head) {

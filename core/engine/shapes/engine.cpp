@@ -101,6 +101,8 @@ void ShapedEngine::reserve(std::size_t slots, bool growing) {
 void ShapedEngine::forward_settings() {
     if (!linear_) return;
     linear_->choose_rates(chooses_rates());
+    linear_->keep_rates(keeps_rates());
+    linear_->judge_by(judged_by_);
     if (averages()) linear_->keep_average(keeps_average());
 }
 
@@ -236,7 +238,8 @@ void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, doub
     for (std::size_t i = experts_.size(); i-- > 0;) {
         Expert& expert = experts_[i];
         const std::size_t walks = expert.begin_walks(shaped);
-        parts.emplace_back([&, i] { expert.learn(shaped, labels, before, said.choosing, width, said.by(i)); });
+        parts.emplace_back(
+            [&, i] { expert.learn(shaped, labels, before, said.choosing, !keeps_rates(), width, said.by(i)); });
         for (std::size_t k = 0; k < walks; ++k) parts.emplace_back([&, k] { expert.walk(shaped, k); });
     }
     if (waiting_) parts.emplace_back([this] { finish(); });
@@ -256,6 +259,12 @@ void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, doub
 
 void ShapedEngine::finish() {
     if (waiting_) mix(*std::exchange(waiting_, nullptr));
+}
+
+void ShapedEngine::sift_rates() {
+    finish();
+    if (linear_) linear_->sift_rates();
+    for (Expert& expert : experts_) expert.sift_rates();
 }
 
 void ShapedEngine::settle() noexcept {
@@ -278,13 +287,15 @@ void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* p
     }
     Said& said = said_[turn_];
     said.begin(input.rows, expert_count(), predict_width(), predictions);
-    said.learned = false;
+    said.learned = said.choosing = judged_by_.has_value();
+    said.labels = judged_by_.value_or(Labels{});
+    said.before = clock_;
     said.met = experts_[0].class_count();
     said.curved_from = curved_ ? 0 : input.rows;
     const ShapedRows shaped = shaped_rows(input);
     std::vector<std::function<void()>> parts;
     for (std::size_t i = experts_.size(); i-- > 0;)
-        parts.emplace_back([&, i] { experts_[i].predict(shaped, predict_width(), said.by(i)); });
+        parts.emplace_back([&, i] { experts_[i].predict(shaped, predict_width(), judged_by_, said.by(i)); });
     if (linear_) parts.emplace_back([&] { linear_->predict(input, extrapolate, said.by(experts_.size())); });
     run(input.rows, parts);
     mix(said);

@@ -147,8 +147,8 @@ void Expert::hand_down(std::uint32_t leaf, std::uint32_t right, double share, bo
     for (std::size_t lane = 0; lane < lanes_.lanes().size(); ++lane) lanes_.w(right, lane) = lanes_.w(leaf, lane);
 }
 
-void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& clock, bool choosing, std::size_t width,
-                   double* predictions) {
+void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& clock, bool choosing, bool sifting,
+                   std::size_t width, double* predictions) {
     const bool several = setup_.selecting != Selecting::none && choosing;
     std::size_t longest = 0;
     for (std::size_t r = 0; r < rows.rows; ++r)
@@ -219,14 +219,20 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
                               }
                           });
         }
-        if (several && setup_.selecting == Selecting::follow && examples == Selection::next_look(examples - 1)) {
+        if (several && sifting && setup_.selecting == Selecting::follow &&
+            examples == Selection::next_look(examples - 1)) {
             selection_.look(lanes_, examples);
             lanes = working_memory(longest, most_leaves);
         }
     }
 }
 
-void Expert::predict(const ShapedRows& rows, std::size_t width, double* predictions) {
+void Expert::sift_rates() {
+    if (setup_.selecting == Selecting::follow) selection_.sift(lanes_, true);
+}
+
+void Expert::predict(const ShapedRows& rows, std::size_t width, const std::optional<Labels>& labels,
+                     double* predictions) {
     leaves_.resize(columns_ + Trees::count + 8);
     pieces_ = 0;
     const LeafLanes lanes = working_memory(0, 0);
@@ -237,6 +243,7 @@ void Expert::predict(const ShapedRows& rows, std::size_t width, double* predicti
         const LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         kernel_.shapes->foresee(setup_.options, rows.stage, rows.stage.rows[r], none, r, leaf_row, lanes);
         for (std::size_t head = 0; head < width; ++head) predictions[r * width + head] = lanes.p[leaders[head]];
+        if (labels) selection_.judge(lanes_, kernel_, setup_.options, labels_from(*labels, r), lanes.p, 1, 0);
     }
 }
 

@@ -49,15 +49,16 @@ class Expert {
     void add_classes(std::size_t count);
 
     // Learns rows, `clock` being that before them; predictions: [row][width]. `choosing`: losses are counted, and rates
-    // chosen by them.
-    void learn(const ShapedRows& rows, const Labels& labels, const Clock& clock, bool choosing, std::size_t width,
-               double* predictions);
+    // chosen by them; `sifting`: those that have lost are dropped.
+    void learn(const ShapedRows& rows, const Labels& labels, const Clock& clock, bool choosing, bool sifting,
+               std::size_t width, double* predictions);
     // Before `learn`: the ways of the rows through the trees can be walked by other threads, some rows at a time, while
     // it runs; those that nobody has begun with it walks itself. Gives the number of pieces.
     std::size_t begin_walks(const ShapedRows& rows);
     void walk(const ShapedRows& rows, std::size_t piece);
-    // Weights of leaves that rows have are those of the leading lanes.
-    void predict(const ShapedRows& rows, std::size_t width, double* predictions);
+    // Weights of leaves that rows have are those of the leading lanes. With labels, all rates are judged by them.
+    void predict(const ShapedRows& rows, std::size_t width, const std::optional<Labels>& labels, double* predictions);
+    void sift_rates();
     bool diverged() const;  // no rate is left, or in the last rows that were learned the only one did
 
     std::size_t leader(std::size_t head) const { return selection_.leader(lanes_, head); }

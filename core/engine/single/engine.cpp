@@ -104,6 +104,39 @@ void SingleEngine::load(const EngineState& from) {
     load_common(from);
 }
 
+void SingleEngine::read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>&,
+                        SlotBlock& to) const {
+    const Averaging::Step step = averaging_.step(clock_.t);
+    with_slots(options_, slots_.get(), [&](const auto* from) {
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::uint32_t slot = slots[k];
+            if (slot >= capacity_ || from[slot].scale == 0) {
+                to.clear(k);
+                continue;
+            }
+            to.scale[k] = from[slot].scale;
+            to.H[k] = from[slot].H;
+            to.values[k * to.width] = from[slot].v;
+            if (!averages()) continue;
+            to.values[k * to.width + 1] =
+                averaging_.started() ? averaged(slot, from[slot].scale, step) : double{from[slot].v};
+        }
+    });
+}
+
+void SingleEngine::write(std::size_t first, std::size_t count, const SlotBlock& from) {
+    const double unit = averaging_.unit_at_look(clock_.t);
+    with_slots(options_, slots_.get(), [&](auto* to) {
+        using Stored = decltype(to->v);
+        for (std::size_t k = 0; k < count; ++k) {
+            if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
+            const double* values = &from.values[k * from.width];
+            to[first + k] = {from.scale[k], static_cast<Stored>(values[0]), static_cast<Stored>(from.H[k])};
+            if (averages()) average()[first + k] = {averaging_.started() ? values[1] : 0.0, from.scale[k] * unit};
+        }
+    });
+}
+
 std::size_t SingleEngine::bytes() const {
     return sizeof(*this) + capacity_ * (slot_bytes() + (averages() ? sizeof(Average) : 0)) +
            (pack_memory_.capacity() + block_.capacity() + wide_.capacity()) * sizeof(double);

@@ -21,6 +21,11 @@ class SingleEngine final : public Engine {
     void load(const EngineState& from) override;
     std::size_t bytes() const override;
 
+    bool merges() const override { return true; }
+    void read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
+              SlotBlock& to) const override;
+    void write(std::size_t first, std::size_t count, const SlotBlock& from) override;
+
     bool reads_columns() const override { return true; }
     bool reads_dense(std::size_t slots, std::size_t columns) const override;
     Outcome learn_dense(const DenseInput& input, std::size_t slots, const Labels& labels, double* predictions) override;

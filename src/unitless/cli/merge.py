@@ -40,8 +40,7 @@ def command(*, models: list[str], output: str, base: str | None, bounded: bool, 
     from ..data.files import File, check_output  # noqa: PLC0415
     from ..errors import MergeError  # noqa: PLC0415
     from ..models.file import check_writable, load  # noqa: PLC0415
-    from ..models.merge import merge  # noqa: PLC0415
-    from ..training.merged_record import merged_training  # noqa: PLC0415
+    from ..models.merge import merge_named  # noqa: PLC0415
 
     check_writable(output)
     read = [File(path) for path in (*models, base) if path is not None]
@@ -50,9 +49,8 @@ def command(*, models: list[str], output: str, base: str | None, bounded: bool, 
         raise MergeError("there is one model only; name at least two to merge")
     loaded = [load(path) for path in models]
     start = None if base is None else load(base)
-    training = merged_training(list(zip(models, loaded, strict=True)), None if base is None else (base, start))
-    merged = merge(loaded, bounded=bounded, base=start)
-    merged._training = training
+    named = list(zip(models, loaded, strict=True))
+    merged = merge_named(named, bounded=bounded, base=None if base is None else (base, start))
     merged.save(output)
     if as_json:
         print(json.dumps({"model": output, "models": models, "base": base, "examples": merged.examples}, indent=2))

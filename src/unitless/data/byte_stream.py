@@ -24,7 +24,7 @@ class Bytes:
         self.file = file
         self._raw: IO[bytes]
         try:
-            self._raw = _stdin() if file.path == STDIN else open(file.path, "rb")  # noqa: SIM115
+            self._raw = _stdin() if file.path == STDIN else file.open()
             self._peeked = _Peeked(self._raw)
             head = self._peeked.peek(compression.LONGEST_MAGIC)
         except OSError as error:
@@ -167,7 +167,8 @@ class _Peeked(io.RawIOBase):
             if not self._raw.seekable():
                 return False
             goal = self._raw.tell() - len(self._head) + count  # which need not be `position`: stdin may be begun
-            if os.fstat(self._raw.fileno()).st_size < goal:
+            if self._raw.seek(0, os.SEEK_END) < goal:
+                self._raw.seek(goal - count + len(self._head))
                 return False
             self._raw.seek(goal)
         except (OSError, ValueError):

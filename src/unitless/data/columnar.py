@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import abc
+import itertools
 import os
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InputError
@@ -11,8 +14,10 @@ from . import compression
 from .arrow import pyarrow
 from .byte_stream import Bytes
 from .files import STDIN, File
+from .kept_parts import MOST_KEPT, kept_part
 from .located_rows import Chunk, Place, Position
 from .read_options import ReadOptions
+from .row_places import RowPlaces
 from .schema import check, first_rows
 from .source import FileSource
 
@@ -24,29 +29,81 @@ def batch_rows(columns: int) -> int:
     return max(first_rows(columns), min(65_536, (2 << 20) // max(1, columns)))
 
 
+@dataclass(frozen=True)
+class _Groups:
+    """The groups in which a file has its rows: the columns, how many rows each has, if one can be read alone."""
+
+    names: list[str]
+    rows: list[int]
+    direct: bool
+    more: Any  # what the format needs to read one
+    large: frozenset[int] = frozenset()  # those that are not held in memory as a whole
+
+
 class _Columnar(FileSource):
-    def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """Read one file from a position on."""
+    def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
+        """Read one file from a position on, up to another one if it is given."""
         pa = pyarrow()
         rows = 0
         try:
-            for batch in self._batches(file, start.offset):
-                rows += batch.num_rows
-                first = start.offset + rows - batch.num_rows
-                table = pa.Table.from_batches([batch])
+            for table in self._tables(file, start.offset, None if end is None else end.offset):
+                rows += table.num_rows
+                first = start.offset + rows - table.num_rows
                 _ = table.column_names  # which raises an error if they are not valid text
                 if self.schema is not None:
                     types = dict(zip(table.column_names, table.schema.types, strict=True))
                     check(self.schema, types, file.name, first + 1)
                 place = Place(file.name, "row", first + 1)
                 position = Position(start.file, start.offset + rows, start.offset + rows)
-                yield Chunk(table, batch.num_rows, place, position, consumed=self._consumed(file, position.offset))
+                yield Chunk(table, table.num_rows, place, position, consumed=self._consumed(file, position.offset))
         except InputError:
             raise
         except (pa.ArrowException, OSError, ValueError) as error:  # a damaged file has many ways to say so
             raise InputError(f"cannot read {file.name}: {_first_line(error)}") from None
-        if not start.offset and not rows:
+        if not start.offset and not rows and end is None:
             raise InputError(f"{file.name} has no rows")
+
+    def places(self, file: int, most: int) -> RowPlaces:
+        """How many rows a file has; they can be read from anywhere, group by group."""
+        pa = pyarrow()
+        try:
+            groups = self._groups(self.files[file])
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise InputError(f"cannot read {self.files[file].name}: {_first_line(error)}") from None
+        return RowPlaces.anywhere(file, groups.rows, groups.direct)
+
+    def _tables(self, file: File, first: int, last: int | None) -> Iterator[Any]:
+        """The rows from the first up to the last, or to the end."""
+        pa = pyarrow()
+        if last is None:
+            yield from (pa.Table.from_batches([batch]) for batch in self._batches(file, first))
+            return
+        groups = self._groups(file)
+        wanted = set(self._columns() or groups.names)
+        columns = [name for name in groups.names if name in wanted]
+        begin, size = 0, batch_rows(len(columns))
+        for number, rows in enumerate(groups.rows):
+            end = begin + rows
+            if begin < last and end > first and number in groups.large:
+                yield from self._streamed(file, number, columns, max(0, first - begin), min(last, end) - begin)
+            elif begin < last and end > first:
+                group = kept_part(
+                    (file.path, file.stamp, number, tuple(columns)),
+                    lambda number=number: self._group(file, number, groups, columns),  # type: ignore[misc]
+                    lambda table: table.nbytes,
+                )
+                at, upto = max(first, begin), min(last, end)
+                for row in range(at, upto, size):
+                    yield group.slice(row - begin, min(size, upto - row))
+            begin = end
+
+    @abc.abstractmethod
+    def _groups(self, file: File) -> _Groups:
+        """The groups of rows in a file."""
+
+    @abc.abstractmethod
+    def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
+        """One of them, decoded."""
 
     _rows = 0
 
@@ -57,13 +114,18 @@ class _Columnar(FileSource):
     def _consumed(self, file: File, rows: int) -> int:
         return int((file.size or 0) * rows / self._rows) if self._rows else 0
 
-    def _batches(self, file: File, skip: int) -> Iterator[Any]:
+    def _streamed(self, file: File, number: int, columns: list[str], first: int, last: int) -> Iterator[Any]:
+        """Rows of a large group."""
         raise NotImplementedError
+
+    @abc.abstractmethod
+    def _batches(self, file: File, skip: int) -> Iterator[Any]:
+        """All rows but the first ones."""
 
     def _opened(self, file: File) -> Any:
         """The file in a form in which pyarrow can seek."""
         pa = pyarrow()
-        if file.path == STDIN or file.size is None or compression.of_name(file.path) is not None:
+        if not _is_stored(file):
             if file.path not in self._held:
                 stored = Bytes(file)
                 try:
@@ -84,14 +146,47 @@ class _Columnar(FileSource):
 class Parquet(_Columnar):
     """Parquet files."""
 
+    def _groups(self, file: File) -> _Groups:
+        def read() -> _Groups:
+            with pyarrow("parquet").ParquetFile(self._opened(file)) as probe:
+                metadata = probe.metadata
+                names = probe.schema_arrow.names
+                groups = [metadata.row_group(g) for g in range(metadata.num_row_groups)]
+                large = frozenset(g for g, group in enumerate(groups) if group.total_byte_size > MOST_KEPT)
+                more = metadata, _strings(probe)
+                return _Groups(names, [group.num_rows for group in groups], _is_stored(file) and not large, more, large)
+
+        return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
+
+    def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
+        with self._reader(file, groups) as reader:
+            table = reader.read_row_group(number, columns, use_threads=False)
+        return table.unify_dictionaries().combine_chunks()
+
+    def _reader(self, file: File, groups: _Groups) -> Any:
+        metadata, strings = groups.more
+        return pyarrow("parquet").ParquetFile(
+            self._opened(file), metadata=metadata, read_dictionary=strings, pre_buffer=False
+        )
+
+    def _streamed(self, file: File, number: int, columns: list[str], first: int, last: int) -> Iterator[Any]:
+        at = 0
+        with self._reader(file, self._groups(file)) as reader:
+            for batch in reader.iter_batches(batch_rows(len(columns)), [number], columns, use_threads=False):
+                begin, end = max(first - at, 0), min(last - at, batch.num_rows)
+                if begin < end:
+                    yield pyarrow().Table.from_batches([batch.slice(begin, end - begin)])
+                at += batch.num_rows
+                if at >= last:
+                    return
+
     def _batches(self, file: File, skip: int) -> Iterator[Any]:
         parquet = pyarrow("parquet")
         with parquet.ParquetFile(self._opened(file)) as probe:
             names = probe.schema_arrow.names
             self._rows = probe.metadata.num_rows
             sizes = [probe.metadata.row_group(g).num_rows for g in range(probe.num_row_groups)]
-            types = pyarrow("types")
-            strings = [f.name for f in probe.schema_arrow if types.is_string(f.type) or types.is_large_string(f.type)]
+            strings = _strings(probe)
         columns = [name for name in self._columns() or names if name in names]
         group = 0
         while group < len(sizes) and skip >= sizes[group]:
@@ -112,6 +207,35 @@ class Parquet(_Columnar):
 class ArrowFiles(_Columnar):
     """Arrow IPC files and streams, and Feather."""
 
+    def _groups(self, file: File) -> _Groups:
+        def read() -> _Groups:
+            ipc = pyarrow("ipc")
+            opened = self._opened(file)
+            options = ipc.IpcReadOptions(included_fields=[0])
+            try:
+                names = ipc.open_file(opened).schema.names
+                reader = ipc.open_file(opened, options=options)
+                rows = [reader.get_batch(k).num_rows for k in range(reader.num_record_batches)]
+            except pyarrow().ArrowInvalid:
+                opened.seek(0)
+                names = ipc.open_stream(opened).schema.names
+                opened.seek(0)
+                rows = [batch.num_rows for batch in ipc.open_stream(opened, options=options)]
+                return _Groups(names, rows, False, "stream")
+            return _Groups(names, rows, _is_stored(file), "file")
+
+        return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
+
+    def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
+        ipc = pyarrow("ipc")
+        if groups.more == "file":
+            whole = ipc.open_file(self._opened(file)).get_batch(number)
+        else:
+            whole = next(itertools.islice(ipc.open_stream(self._opened(file)), number, None))
+        batch = whole.select(columns)
+        batch.validate(full=True)
+        return pyarrow().Table.from_batches([batch])
+
     def _batches(self, file: File, skip: int) -> Iterator[Any]:
         ipc = pyarrow("ipc")
         opened = self._opened(file)
@@ -130,6 +254,17 @@ class ArrowFiles(_Columnar):
             size = batch_rows(batch.num_columns)
             for first in range(drop, batch.num_rows, size):
                 yield batch.slice(first, size)
+
+
+def _is_stored(file: File) -> bool:
+    """Whether it can be read in parts as it is stored."""
+    return file.path != STDIN and file.size is not None and compression.of_name(file.path) is None
+
+
+def _strings(parquet: Any) -> list[str]:
+    """The columns of text, which are best read as they are stored: as places in a dictionary."""
+    types = pyarrow("types")
+    return [f.name for f in parquet.schema_arrow if types.is_string(f.type) or types.is_large_string(f.type)]
 
 
 def _first_line(error: BaseException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,10 @@ from .csv_columns import CsvParser
 from .files import File
 from .located_rows import Bad, Chunk, Place, Position
 from .read_options import ENCODING, SKIP_ROWS, ReadOptions
+from .row_places import RowPlaces, places_in_text
 from .schema import DATES, Schema, check_names, first_rows, kind_of
 from .source import FileSource
-from .text_stream import Text
+from .text_stream import Text, opened_text
 
 MOST_COLUMNS = 100_000
 _BOM = b"\xef\xbb\xbf"
@@ -56,9 +58,9 @@ class Delimited(FileSource):
         if schema.weight is not None:
             self._types[schema.weight] = pa.float64()
 
-    def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """Read one file from a position on."""
-        text = Text(file, self.options.encoding)
+    def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
+        """Read one file from a position on, up to another one if it is given."""
+        text = opened_text(file, self.options.encoding, end)
         try:
             names, delimiter = self._header(text, file)
             text.quoted(delimiter)
@@ -76,6 +78,13 @@ class Delimited(FileSource):
                 raise InputError(f"{file.name} has a header but no rows")
         finally:
             text.close()
+
+    def places(self, file: int, most: int) -> RowPlaces:
+        """How many rows a file has, and positions from which they can be read."""
+        with closing(Text(self.files[file], self.options.encoding)) as text:
+            _, delimiter = self._header(text, self.files[file])
+            text.quoted(delimiter)
+            return places_in_text(text, file, most, delimiter)
 
     def _header(self, text: Text, file: File) -> tuple[list[str], str]:
         sample = text.peek(64 << 10)

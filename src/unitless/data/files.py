@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import glob
+import io
 import os
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import IO
 
 from ..errors import InputError, OptionError
 from . import formats
@@ -20,6 +22,16 @@ class File:
 
     path: str
 
+    def open(self) -> IO[bytes]:
+        """Open the stored bytes to be read from the beginning."""
+        return open(self.path, "rb")
+
+    @property
+    def stamp(self) -> tuple[int, int]:
+        """What changes when the file is written again: its size, and when that was."""
+        found = os.stat(self.path)
+        return found.st_size, found.st_mtime_ns
+
     @property
     def name(self) -> str:
         """What messages call the file."""
@@ -32,6 +44,17 @@ class File:
             return os.path.getsize(self.path) if os.path.isfile(self.path) else None
         except OSError:
             return None
+
+
+@dataclass(frozen=True)
+class HeldFile(File):
+    """A file whose content, decompressed and as UTF-8, is in memory."""
+
+    content: bytes = b""
+
+    def open(self) -> IO[bytes]:
+        """Open the content to be read from the beginning."""
+        return io.BytesIO(self.content)
 
 
 def find(named: str | os.PathLike[str]) -> list[File]:

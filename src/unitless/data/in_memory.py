@@ -13,6 +13,7 @@ from ..errors import InputError
 from .arrow import pyarrow
 from .columnar import batch_rows
 from .located_rows import Chunk, Place, Position
+from .row_places import RowPlaces
 from .schema import check
 from .source import Source
 
@@ -36,13 +37,16 @@ class Frames(Source):
         """Whether reading it takes less time than beginning to read ahead."""
         return not self._once and hasattr(self._frame, "shape") and self._frame.shape[0] <= MAPPINGS
 
-    def chunks(self, start: Position) -> Iterator[Chunk]:
+    def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """The rows from a position on, in slices."""
         pa = pyarrow()
+        last = None if end is None else end.offset
         skip, rows = start.offset, start.offset
         for batch in self._batches():
             drop = min(skip, batch.num_rows)
             skip -= drop
+            if last is not None:
+                batch = batch.slice(0, max(0, drop + last - rows))  # noqa: PLW2901
             size = max(1, batch.num_rows) if self._whole else batch_rows(batch.num_columns)
             for first in range(drop, batch.num_rows, size):
                 table = batch.slice(first, size)
@@ -57,6 +61,16 @@ class Frames(Source):
                 place = Place("", "row", rows + 1)
                 rows += table.num_rows
                 yield Chunk(table, table.num_rows, place, Position(0, rows, rows))
+
+    def places(self, file: int, most: int) -> RowPlaces:
+        """How many rows there are; they can be read from anywhere."""
+        return RowPlaces.anywhere(file, [sum(batch.num_rows for batch in self._batches())])
+
+    def held(self) -> Frames:
+        """The same rows as an Arrow table, which is quick to cut and to send elsewhere."""
+        pa = pyarrow()
+        tables = [pa.Table.from_batches([one]) if isinstance(one, pa.RecordBatch) else one for one in self._batches()]
+        return Frames(tables[0] if len(tables) == 1 else pa.concat_tables(tables), self._whole)
 
     def _batches(self) -> Iterator[Any]:
         pa = pyarrow()
@@ -97,13 +111,18 @@ class Arrays(Source):
         if len(self._X.shape) != 2:
             raise InputError(f"the data has {len(self._X.shape)} dimensions; it must have 2: rows and columns")
 
-    def chunks(self, start: Position) -> Iterator[Chunk]:
+    def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """The rows from a position on, in slices."""
         total, columns = self._X.shape
+        total = total if end is None else min(total, end.offset)
         size = batch_rows(columns)
         for first in range(start.offset, total, size):
             last = min(total, first + size)
             yield Chunk(self._X[first:last], last - first, Place("", "row", first + 1), Position(0, last, last))
+
+    def places(self, file: int, most: int) -> RowPlaces:
+        """How many rows there are; they can be read from anywhere."""
+        return RowPlaces.anywhere(file, [self._X.shape[0]])
 
 
 class Mappings(Source):
@@ -136,14 +155,24 @@ class Mappings(Source):
         """Whether all of them are there, as in a list; any other iterable is followed as it comes."""
         return isinstance(self._rows, Sequence)
 
-    def chunks(self, start: Position) -> Iterator[Chunk]:
+    def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """The rows from a position on, some thousands at a time."""
         rows = start.offset
-        stream = itertools.islice(iter(self._rows), start.offset, None)
+        last = None if end is None else end.offset
+        if isinstance(self._rows, Sequence):
+            stream = iter(self._rows[rows:last])
+        else:
+            stream = itertools.islice(iter(self._rows), rows, last)
         while chunk := list(itertools.islice(stream, MAPPINGS)):
             place = Place("", "row", rows + 1)
             rows += len(chunk)
             yield Chunk(chunk, len(chunk), place, Position(0, rows, rows))
+
+    def places(self, file: int, most: int) -> RowPlaces:
+        """How many rows there are; they can be read from anywhere."""
+        if not isinstance(self._rows, Sequence):
+            raise InputError("the mappings come from a stream, which cannot be cut; give a list of them")
+        return RowPlaces.anywhere(file, [len(self._rows)])
 
 
 def one_array(values: Any, rows: int, what: str) -> np.ndarray[Any, Any]:

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,10 @@ from .delimited import MOST_COLUMNS
 from .files import File
 from .located_rows import Bad, Chunk, Place, Position
 from .read_options import SKIP_LINES, ReadOptions
+from .row_places import RowPlaces, places_in_text
 from .schema import DATES, HELD, Kind, Schema
 from .source import FileSource
-from .text_stream import Text
+from .text_stream import Text, opened_text
 
 
 class JsonLines(FileSource):
@@ -32,12 +34,13 @@ class JsonLines(FileSource):
         self._first_keys: set[str] = set()  # of the chunk that decides what the columns are
         self._as_written: set[str] = set()  # columns of text that hold numbers
 
-    def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """Read one file from a position on."""
-        text = Text(file, self.options.encoding, start.offset)
+    def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
+        """Read one file from a position on, up to another one if it is given."""
+        text = opened_text(file, self.options.encoding, end)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
+            text.go_to(start.offset)
             for view in text.chunks():
                 data = bytes(view)
                 chunk = self._chunk(data, file, lines)
@@ -52,6 +55,11 @@ class JsonLines(FileSource):
                 raise InputError(f"{file.name} is empty")
         finally:
             text.close()
+
+    def places(self, file: int, most: int) -> RowPlaces:
+        """How many rows a file has, and positions from which they can be read."""
+        with closing(Text(self.files[file], self.options.encoding)) as text:
+            return places_in_text(text, file, most)
 
     def _chunk(self, data: bytes, file: File, lines: int) -> Chunk:
         place = Place(file.name, "line", lines + 1)
@@ -117,9 +125,10 @@ class JsonLines(FileSource):
         return pa.schema(fields)
 
     def hold(self, schema: Schema) -> None:
-        """The keys of the first rows, if they have been read, are the keys of all."""
+        """The keys of the first rows, if they have been read, are the keys of all; or those of the schema are."""
         super().hold(schema)
-        self._keys = self._first_keys
+        known = {*schema.kinds, *(name for name in (schema.target, schema.weight) if name is not None)}
+        self._keys = known if self.strict else self._first_keys
 
     def _check_keys(self, table: Any, data: bytes, file: File, lines: int) -> None:
         """A key that the first rows did not have contradicts them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +13,9 @@ from ..errors import InputError
 from .files import File
 from .located_rows import Bad, Chunk, Place, Position
 from .read_options import SKIP_LINES, ReadOptions
+from .row_places import RowPlaces, places_in_text
 from .source import FileSource
-from .text_stream import Text
+from .text_stream import Text, opened_text
 
 
 class NamedText(FileSource):
@@ -31,12 +33,13 @@ class NamedText(FileSource):
         super().__init__(files, options)
         self._reader, self._comment = reader, comment
 
-    def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """Read one file from a position on."""
-        text = Text(file, self.options.encoding, start.offset)
+    def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
+        """Read one file from a position on, up to another one if it is given."""
+        text = opened_text(file, self.options.encoding, end)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
+            text.go_to(start.offset)
             for data in text.chunks(small=True):
                 read = self._reader.read(np.frombuffer(data, np.uint8), True)
                 place = Place(file.name, "line", lines + 1, read.line)
@@ -55,6 +58,11 @@ class NamedText(FileSource):
                 raise InputError(f"{file.name} is empty")
         finally:
             text.close()
+
+    def places(self, file: int, most: int) -> RowPlaces:
+        """How many rows a file has, and positions from which they can be read."""
+        with closing(Text(self.files[file], self.options.encoding)) as text:
+            return places_in_text(text, file, most, comment=(self._comment or b"").decode())
 
     def _unread(self, data: bytes, good: NDArray[np.int64]) -> list[int]:
         """The lines that are neither good nor blank."""

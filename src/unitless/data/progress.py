@@ -38,6 +38,13 @@ class Progress:
         self.missing.update(batch.missing)
         self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
 
+    def absorb(self, other: Progress) -> None:
+        """Count what another part of the same pass has read; time, passes and where to go on stay as they are."""
+        for name in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.missing.update(other.missing)
+        self.bad += other.bad[: SHOWN_BAD - len(self.bad)]
+
     def begin_pass(self) -> None:
         """To the beginning: the same rows again. Those that are held back are so in the first pass, for good."""
         self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0

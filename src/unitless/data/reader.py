@@ -112,7 +112,7 @@ class Reader:
             if chunk.rows and self.schema is None:
                 self.schema = self._decided(chunk)
                 self.source.hold(self.schema)
-            yield self._batch(chunk)
+            yield self.batch(chunk)
 
     def _decided(self, chunk: Chunk) -> Schema:
         family = self.source.family
@@ -121,6 +121,11 @@ class Reader:
             return decide(
                 chunk.content, self.options, chunk.place.file or "the data", needed, self.source.columns_may_come_later
             )
+        return self.schema_of_rows()
+
+    def schema_of_rows(self) -> Schema:
+        """The schema of data that is not a table: it does not depend on what the rows are."""
+        family = self.source.family
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
@@ -134,7 +139,8 @@ class Reader:
             raise OptionError(Phrase("give the labels beside the array, one per row, as ", Option("target")))
         return Schema("columns" if family == "columns" else "named")
 
-    def _batch(self, chunk: Chunk) -> Batch:
+    def batch(self, chunk: Chunk) -> Batch:
+        """The rows of a chunk of the source, as a model takes them."""
         batch = Batch(
             inputs.NamedRows([]),
             chunk.rows,
@@ -163,13 +169,12 @@ class Reader:
             self._mappings(chunk, batch)
         else:
             self._table(chunk, batch)
-        first = chunk.position.offset - chunk.rows
         if self._target is not None:
-            batch.labels = labels_of(self._target[first : first + chunk.rows])
+            batch.labels = labels_of(_beside(self._target, chunk))
             if len(batch.labels) != chunk.rows:
                 raise InputError(f"target has {len(self._target)} values, but the data has more rows")
         if self._weight is not None:
-            batch.weight = one_array(self._weight[first : first + chunk.rows], chunk.rows, "weight").astype(np.float64)
+            batch.weight = one_array(_beside(self._weight, chunk), chunk.rows, "weight").astype(np.float64)
         return batch
 
     def _table(self, chunk: Chunk, batch: Batch) -> None:
@@ -209,3 +214,15 @@ class Reader:
         batch.data = inputs.NamedRows(rows)
         batch.labels = labels_of(labels) if schema.target is not None else None
         batch.weight = inputs.vector(weights, "weight", len(rows)) if schema.weight is not None else None
+
+
+def _beside(values: Any, chunk: Chunk) -> Any:
+    """What is given beside the rows of a chunk."""
+    first, numbers = chunk.place.first - 1, chunk.place.numbers
+    if numbers is None:
+        return values[first : first + chunk.rows]
+    return (
+        [values[first + int(row)] for row in numbers]
+        if isinstance(values, list)
+        else values[first + np.asarray(numbers)]
+    )

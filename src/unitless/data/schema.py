@@ -112,8 +112,24 @@ def check_names(names: list[str], file: str, advice: str = "rename one") -> None
         seen.add(name)
 
 
-def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, later: bool = False) -> Schema:
-    """The schema of a table, from its first rows. `later`: columns to be ignored may come later."""
+def decide(
+    arrow: Any,
+    options: ReadOptions,
+    file: str,
+    target_needed: bool,
+    later: bool = False,
+    deciding: int | None = None,
+) -> Schema:
+    """The schema of a table, from its first rows.
+
+    Args:
+        arrow: the rows.
+        options: what is said about the columns.
+        file: what messages call the table.
+        target_needed: whether there must be one.
+        later: columns to be ignored may come later.
+        deciding: how many rows say what numbers are flags, if not the usual number.
+    """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
     for option, name in (("target", options.target), ("weight", options.weight)):
@@ -143,7 +159,7 @@ def decide(arrow: Any, options: ReadOptions, file: str, target_needed: bool, lat
                 ),
                 file=file,
             )
-        first = arrow.column(name).slice(0, first_rows(len(names)))
+        first = arrow.column(name).slice(0, first_rows(len(names)) if deciding is None else deciding)
         flag = kind == "number" and name not in numbers and _is_flag(first, type)
         columns.append((name, "flag" if flag else kind))
     if not columns:

@@ -12,6 +12,7 @@ from . import formats
 from .files import STDIN, File
 from .located_rows import Chunk, Position
 from .read_options import ReadOptions
+from .row_places import RowPlaces
 from .schema import Schema
 
 DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place that was reached
@@ -23,12 +24,20 @@ class Source(abc.ABC):
     family: str = "table"
     schema: Schema | None = None
     keep: bool = False  # also give the columns that are not features
+    strict: bool = False  # a key that the schema does not know is an error, wherever reading begins
     columns_may_come_later: bool = False  # after the first rows, which decide what the columns are
     files: Sequence[File] = ()  # that are read, if there are any
 
     @abc.abstractmethod
-    def chunks(self, start: Position) -> Iterator[Chunk]:
-        """The data from a position on."""
+    def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
+        """The data from a position on, up to another one in the same file if it is given."""
+
+    @abc.abstractmethod
+    def places(self, file: int, most: int) -> RowPlaces:
+        """How many rows there are, and positions from which they can be read, at most so many; of a file by its number.
+
+        Raises nothing about rows that cannot be read.
+        """
 
     @property
     def name(self) -> str:
@@ -122,8 +131,11 @@ class FileSource(Source):
             self._digests[key] = [hashlib.blake2b(part, digest_size=16).hexdigest() for part in found]
         return [place, *self._digests[key]]
 
-    def chunks(self, start: Position) -> Iterator[Chunk]:
-        """The data from a position on, file by file."""
+    def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
+        """The data from a position on, file by file; up to another one in the same file if it is given."""
+        if end is not None:
+            yield from self.read(self.files[start.file], start, end)
+            return
         before = sum(file.size or 0 for file in self.files[: start.file])
         for number in range(start.file, len(self.files)):
             here = start if number == start.file else Position(number)
@@ -133,8 +145,8 @@ class FileSource(Source):
             before += self.files[number].size or 0
 
     @abc.abstractmethod
-    def read(self, file: File, start: Position) -> Iterator[Chunk]:
-        """Read one file from a position on."""
+    def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
+        """Read one file from a position on, up to another one if it is given."""
 
 
 def other_kind(family: str, source: Source) -> str:

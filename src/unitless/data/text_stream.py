@@ -8,7 +8,9 @@ from collections.abc import Callable, Iterator
 from .. import _core
 from ..errors import InputError, Option, Phrase
 from .byte_stream import CHUNK, Bytes, mebibytes
-from .files import File
+from .files import File, HeldFile
+from .kept_parts import MOST_KEPT, kept_part
+from .located_rows import Position
 
 # Encodings whose name leaves the order of bytes open, and the marks that may say it.
 _MARKS = {
@@ -24,7 +26,7 @@ FIRST_LINES = 4096  # that a file's first chunk has at least
 class Text:
     """A file's text as UTF-8, in chunks that end with a line."""
 
-    def __init__(self, file: File, encoding: str | None, start: int = 0) -> None:
+    def __init__(self, file: File, encoding: str | None) -> None:
         self.bytes = Bytes(file)
         self.file = file
         self._quoted = ""  # the delimiter between fields that may be quoted
@@ -33,10 +35,10 @@ class Text:
         self._rest, self._ended = b"", False
         self.position = 0  # in the decoded text
         self._at_beginning = True
+        self._end: int | None = None  # of what is wanted
         self.where: Callable[[int], str] = lambda lines: f"line {1 + lines}"  # so many lines after what was read
         try:
             self._open(encoding)
-            self.go_to(start)
         except BaseException:
             self.close()
             raise
@@ -76,6 +78,10 @@ class Text:
             self._rest = b"" if self._ended else self._next(CHUNK)
             if not self._rest and self._ended:
                 raise InputError(f"{self.file.name} is shorter than it was when training stopped")
+
+    def end_at(self, offset: int) -> None:
+        """What comes after an offset, which is where a line ends, is not wanted."""
+        self._end = offset
 
     def _decoded(self, data: bytes, last: bool = False) -> bytes:
         if self._decoder is None:
@@ -132,9 +138,12 @@ class Text:
         room, length = bytearray(self._rest), len(self._rest)  # always the same memory: it stays in the cache
         self._rest = b""
         while True:
-            if not self._ended and length < size:
-                room, length = self._fill(room, length, size)
+            wanted = size if self._end is None else min(size, self._end - self.position)
+            if not self._ended and length < wanted:
+                room, length = self._fill(room, length, wanted)
                 continue
+            if self._end is not None and length >= self._end - self.position:
+                length, self._ended = self._end - self.position, True
             if deciding and not self._ended and length < MOST_DECIDING and self._lines(room, length) < first_lines:
                 self._limit(length - (room.rfind(b"\n", 0, length) + 1), self._lines(room, length))
                 size *= 2
@@ -183,6 +192,20 @@ class Text:
             )
 
     @property
+    def direct(self) -> bool:
+        """Whether any offset can be gone to without reading what is before it."""
+        return self._decoder is None and self.bytes.compression is None
+
+    def content(self, most: int) -> bytes | None:
+        """All the rest, or None if it is more than so many bytes."""
+        parts = [self._rest]
+        length = len(self._rest)
+        while not self._ended and length <= most:
+            parts.append(self._next(CHUNK))
+            length += len(parts[-1])
+        return b"".join(parts) if length <= most else None
+
+    @property
     def consumed(self) -> int:
         """How many bytes of the file as stored have been read."""
         return self.bytes.consumed
@@ -190,3 +213,28 @@ class Text:
     def close(self) -> None:
         """Close the file."""
         self.bytes.close()
+
+
+def opened_text(file: File, encoding: str | None, end: Position | None) -> Text:
+    """A file's text, up to a position if it is given.
+
+    Where there is an end, other parts will be wanted too: of a file that can only be read from its beginning the text
+    is kept in memory for them, if it is not too large.
+    """
+    text = Text(file, encoding)
+    if end is None:
+        return text
+    try:
+        if not text.direct:
+            content = kept_part((file.path, file.stamp, encoding), lambda: text.content(MOST_KEPT), len)
+            if content is not None:
+                text.close()
+                text = Text(HeldFile(file.path, content), "utf-8")
+            else:  # it may have been read to find out
+                text.close()
+                text = Text(file, encoding)
+        text.end_at(end.offset)
+    except BaseException:
+        text.close()
+        raise
+    return text

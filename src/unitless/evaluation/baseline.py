@@ -11,7 +11,7 @@ Nothing is kept but counts and sums of labels: the order of the calls and how ro
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from . import metrics
-from .evaluation import Evaluation
+from .evaluation import Evaluation, places_of
 from .label_sums import Histogram, LabelSums, running
 from .metrics import Found
 
@@ -57,6 +57,15 @@ class _Numbers:
         """Labels that stand for all, with the weights of `around`: the mean of those that lie close together."""
         return np.asarray(self.sums.origin + self.around.means)
 
+    def absorb(self, other: _Numbers) -> None:
+        """Count what another has counted; where its labels lie is known to 1/256 of their distance from its first."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.weight:
+                self.around.add(other.around.means + (other.sums.origin - self.sums.origin), other.around.weights)
+            else:
+                self.around.absorb(other.around)
+        self.sums.absorb(other.sums)
+
     def state(self) -> dict[str, Any]:
         return {"sums": self.sums.state(), "around": self.around.state()}
 
@@ -78,6 +87,11 @@ class _Counts:
     def weight(self) -> float:
         return float(self._by_class.sum()) + self._unknown
 
+    @property
+    def classes(self) -> int:
+        """How many have been counted by number."""
+        return len(self._by_class)
+
     def add(self, numbers: NDArray[np.intp], weight: Float64 | None, classes: int) -> None:
         """Count classes by number, in order; from `classes` on they are not known."""
         if classes > len(self._by_class):
@@ -92,6 +106,12 @@ class _Counts:
         """Of each class; they add up to less than 1 if there were classes that are not known."""
         wide = np.pad(self._by_class, (0, max(0, classes - len(self._by_class))))
         return np.asarray(wide / self.weight)
+
+    def absorb(self, other: _Counts, places: NDArray[np.intp], classes: int) -> None:
+        """Count what another has counted, whose classes have these numbers here."""
+        self._by_class = np.pad(self._by_class, (0, max(0, classes - len(self._by_class))))
+        self._by_class[places[: len(other._by_class)]] += other._by_class
+        self._unknown += other._unknown
 
     def state(self) -> dict[str, Any]:
         return {"by_class": [one.hex() for one in self._by_class.tolist()], "unknown": self._unknown.hex()}
@@ -263,7 +283,8 @@ class Baseline:
 
     def state(self) -> dict[str, Any]:
         """All that has been counted, as JSON can keep it, for `restore`."""
-        return {"version": STATE_VERSION, "learned": self._learned.state(), "scored": self._scored.state()}
+        classes = {"classes": self._model.classes} if isinstance(self._model, OneVsAll) else {}
+        return {"version": STATE_VERSION, "learned": self._learned.state(), "scored": self._scored.state(), **classes}
 
     @classmethod
     def restore(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> Baseline:
@@ -279,6 +300,31 @@ class Baseline:
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ModelFileError(f"this is not the state of a baseline: {error}") from None
         return baseline
+
+    @classmethod
+    def join(cls, model: Learner | OneVsAll, states: Iterable[dict[str, Any]]) -> Baseline:
+        """One baseline of all labels, from the states of baselines that were made of parts of them.
+
+        Parts are added up in the order given. Classes are told by their labels: each part may have its own order.
+        """
+        joined = cls(model)
+        for state in states:
+            part = cls.restore(model, state)
+            for mine, more in ((joined._learned, part._learned), (joined._scored, part._scored)):
+                if isinstance(mine, _Numbers):
+                    mine.absorb(more)
+                else:
+                    mine.absorb(more, joined._places(state, more), joined._classes)
+        return joined
+
+    def _places(self, state: dict[str, Any], counts: _Counts) -> NDArray[np.intp]:
+        """Which numbers the classes of a state have here."""
+        if not isinstance(self._model, OneVsAll):
+            return np.arange(2)
+        places = places_of(state, self._model)
+        if len(places) < counts.classes:
+            raise ModelFileError("this is not the state of a baseline: it has counted classes that it does not name")
+        return places
 
 
 class LastLabel:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -389,6 +389,53 @@ class Evaluation:
     @classmethod
     def restore(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> Evaluation:
         """The evaluation that had this state, of a model of the same kind; it goes on as if it had never stopped."""
+        evaluation = cls._read(model, state)
+        known = state["classes"]
+        if evaluation._class_labels()[: len(known)] != known:
+            raise ModelFileError("the evaluation is of a model with other classes")
+        return evaluation
+
+    @classmethod
+    def join(
+        cls, model: Learner | OneVsAll, states: Iterable[dict[str, Any]], *, after: dict[str, Any] | None = None
+    ) -> Evaluation:
+        """One evaluation of all rows, from the states of evaluations that were made side by side on parts of them.
+
+        All but the history is what one evaluation of all rows would have counted, to rounding. The history has moments
+        at which every part had come equally far: with 16 parts after 16, 32, 64, ... examples in all. Parts are added
+        up in the order given, so that the same states give the same bits; and a joined evaluation has a state that can
+        be joined again.
+
+        Args:
+            model: whose predictions they are. Classes are told by their labels: each part may have its own order.
+            states: of the parts.
+            after: the state of an evaluation of rows that came before all of these, such as the rounds before. Its
+                history goes on with one moment, at the end of these rows, if examples have about doubled since the last
+                one (`curve`: if there are about a fifth more).
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> model, rng = ul.Learner(loss="logistic"), np.random.default_rng(0)
+            >>> parts = [ul.evaluate.Evaluation(model) for _ in range(3)]
+            >>> for part in parts:
+            ...     scores = rng.normal(size=1000)
+            ...     part.add(scores, scores + rng.normal(size=1000) > 0)
+            >>> whole = ul.evaluate.Evaluation.join(model, [part.state() for part in parts])
+            >>> whole.examples, [moment.examples for moment in whole.history][:4]
+            (3000, [3, 6, 12, 24])
+        """
+        joined = cls(model)
+        for state in states:
+            joined.absorb(cls._renumbered(model, state))
+        if after is None:
+            return joined
+        whole = cls._renumbered(model, after)
+        whole._append(joined)
+        return whole
+
+    @classmethod
+    def _read(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> Evaluation:
+        """What had this state; classes are numbered as there."""
         evaluation = cls(model)
         try:
             evaluation._restore(state)
@@ -396,6 +443,19 @@ class Evaluation:
             raise
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ModelFileError(f"this is not the state of an evaluation: {error}") from None
+        return evaluation
+
+    @classmethod
+    def _renumbered(cls, model: Learner | OneVsAll, state: dict[str, Any]) -> Evaluation:
+        """What had this state; classes are numbered as the model numbers them."""
+        evaluation = cls._read(model, state)
+        if isinstance(model, OneVsAll):
+            places = places_of(state, model)
+            if len(places) != evaluation._confusion.shape[1]:
+                raise ModelFileError("this is not the state of an evaluation: it names a class twice")
+            counts = np.zeros((3, len(model.classes)))
+            counts[:, places] = evaluation._confusion
+            evaluation._confusion = counts
         return evaluation
 
     def _restore(self, state: dict[str, Any]) -> None:
@@ -408,9 +468,6 @@ class Evaluation:
                 raise ModelFileError(
                     f"the evaluation is of a model with {name} {state[name]!r}; this one has {value!r}"
                 )
-        known = state["classes"]
-        if self._class_labels()[: len(known)] != known:
-            raise ModelFileError("the evaluation is of a model with other classes")
         self.examples = state["examples"]
         if type(self.examples) is not int or not 0 <= self.examples < 2**63:
             raise ValueError("an impossible number of examples")
@@ -420,7 +477,7 @@ class Evaluation:
         self._labels = (low, high)
         self._confusion = np.array(
             [list(map(float.fromhex, counts)) for counts in state["confusion"]], dtype=np.float64
-        ).reshape(3, len(known))
+        ).reshape(3, len(state["classes"]))
         self._sums = {name: float.fromhex(total) for name, total in state["sums"].items()}
         if self._ranking is not None:
             self._ranking = Ranking.restore(state["ranking"])
@@ -456,22 +513,39 @@ class Evaluation:
             raise ValueError("counts that do not add up to the weight")
 
     def absorb(self, other: Evaluation) -> None:
-        """Count what another small evaluation of the same model has counted; there is no history of both together."""
+        """Count what another evaluation of the same model, as small as this one, has counted side by side with it."""
+        if other.examples:
+            self._octaves.join(self.now, other._octaves, other.now)
+            self._quarters.join(self.now, other._quarters, other.now)
+            self._count_too(other)
+
+    def _append(self, later: Evaluation) -> None:
+        """Count what another evaluation has counted that began where this one ended."""
+        if later.examples:
+            self._octaves.append(self.now, later._octaves, later.now)
+            self._quarters.append(self.now, later._quarters, later.now)
+            self._count_too(later)
+
+    def _count_too(self, other: Evaluation) -> None:
+        if self._label_sums is not None and other._label_sums is not None:
+            self._label_sums.absorb(other._label_sums)
+        else:
+            self._label_sums = None
         for name, total in other._sums.items():
             self._sums[name] = self._sums.get(name, 0.0) + total
         self.examples += other.examples
         self.weight += other.weight
         self._squared_weight += other._squared_weight
-        if self._spread is not None and other._spread is not None:
+        if self._spread is None or other._spread is None:
+            self._spread = None
+        else:
             self._spread = self._spread[0] + other._spread[0], self._spread[1] + other._spread[1]
         self._labels = (min(self._labels[0], other._labels[0]), max(self._labels[1], other._labels[1]))
         width = max(self._confusion.shape[1], other._confusion.shape[1])
         wide = [np.pad(one._confusion, ((0, 0), (0, width - one._confusion.shape[1]))) for one in (self, other)]
         self._confusion = wide[0] + wide[1]
-        if isinstance(self._ranking, SmallRanking) and isinstance(other._ranking, SmallRanking):
-            self._ranking.absorb(other._ranking)
-        if self._label_sums is not None and other._label_sums is not None:
-            self._label_sums.absorb(other._label_sums)
+        if self._ranking is not None:
+            self._ranking.absorb(other._ranking)  # type: ignore[arg-type]
 
     def _kind(self) -> dict[str, Any]:
         """What a model must share with another for its evaluation to be taken up."""
@@ -480,6 +554,18 @@ class Evaluation:
 
     def _class_labels(self) -> list[Label]:
         return self._model.classes if isinstance(self._model, OneVsAll) else []
+
+
+def places_of(state: dict[str, Any], model: OneVsAll) -> NDArray[np.intp]:
+    """Which numbers a model gives to the classes that a state names, in the order of the state."""
+    try:
+        places = {label: model._classes.known(label) for label in state["classes"]}
+    except (LookupError, TypeError) as error:
+        raise ModelFileError(f"this is not a state that names its classes: {error}") from None
+    strange = [label for label, place in places.items() if place < 0]
+    if strange:
+        raise ModelFileError(f"class {strange[0]!r} has been counted, but the model does not have it")
+    return np.array(list(places.values()), dtype=np.intp)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,12 +47,45 @@ class Track:
             step += 1
         return round(math.pow(2.0, step / self._per_octave))
 
-    def stops(self, examples: int) -> Iterator[int]:
-        """All that are kept, up to this number."""
-        stop = 1
-        while stop <= examples:
-            yield stop
-            stop = self._after(stop)
+    def join(self, now: Moment, other: Track, other_now: Moment) -> None:
+        """Moments of two streams that ran side by side: the k-th of both together; one that has ended stays at its end.
+
+        Args:
+            now: the end of this stream.
+            other: moments of the other stream.
+            other_now: the end of the other stream.
+        """
+        if not now.examples:
+            self.moments, self._last, self.next = list(other.moments), other._last, other.next
+            return
+        pairs = list(itertools.zip_longest(self.moments, other.moments))
+        self.moments, self._last = [], (0.0, 0.0)
+        for mine, theirs in pairs:
+            self._record_both(mine or now, theirs or other_now)
+        self.next = self._after(now.examples + other_now.examples)
+
+    def append(self, now: Moment, later: Track, later_now: Moment) -> None:
+        """The end of a stream that began where this one ended, unless it is too close to the last moment.
+
+        Args:
+            now: the end of this stream.
+            later: moments of the later stream, which are all there is if this one is empty.
+            later_now: the end of the later stream.
+        """
+        if not now.examples:
+            self.join(now, later, later_now)
+            return
+        apart = math.pow(2.0, 0.9 / self._per_octave)  # a little less than a step: rounds are not quite even
+        if now.examples + later_now.examples >= apart * self.moments[-1].examples:
+            self._record_both(now, later_now)
+        self.next = self._after(now.examples + later_now.examples)
+
+    def _record_both(self, one: Moment, two: Moment) -> None:
+        weight, loss = one.weight + two.weight, one.loss * one.weight + two.loss * two.weight
+        error = None
+        if one.zero_one is not None and two.zero_one is not None:
+            error = one.zero_one * one.weight + two.zero_one * two.weight
+        self.record(self.moment(one.examples + two.examples, weight, loss, error), loss)
 
     def state(self) -> dict[str, Any]:
         """Plain text and numbers, with every float in hexadecimal."""
@@ -74,9 +107,12 @@ class Track:
             error = None if zero_one is None else float.fromhex(zero_one)
             moment = Moment(count, float.fromhex(weight), float.fromhex(loss), float.fromhex(since), error)
             track.moments.append(moment)
-        if [moment.examples for moment in track.moments] != list(track.stops(examples)):
+        counts = [moment.examples for moment in track.moments]
+        if not all(type(count) is int for count in counts):
+            raise ValueError("a history with an impossible number of examples")
+        if bool(counts) != bool(examples) or not all(a < b for a, b in itertools.pairwise([0, *counts, examples + 1])):
             raise ValueError(f"a history that does not fit its {examples} examples")
         weight, loss = map(float.fromhex, state["last"])
         track._last = (weight, loss)
-        track.next = track._after(track.moments[-1].examples) if examples else 1
+        track.next = track._after(examples) if examples else 1
         return track

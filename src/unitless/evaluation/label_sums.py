@@ -57,10 +57,12 @@ class LabelSums:
         if not other.weight:
             return
         if not self.weight:
-            self.origin = other.origin
-        shift = other.origin - self.origin
-        self._second += other._second + 2 * shift * other._first + shift * shift * other.weight
-        self._first += other._first + shift * other.weight
+            self.origin, self.weight = other.origin, other.weight
+            self._first, self._second = other._first, other._second
+            return
+        shift = other.mean - self.origin
+        self._second += (other.variance + shift * shift) * other.weight  # which cannot come out negative
+        self._first += other._first + (other.origin - self.origin) * other.weight
         self.weight += other.weight
 
     @property

@@ -40,6 +40,11 @@ class Ranking:
         bins += positive * np.int64(1 << self.BITS)
         np.add.at(self.counts, bins, 1.0 if weight is None else weight)
 
+    def absorb(self, other: Ranking) -> None:
+        """Count what another has counted."""
+        bins = np.flatnonzero(other.counts)
+        self.counts[bins] += other.counts[bins]
+
     @property
     def area(self) -> float:
         """How often a positive example scores above a negative one; not a number before both have been seen."""

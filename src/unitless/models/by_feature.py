@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import Float64
@@ -26,12 +27,14 @@ def ranked(importance: ByFeature, count: int) -> list[tuple[Feature, float]]:
     return heapq.nlargest(count, features, key=lambda item: item[1])
 
 
-def name_slots(state: _core.Snapshot) -> list[int]:
+def name_slots(state: _core.Snapshot) -> NDArray[np.intp]:
     """Where the names live, in their order: in the slots that are not used by products."""
     if state["names"] is None:
-        return []
-    products = set(state["products"][2::3].tolist())
-    return [slot for slot in range(1, 1 + len(state["names"]) + len(products)) if slot not in products]
+        return np.zeros(0, np.intp)
+    products = state["products"][2::3]
+    free = np.ones(1 + len(state["names"]) + len(products), bool)
+    free[0] = free[products] = False
+    return np.flatnonzero(free)
 
 
 def average(options: Options, state: _core.Snapshot) -> Float64:
@@ -69,7 +72,7 @@ class Reading:
         self.scores = state["scores"].reshape(-1, 6)
         products = state["products"].reshape(-1, 3).tolist()
         names = state["names"]
-        self.slot_of = dict(enumerate(name_slots(state), 1))
+        self.slot_of: dict[int, int] = dict(enumerate(name_slots(state).tolist(), 1))
         feature_of = {slot: number for number, slot in self.slot_of.items()}
 
         def name(number: int) -> Feature:

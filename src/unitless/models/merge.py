@@ -17,8 +17,11 @@ import numpy as np
 
 from .. import _core
 from ..errors import MergeError
+from ..inputs import Float64
 from ..options import Options
+from ..rules import RULES
 from .classes import Label
+from .merged_means import LINEAR, Moved, Terms, slopes_of, stored_slopes
 from .merged_mixture import merged_mixture
 from .merged_shape import (
     EXPERTS,
@@ -29,13 +32,16 @@ from .merged_shape import (
     expert_state,
     settled_shape,
 )
-from .merged_state import Lanes, Layout, Part, combine, common_offsets, lanes_by_label
+from .merged_slots import Numbers, OfLearner, OfState, Source, merging
+from .merged_state import Lanes, Layout, Part, Slots, combine, common_offsets, lanes_by_label
 from .model import Model
 from .one_vs_all import OneVsAll
 from .shape_reading import raw_columns
 from .sweep import Sweep
 
 M = TypeVar("M", bound=Model)
+
+_TRIES = 3  # with models that other threads may be teaching
 
 
 def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None) -> M:
@@ -71,31 +77,96 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     """
     if not isinstance(learners, Iterable):
         raise MergeError("merge takes a list of learners")
-    models = list(learners)
-    if not models:
+    named = [(f"model {number}", model) for number, model in enumerate(learners, 1)]
+    return merge_named(named, bounded=bounded, base=None if base is None else ("the base", base))
+
+
+def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str, M] | None) -> M:
+    """The same for models with names, which messages tell."""
+    if not learners:
         raise MergeError("there is nothing to merge")
-    everyone = [*models, *([base] if base is not None else [])]
-    for model in everyone:
+    everyone = [*learners, *([base] if base is not None else [])]
+    for _, model in everyone:
         if not isinstance(model, Model):
             raise MergeError(f"only learners can be merged, not {model!r}")
+    training = None
+    if any(model._training is not None for _, model in everyone):
+        from .merged_record import merged_training  # noqa: PLC0415  (it reads records of data, which others need not)
+
+        training = merged_training(learners, base)
+    models, start = [model for _, model in learners], None if base is None else base[1]
+    for _, model in everyone:
         _check_alike(models[0], model)
-    taken = {id(model): model._state_and_labels() for model in everyone}
+    merged = None
+    for _ in range(_TRIES):
+        merged = merged or _merged(models, start, bounded)
+    if merged is None:  # another thread is teaching one of them: copies stay as they are
+        merged = _merged([model.copy() for model in models], None if start is None else start.copy(), bounded)
+    assert merged is not None
+    merged._training = training
+    return merged
+
+
+def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
+    """The merged model; None if a model has learned meanwhile."""
+    everyone = [*models, *([base] if base is not None else [])]
+    taken = {id(model): model._state_and_labels(slots=False) for model in everyone}
+    settled = settled_shape([state for state, _ in taken.values()])
+    shaped = settled not in (None, "linear")
+    if shaped:  # as many slots as a table has columns, and experts that have some each
+        taken = {id(model): model._state_and_labels() for model in everyone}
     states = {key: state for key, (state, _) in taken.items()}
     own = {key: labels for key, (_, labels) in taken.items()}
     if base is not None and any(states[id(m)]["examples"] < states[id(base)]["examples"] for m in models):
         raise MergeError("a model has learned from fewer examples than the base: it was not continued from it")
     labels = _all_labels(list(own.values()))
-    settled = settled_shape([states[id(model)] for model in everyone])
     options = models[0].options
     layout = Layout.of([states[id(model)] for model in everyone], options.interactions == "ordered")
-    together = _Together(models, base, states, own, labels, layout, bounded)
-    main, lanes = together.lanes(options, states)
-    snapshot = layout.snapshot(main, lanes, list(states.values()), settled)
-    if settled not in (None, "linear"):
-        snapshot["shape"] = together.shape(settled, snapshot, lanes, main)
+    together = _Together(models, base, states, own, labels, layout, settled if shaped else None, bounded)
     merged: M = models[0]._fresh(options.asdict(), labels, models[0]._open_to_classes(), models[0]._own_rates())  # type: ignore[assignment]
-    merged._restore(snapshot)
+    main = together.lanes(options, states, LINEAR)
+    snapshot = layout.snapshot(options, main.part, main.lanes, list(states.values()), settled)
+    snapshot["slopes"] = main.slopes().ravel()
+    if not shaped:
+        return merged if merged._load_merged(snapshot, main.parts(states), main.merging) else None
+    merged._restore(together.shaped(snapshot, main))
     return merged
+
+
+@dataclass(frozen=True)
+class _Merging:
+    """Lanes that are being merged, of the model itself or of one of its experts."""
+
+    part: Part  # the merged numbers, apart from slots
+    lanes: Lanes
+    sources: list[Source]  # by model, as all of these; the base comes last
+    keys: list[int]
+    moved: list[Moved]
+    merging: dict[str, Any]
+
+    def slopes(self) -> Float64:
+        """The merged slopes, [term][value]."""
+        if not len(self.moved[0].slopes):
+            return np.zeros((0, 0))
+        return _core.merged_slots([moved.rows() for moved in self.moved], self.merging)[2]
+
+    def parts(self, states: dict[int, _core.Snapshot]) -> list[dict[str, Any]]:
+        """Slots of learners, as the core takes them."""
+        return [
+            source.part(states[key], moved.slots, moved.by)
+            for source, key, moved in zip(self.sources, self.keys, self.moved, strict=True)
+            if isinstance(source, OfLearner)
+        ]
+
+    def slots(self, slots: Slots) -> Numbers:
+        """The merged slots of states."""
+        parts = []
+        for source, moved in zip(self.sources, self.moved, strict=True):
+            scale, H, values = source.read(slots)
+            there = np.isin(moved.slots, slots)
+            values[np.searchsorted(slots, moved.slots[there])] += moved.by[there]
+            parts.append((scale, H, values))
+        return _core.merged_slots(parts, self.merging)
 
 
 @dataclass(frozen=True)
@@ -108,6 +179,7 @@ class _Together:
     own: dict[int, list[Label] | None]
     labels: list[Label] | None
     layout: Layout
+    settled: str | None  # the shape, if it is more than linear
     bounded: bool
 
     @property
@@ -118,43 +190,79 @@ class _Together:
         return [model for model in self._everyone if self.states[id(model)]["examples"]] or self._everyone[:1]
 
     def _by_label(self, model: Any, state: _core.Snapshot) -> list[dict[int, int]]:
-        return lanes_by_label(model, state, self.own[id(model)], self.labels)
+        return lanes_by_label(model._open_to_classes(), state, self.own[id(model)], self.labels)
 
-    def lanes(self, options: Options, states: dict[int, _core.Snapshot]) -> tuple[Part, Lanes]:
-        """The merged numbers of the lanes that `states` have, and which lanes those are."""
+    def lanes(self, options: Options, states: dict[int, _core.Snapshot], name: str) -> _Merging:
+        """What the lanes that `states` have are together; `name`: whose they are."""
         lanes = Lanes.of([self._by_label(model, states[id(model)]) for model in self._seen()])
-        parts = {
-            id(model): Part.of(options, states[id(model)], self._by_label(model, states[id(model)]), self.layout, lanes)
-            for model in self._everyone
-            if id(model) in states
-        }
-        merging = [parts[id(model)] for model in self.models if id(model) in parts]
-        start = parts.get(id(self.base)) if self.base is not None else None
-        means, target = common_offsets(merging, start, options)
-        shifted = {key: part.shifted(means, target, options, self.layout) for key, part in parts.items()}
-        merging = [shifted[id(model)] for model in self.models if id(model) in parts]
-        start = shifted.get(id(self.base)) if self.base is not None else None
-        return combine(options, merging, start, self.bounded), lanes
+        terms = Terms.of_layout(list(states.values()), self.layout)
+        models = [model for model in self.models if id(model) in states]
+        with_base = self.base is not None and id(self.base) in states
+        keys: list[int] = []
+        sources: list[Source] = []
+        parts: list[Part] = []
+        slopes: list[Float64] = []
+        for model in [*models, *([self.base] if with_base else [])]:
+            state = states[id(model)]
+            by_label = self._by_label(model, state)
+            own = lanes.source(by_label)
+            keys.append(id(model))
+            parts.append(Part.of(state, by_label, self.layout, lanes))
+            sources.append(
+                OfLearner.of(model, state, self.layout, own)
+                if self.settled is None
+                else OfState(options, state, self.layout, own)
+            )
+            kept = slopes_of(self.states[id(model)]).get(name, np.zeros(0))
+            slopes.append(stored_slopes(kept, state, self.layout, terms, own, options.average))
+        start = parts[-1] if with_base else None
+        means, target = common_offsets(parts[: len(models)], start, options)
+        moved = [
+            Moved.of(options, part, source, terms, own_slopes, means, target)
+            for part, source, own_slopes in zip(parts, sources, slopes, strict=True)
+        ]
+        shifted = [part.shifted(means, target) for part in parts]
+        start = shifted[-1] if with_base else None
+        part = combine(shifted[: len(models)], start)
+        how = merging(options, shifted[: len(models)], start, part, self.bounded)
+        return _Merging(part, lanes, sources, keys, moved, how)
 
-    def shape(self, settled: str, snapshot: _core.Snapshot, lanes: Lanes, main: Part) -> dict[str, Any]:
-        """The shape of the merged model, whose other numbers are in `snapshot`."""
+    def shaped(self, snapshot: _core.Snapshot, main: _Merging) -> _core.Snapshot:
+        """The state of a merged model that is more than linear, of which there are the lanes alone so far."""
+        options = self.models[0].options
+        scale, H, values = main.slots(self.layout.slots)
+        count, t, averaged_t = len(main.lanes.heads), main.part.t, main.part.totals["averaged_t"]
+        snapshot |= {"slots": self.layout.slots, "scale": scale, "v": values[:, :count].ravel(), "H": H.ravel()}
+        if options.average:
+            # As if time had stood still since the last look at the average.
+            unit = np.sqrt(averaged_t / t) if RULES[options.rule].sums_squares and t > 0 else 1.0
+            averages = values[:, count:] if averaged_t > 0 else np.zeros_like(H)
+            snapshot |= {"average": averages.ravel(), "average_scale": scale * unit}
+        snapshot["shape"] = self._shape(snapshot, main)
+        return snapshot
+
+    def _shape(self, snapshot: _core.Snapshot, main: _Merging) -> dict[str, Any]:
+        assert self.settled is not None
         seen = {id(model): self.states[id(model)] for model in self._seen()}
         if not any(state["examples"] for state in seen.values()):
             return next(iter(seen.values()))["shape"]
-        alone = settled == "curves only"  # its lanes are the main ones
+        alone = self.settled == "curves only"  # its lanes are the main ones
         names = [name for name in EXPERTS if f"{name}.leaves" in next(iter(seen.values()))["shape"]]
         arrays: dict[str, Any] = {}
+        slopes = [snapshot["slopes"]]
         experts: dict[int, dict[str, Heads]] = {key: {} for key in seen}
         for name in names:
-            part, own_lanes, states = main, lanes, seen
+            expert, states = main, seen
             if not alone:
                 states = {key: expert_state(state, name) for key, state in seen.items()}
-                part, own_lanes = self.lanes(replace(self.models[0].options, average=False), states)
-                arrays |= expert_arrays(name, part, own_lanes)
+                expert = self.lanes(replace(self.models[0].options, average=False), states, name)
+                arrays |= expert_arrays(name, expert.slots(self.layout.slots), expert.part, expert.lanes)
+                slopes.append(expert.slopes().ravel())
             arrays[f"{name}.N"] = self._leaf_totals(seen, name)
             for model in self._seen():
                 by_label = self._by_label(model, states[id(model)])
-                experts[id(model)][name] = Heads.of(own_lanes, by_label, states[id(model)], part.scores)
+                experts[id(model)][name] = Heads.of(expert.lanes, by_label, states[id(model)], expert.part.scores)
+        snapshot["slopes"] = np.concatenate(slopes)
         shaped = {
             key: Shaped(state, experts[key], self.layout.feature_numbers(state).astype(np.intp))
             for key, state in seen.items()
@@ -162,7 +270,7 @@ class _Together:
         parts = [shaped[id(model)] for model in self.models if id(model) in shaped]
         base = shaped.get(id(self.base)) if self.base is not None else None
         columns = raw_columns(snapshot)[0]
-        return {**combined_shape(settled, columns, parts, base), **arrays, **self._mixture(seen, snapshot)}
+        return {**combined_shape(self.settled, columns, parts, base), **arrays, **self._mixture(seen, snapshot)}
 
     def _leaf_totals(self, seen: dict[int, _core.Snapshot], name: str) -> Any:
         """N of an expert: what all have added to it."""

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
+from .merged_slots import Numbers
 from .merged_state import Lanes, Part
 from .shape_reading import MISSING, MOST_LEAVES, TREE_LEAVES, TREES, RawColumn, raw_columns
 
@@ -82,11 +83,12 @@ def expert_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
     return own  # type: ignore[return-value]
 
 
-def expert_arrays(name: str, part: Part, lanes: Lanes) -> dict[str, Any]:
+def expert_arrays(name: str, slots: Numbers, part: Part, lanes: Lanes) -> dict[str, Any]:
     """What `expert_state` read, of the merged model."""
+    _, H, v = slots
     return {
-        f"{name}.v": part.v.ravel(),
-        f"{name}.H": part.H.ravel(),
+        f"{name}.v": v.ravel(),
+        f"{name}.H": H.ravel(),
         f"{name}.lane_heads": np.array(lanes.heads, np.float64),
         f"{name}.lane_rates": np.array(lanes.rates, np.float64),
         f"{name}.scores": part.scores.ravel(),

@@ -1,7 +1,7 @@
-"""What the states of several models are together.
+"""What the states of several models are together, apart from their slots (merged_slots).
 
-`Layout` is the features of all of them, `Lanes` their heads and rates, `Part` one model's numbers spread over both, and
-`combine` the merged numbers. Every formula is made of ratios of scales.
+`Layout` is the features of all of them, `Lanes` their heads and rates, `Part` one model's other numbers, and `combine`
+the merged ones.
 """
 
 from __future__ import annotations
@@ -10,25 +10,27 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
 from ..options import Options
-from ..rules import RULES, Rule
-from .by_feature import average, latest_look, name_slots, scored_weight
+from .by_feature import latest_look, name_slots, scored_weight
 from .classes import Label
-from .model import Model
+
+Slots = NDArray[np.uint32]
+NONE = 2**32 - 1  # no slot
 
 
 def lanes_by_label(
-    model: Model, state: _core.Snapshot, own: list[Label] | None, labels: list[Label] | None
+    open: bool, state: _core.Snapshot, own: list[Label] | None, labels: list[Label] | None
 ) -> list[dict[int, int]]:
     """For each head of the merged model: by rate, which lane of this model, whose labels are `own`, stands for it."""
     places = {label: c for c, label in enumerate(own)} if own is not None else {}
     unseen = len(places)  # the head of classes that have not been met
     heads = [places.get(label, unseen) for label in labels] if labels is not None else [0]
-    if model._open_to_classes():
+    if open:  # to classes
         heads.append(unseen)
     found: list[dict[int, int]] = [{} for _ in range(int(state["lane_heads"].max(initial=0)) + 1)]
     for lane, (head, rate) in enumerate(zip(state["lane_heads"].tolist(), state["lane_rates"].tolist(), strict=True)):
@@ -53,22 +55,21 @@ class Lanes:
         return cls(heads, rates)
 
     def source(self, model: list[dict[int, int]]) -> list[int]:
-        """Which lane of a model stands for each: that of the rate itself, or of the nearest that there is."""
+        """Which lane of a model stands for each: that of the rate itself, of the next lower one, or of its lowest.
+
+        The rates that a merged model runs stand for the others in the same way as those of its parts do, so that it
+        does not matter what is merged first.
+        """
         return [
-            model[head][min(model[head], key=lambda other: (abs(other - rate), other))]
+            model[head][max((own for own in model[head] if own <= rate), default=min(model[head]))]
             for head, rate in zip(self.heads, self.rates, strict=True)
         ]
 
 
 @dataclass(frozen=True)
 class Part:
-    """One model's numbers, spread over the features and lanes of all."""
+    """What one model knows, apart from its slots, spread over the features and lanes of all."""
 
-    scale: Float64  # [slot]
-    v: Float64  # [slot][lane]
-    H: Float64
-    average: Float64  # of v; without lanes where there is none
-    average_scale: Float64  # [slot]: in whose unit that is
     t: float
     totals: dict[str, Any]  # T, N, the number of examples; the weight that was averaged, and that was scored
     scores: Float64  # [lane][6]
@@ -82,36 +83,19 @@ class Part:
     suspended: bool  # are rates no longer chosen?
 
     @classmethod
-    def of(
-        cls, options: Options, state: _core.Snapshot, by_label: list[dict[int, int]], layout: Layout, lanes: Lanes
-    ) -> Part:
-        source = lanes.source(by_label)
-        kept = source if options.average else []
-        at = np.searchsorted(layout.slots, layout.place(state))
-        count = len(state["lane_heads"])
-
-        def placed(values: Float64) -> Float64:
-            array = np.zeros((len(layout.slots), *values.shape[1:]))
-            array[at] = values
-            return array
-
-        means, masses = np.zeros(layout.features + 1), np.zeros(layout.features + 1)
-        features = layout.feature_numbers(state)[state["centre_features"].astype(int)]
+    def of(cls, state: _core.Snapshot, by_label: list[dict[int, int]], layout: Layout, lanes: Lanes) -> Part:
+        means, masses = np.zeros(layout.means), np.zeros(layout.means)
+        features = layout.renumbered(state, state["centre_features"])
         means[features], masses[features] = state["centre_means"].reshape(-1, 2).T
         scored = len(state["scores"]) > 0
         heads = [state["lane_heads"][next(iter(found.values()))] for found in by_label]
         return cls(
-            placed(state["scale"]),
-            placed(state["v"].reshape(-1, count)[:, source]),
-            placed(state["H"].reshape(-1, count)[:, source]),
-            placed(average(options, state).reshape(-1, count)[:, kept]),
-            placed(state["scale"]) if kept else np.zeros(0),
             state["t"],
             {
                 **{key: state[key] for key in ("T", "N", "examples", "averaged_t")},
                 "scored": scored_weight(state),
             },
-            state["scores"].reshape(-1, 6)[source] if scored else np.zeros((0, 6)),
+            state["scores"].reshape(-1, 6)[lanes.source(by_label)] if scored else np.zeros((0, 6)),
             state["followed"][heads] if scored else np.zeros(0),
             state["errors"],
             means,
@@ -122,38 +106,26 @@ class Part:
             state["suspended_at"] is not None,
         )
 
-    def shifted(self, means: Float64, target: Float64, options: Options, layout: Layout) -> Part:
-        """The same predictions made with other means and another offset of the target: the bias takes them up."""
-        started = bool(self.target[0])
-        offset = float(self.target[1] - target[1]) if started and target[0] else 0.0
-        drift = np.where(self.masses > 0, means - self.means, 0.0)
-        weight, total, square = self.target[2:] if started else np.zeros(3)
-        label_range = (self.label_range[0] + offset, self.label_range[1] + offset)
+    def offset(self, target: Float64) -> float:
+        """By how much its predictions must grow where labels are told from another centre."""
+        return float(self.target[1] - target[1]) if self.target[0] and target[0] else 0.0
+
+    def drift(self, means: Float64) -> Float64:
+        """By how much the means of its centred columns change, by feature."""
+        return np.where(self.masses > 0, means - self.means, 0.0)
+
+    def shifted(self, means: Float64, target: Float64) -> Part:
+        """The same with other means and another centre of the labels."""
+        offset = self.offset(target)
+        weight, total, square = self.target[2:] if self.target[0] else np.zeros(3)
         about = np.array([target[0], target[1], weight, total + weight * offset, 0.0])
         about[4] = square + 2 * offset * total + weight * offset * offset
-        moved = replace(self, target=about, label_range=label_range, means=np.where(self.masses > 0, means, 0.0))
-        unbiased = not options.bias or not len(self.scale) or self.scale[0] == 0
-        if unbiased or (offset == 0 and not drift.any()):
-            return moved
-        root = np.sqrt(self.t) if RULES[options.rule].sums_squares else 1.0
-        unit = self.scale / root if RULES[options.rule].unit_free else np.ones_like(self.scale)
-
-        def shift(v: Float64) -> Float64:
-            w = np.divide(v, unit[:, None], out=np.zeros_like(v), where=unit[:, None] > 0)
-            w[0] += offset
-            plain = w.copy()
-            for slot, at in layout.position.items():
-                if slot in layout.products:  # (x + a)(y + b) = xy + bx + ay + ab
-                    left, right = layout.products[slot]
-                    for feature, other in ((left, right), (right, left)):
-                        if feature in layout.position:
-                            w[layout.position[feature]] += plain[at] * drift[other]
-                    w[0] += plain[at] * drift[left] * drift[right]
-                elif 0 < slot < len(drift):
-                    w[0] += plain[at] * drift[slot]
-            return np.asarray(w * unit[:, None])
-
-        return replace(moved, v=shift(self.v), average=shift(self.average))
+        return replace(
+            self,
+            target=about,
+            label_range=(self.label_range[0] + offset, self.label_range[1] + offset),
+            means=np.where(self.masses > 0, means, 0.0),
+        )
 
 
 def common_offsets(parts: list[Part], base: Part | None, options: Options) -> tuple[Float64, Float64]:
@@ -167,8 +139,9 @@ def common_offsets(parts: list[Part], base: Part | None, options: Options) -> tu
     started = [part.target for part in parts if part.target[0]]
     if not options.target or not started:
         return means, np.zeros(5)
-    weight = sum(target[2] for target in started)
-    centre = sum(target[2] * target[1] + target[3] for target in started) / weight
+    start = base.target if base is not None and base.target[0] else np.zeros(5)
+    weight = _added([target[2] for target in started], start[2])
+    centre = _added([target[2] * target[1] + target[3] for target in started], start[2] * start[1] + start[3]) / weight
     if len({target[1] for target in started}) == 1:
         centre = started[0][1]
     return means, np.array([1.0, centre, 0.0, 0.0, 0.0])
@@ -191,14 +164,14 @@ def _added(values: list[Any], start: Any) -> Any:
 
 @dataclass(frozen=True)
 class Layout:
-    """The features of all models together: names, then products."""
+    """The features of all models together: names, then products. A feature's number is its slot."""
 
     columns: int | None
     names: list[str] | None
     features: int
-    products: dict[int, tuple[int, int]]  # by slot
-    slots: np.ndarray[Any, np.dtype[np.uint32]]
-    position: dict[int, int]  # of slots, among `slots`
+    means: int  # how many numbers by feature there are: 1 if none is centred, otherwise one for each and for the bias
+    pairs: NDArray[np.int64]  # [product][2]: its features; products have the slots after the features', in order
+    slots: Slots  # those that the states have, in order
     numbers: dict[str, int]
     ordered: bool  # is i·j another feature than j·i?
 
@@ -210,63 +183,94 @@ class Layout:
             raise MergeError(f"the models differ in their number of columns: {sorted(map(str, columns))}")
         if columns and named:
             raise MergeError("some models know their features as columns, others by name")
-        numbers: dict[str, int] = {}
-        for names in named:
-            for name in names:
-                numbers.setdefault(name, 1 + len(numbers))
+        numbers = dict.fromkeys(named[0], 0) if named else {}
+        for names in named[1:]:
+            if names != named[0]:
+                numbers.update(dict.fromkeys(names, 0))
+        numbers = dict(zip(numbers, range(1, 1 + len(numbers)), strict=True))
         count = next(iter(columns), None)
         features = len(numbers) if named else count or 0
-        nothing = np.zeros(0, np.uint32)
-        layout = cls(count, list(numbers) if named else None, features, {}, nothing, {}, numbers, ordered)
-        pairs: dict[tuple[int, int], None] = {}
-        for state in states:
-            numbering = layout.feature_numbers(state)
-            for left, right, _ in state["products"].reshape(-1, 3).tolist():
-                pairs.setdefault(layout.pair(numbering, left, right))
-        products = {features + 1 + k: pair for k, pair in enumerate(pairs)}
-        layout = replace(layout, products=products)
-        union = np.unique(np.concatenate([layout.place(state) for state in states])).astype(np.uint32)
-        return replace(layout, slots=union, position={int(slot): k for k, slot in enumerate(union)})
+        means = 1 + features if any(len(state["centre_features"]) for state in states) else 1
+        no_pairs, no_slots = np.zeros((0, 2), np.int64), np.zeros(0, np.uint32)
+        layout = cls(count, list(numbers) if named else None, features, means, no_pairs, no_slots, numbers, ordered)
+        keys = np.concatenate([layout._keys(state) for state in states])
+        _, first = np.unique(keys, return_index=True)
+        keys = keys[np.sort(first)]
+        layout = replace(layout, pairs=np.column_stack([keys >> 32, keys & NONE]))
+        return replace(layout, slots=_union([layout.place(state) for state in states]))
 
-    def feature_numbers(self, state: _core.Snapshot) -> np.ndarray[Any, np.dtype[np.int64]]:
+    def feature_numbers(self, state: _core.Snapshot) -> NDArray[np.int64]:
         """What a model's features are numbered here."""
-        if state["names"] is None:
+        names = state["names"]
+        if names is None or names == self.names:
             return np.arange(self.features + 1)
-        return np.array([0, *(self.numbers[name] for name in state["names"])])
+        return np.fromiter((0, *map(self.numbers.__getitem__, names)), np.int64, 1 + len(names))
 
-    def pair(self, numbering: Any, left: int, right: int) -> tuple[int, int]:
-        """A model's product as it is known here."""
-        a, b = int(numbering[left]), int(numbering[right])
-        return (a, b) if self.ordered or a <= b else (b, a)
+    def renumbered(self, state: _core.Snapshot, features: Slots) -> NDArray[np.int64]:
+        """What some of a model's features are numbered here."""
+        own = features.astype(np.int64)
+        return own if state["names"] is None or not len(own) else self.feature_numbers(state)[own]
 
-    def place(self, state: _core.Snapshot) -> np.ndarray[Any, np.dtype[np.uint32]]:
-        """Where a model's slots are here."""
-        products = state["products"].reshape(-1, 3).tolist()
-        if state["names"] is None and not products:
-            return state["slots"]
+    def product_numbers(self, state: _core.Snapshot) -> NDArray[np.int64]:
+        """Which of the products here a model's are."""
+        keys = self.pairs[:, 0] << 32 | self.pairs[:, 1]
+        order = np.argsort(keys)
+        return np.asarray(order[np.searchsorted(keys[order], self._keys(state))])
+
+    def _keys(self, state: _core.Snapshot) -> NDArray[np.int64]:
+        """A number for each of a model's products that tells its features here."""
+        products = state["products"].reshape(-1, 3)
+        if not len(products):
+            return np.zeros(0, np.int64)
+        pairs = self.renumbered(state, products[:, :2])
+        if not self.ordered:
+            pairs = np.sort(pairs, axis=1)
+        return np.asarray(pairs[:, 0] << 32 | pairs[:, 1])
+
+    def _own_slots(self, state: _core.Snapshot) -> Slots:
+        """The slots that a model gives to the features here (the bias first) and products, in their order."""
+        own = np.full(1 + self.features + len(self.pairs), NONE, np.uint32)
+        own[0] = 0
         numbering = self.feature_numbers(state)
-        slot_of = {pair: slot for slot, pair in self.products.items()}
-        where = np.zeros(len(numbering) + len(products), dtype=np.uint32)
-        where[name_slots(state) or slice(1, len(numbering))] = numbering[1:]
-        for left, right, slot in products:
-            where[slot] = slot_of[self.pair(numbering, left, right)]
+        own[numbering[1:]] = np.arange(1, len(numbering)) if state["names"] is None else name_slots(state)
+        products = state["products"].reshape(-1, 3)
+        if len(products):
+            own[1 + self.features + self.product_numbers(state)] = products[:, 2]
+        return own
+
+    def own_slots(self, state: _core.Snapshot) -> tuple[int, Slots]:
+        """Which of a model's slots the slots here are: up to a number the same ones, then those of a list."""
+        if state["names"] is None and not len(self.pairs):
+            return NONE, np.zeros(0, np.uint32)
+        if state["names"] is None:  # there may be more columns than a list could hold
+            own = np.full(len(self.pairs), NONE, np.uint32)
+            products = state["products"].reshape(-1, 3)
+            if len(products):
+                own[self.product_numbers(state)] = products[:, 2]
+            return 1 + self.features, own
+        own = self._own_slots(state)
+        same = own == np.arange(len(own))
+        direct = len(own) if same.all() else int(np.argmin(same))
+        return direct, own[direct:]
+
+    def place(self, state: _core.Snapshot) -> Slots:
+        """Where a model's slots are here."""
+        if state["names"] is None and not len(state["products"]):
+            return state["slots"]
+        own = self._own_slots(state)
+        known = np.flatnonzero(own != NONE)
+        where = np.zeros(int(own[known].max()) + 1, np.uint32)
+        where[own[known]] = known
         return where[state["slots"]]
 
-    def snapshot(self, part: Part, lanes: Lanes, states: list[_core.Snapshot], shape: str | None) -> _core.Snapshot:
-        """A merged model's state."""
+    def snapshot(
+        self, options: Options, part: Part, lanes: Lanes, states: list[_core.Snapshot], shape: str | None
+    ) -> _core.Snapshot:
+        """A merged model's state without its slots."""
         negatives = {state["negative"] for state in states if state["examples"]} - {0}
         if len(negatives) > 1:
             raise MergeError("the models' negative labels differ: 0 and -1")
-        kinds: dict[int, int] = {}
-        for state in states:
-            numbering = self.feature_numbers(state)
-            for feature, kind in zip(state["centre_features"], state["centre_kinds"], strict=True):
-                if kinds.setdefault(int(numbering[feature]), int(kind)) != kind:
-                    raise MergeError(
-                        "a column is centred in some models and not in others; "
-                        "train them with the same centre= and numbers="
-                    )
-        settled = sorted(kinds)
+        settled = np.flatnonzero((kinds := self.kinds(states)) >= 0)
         return {
             "t": part.t,
             "T": part.totals["T"],
@@ -277,14 +281,14 @@ class Layout:
             "negative": next(iter(negatives), 0),
             "columns": self.columns,
             "names": self.names,
-            "slots": self.slots,
-            "scale": part.scale,
-            "v": part.v.ravel(),
-            "H": part.H.ravel(),
-            "average": part.average.ravel(),
-            "average_scale": part.average_scale,
+            "slots": np.zeros(0, np.uint32),
+            "scale": np.zeros(0),
+            "v": np.zeros(0),
+            "H": np.zeros(0),
+            "average": np.zeros(0),
+            "average_scale": np.zeros(0),
             "averaged_t": part.totals["averaged_t"],
-            "next_look": part.totals["next_look"],
+            "next_look": latest_look(options, part.totals["examples"], len(self.slots)) if options.average else 0,
             "kept": "averaged" if part.averaged else "last",
             "suspended_at": part.totals["scored"] if part.suspended else None,
             "missed": 0.0 if part.suspended else max(part.t - part.totals["scored"], 0.0),
@@ -294,52 +298,50 @@ class Layout:
             "followed": part.followed,
             "errors": part.errors,
             "target": part.target,
-            "products": np.array([(*pair, slot) for slot, pair in self.products.items()], np.uint32).ravel(),
-            "centre_features": np.array(settled, np.uint32),
-            "centre_kinds": np.array([kinds[feature] for feature in settled], np.uint32),
+            "products": self.products().ravel(),
+            "centre_features": settled.astype(np.uint32),
+            "centre_kinds": kinds[settled].astype(np.uint32),
             "centre_means": np.column_stack([part.means[settled], part.masses[settled]]).ravel(),
             "shape": {"settled": shape},
         }
 
+    def products(self) -> Slots:
+        """Both features and the slot of each product."""
+        slots = np.arange(len(self.pairs)) + (1 + self.features)
+        return np.column_stack([self.pairs, slots]).astype(np.uint32)
 
-def _ratio(a: Float64, b: Float64) -> Float64:
-    """a/b, and 0 where b is 0."""
-    with np.errstate(over="ignore"):
-        return np.divide(a, b, out=np.zeros(np.broadcast(a, b).shape), where=b > 0)
+    def kinds(self, states: list[_core.Snapshot]) -> NDArray[np.int8]:
+        """By feature: is it centred? 1 if it is, 0 if not, -1 if that is not settled."""
+        kinds = np.full(self.means, -1, np.int8)
+        for state in states:
+            features = self.renumbered(state, state["centre_features"])
+            before, own = kinds[features], state["centre_kinds"].astype(np.int8)
+            if np.any((before >= 0) & (before != own)):
+                raise MergeError(
+                    "a column is centred in some models and not in others; "
+                    "train them with the same centre= and numbers="
+                )
+            kinds[features] = own
+        return kinds
 
 
-def combine(options: Options, parts: list[Part], base: Part | None, bounded: bool) -> Part:
-    """The merged numbers. With rho = scale/common scale, G/(common scale)² is rho²·H."""
-    rule = RULES[options.rule]
+def _union(places: list[Slots]) -> Slots:
+    """All slots, in order."""
+    if all(np.array_equal(place, places[0]) for place in places[1:]) and np.all(places[0][:-1] < places[0][1:]):
+        return places[0]
+    most = 1 + max(int(place.max(initial=0)) for place in places)
+    if most > 64 * (1 + sum(map(len, places))):  # a table of all would be far larger than they are
+        return np.unique(np.concatenate(places))
+    there = np.zeros(most, bool)
+    for place in places:
+        there[place] = True
+    return np.flatnonzero(there).astype(np.uint32)
+
+
+def combine(parts: list[Part], base: Part | None) -> Part:
+    """The merged numbers, of parts that have the same means and the same centre of the labels."""
     everyone = [*parts, *([base] if base else [])]
     t = _added([part.t for part in parts], base.t if base else None)
-    scale = _common_scale(rule, parts, base)
-    unscaled = not rule.unit_free  # its v is w itself, its H is G itself
-
-    def rho(part: Part) -> Float64:
-        ratio = np.where(part.scale > 0, 1.0, 0.0) if unscaled else _ratio(part.scale, scale)
-        return ratio[:, None]
-
-    def carried(part: Part, v: Float64) -> Float64:
-        """The part's v, or its average, in the common scale."""
-        if bounded and not unscaled:
-            return v * rho(part) if rule.beyond == "shrink" else v
-        moved = _ratio(v, rho(part)) if not unscaled else v
-        return moved * np.sqrt(part.t / t) if rule.sums_squares and t > 0 else moved
-
-    zero = np.zeros_like(parts[0].v)
-    H_base = zero if base is None else base.H * rho(base) ** 2
-    gains = [np.maximum(part.H * rho(part) ** 2 - H_base, 0) for part in parts]
-    gained = sum(gains, zero)
-
-    def together(name: str) -> Float64:
-        """Everyone's v, or their averages, by what their squared gradients have gained."""
-        weighted = zero.copy()
-        for gain, part in zip(gains, parts, strict=True):
-            values = carried(part, getattr(part, name))
-            weighted += np.multiply(gain, values, out=np.zeros_like(zero), where=gain > 0)  # 0 · ∞ is 0 here
-        start = zero if base is None else carried(base, getattr(base, name))
-        return np.where(gained > 0, _ratio(weighted, gained), start)
 
     def added(name: str) -> Any:
         return _added([getattr(part, name) for part in parts], getattr(base, name) if base else None)
@@ -347,47 +349,30 @@ def combine(options: Options, parts: list[Part], base: Part | None, bounded: boo
     def total(key: str) -> Any:
         return _added([part.totals[key] for part in parts], base.totals[key] if base else None)
 
-    masses, target = added("masses"), parts[0].target.copy()
+    def within(key: str) -> float:
+        """A weight that is a part of all: what each has added to it is no more than the weight of its examples."""
+        start, first = (base.totals[key], base.t) if base else (0.0, 0.0)
+        return float(start + sum(min(part.totals[key] - start, part.t - first) for part in parts))
+
+    target = parts[0].target.copy()
     target[2:] = _added([part.target[2:] for part in parts], base.target[2:] if base else None)
-    averaged_t, scored = min(total("averaged_t"), t), min(total("scored"), t)
-    averages = together("average") if options.average else parts[0].average
-    unit = np.sqrt(averaged_t / t) if rule.sums_squares and t > 0 else 1.0  # as if time had stood still since the look
     heard = [part for part in parts if part.totals["examples"]] or parts
     seen = [part for part in everyone if part.totals["examples"]] or everyone
     means = np.max([np.where(part.masses > 0, part.means, -np.inf) for part in everyone], axis=0)
     return Part(
-        scale,
-        together("v"),
-        H_base + gained,
-        averages if averaged_t > 0 else np.zeros_like(averages),
-        scale * unit if options.average else np.zeros(0),
         t,
         {
             **{key: total(key) for key in ("T", "N", "examples")},
-            "averaged_t": averaged_t,
-            "next_look": latest_look(options, total("examples"), len(scale)) if options.average else 0,
-            "scored": scored,
+            "averaged_t": within("averaged_t"),
+            "scored": within("scored"),
         },
         _added_scores([part.scores for part in parts], base.scores if base else None),
         added("followed"),
         added("errors"),
         np.where(np.isfinite(means), means, 0.0),
-        masses,
+        added("masses"),
         target,
         (min(part.label_range[0] for part in seen), max(part.label_range[1] for part in seen)),
         all(part.averaged for part in heard),
         all(part.suspended for part in heard),
     )
-
-
-def _common_scale(rule: Rule, parts: list[Part], base: Part | None) -> Float64:
-    """The largest; for "snag" the root of all sums of squares, taken in units of the largest."""
-    everyone = [*parts, *([base] if base else [])]
-    largest = np.max([part.scale for part in everyone], axis=0)
-    if not rule.sums_squares:
-        return np.asarray(largest)
-    squares = _added(
-        [_ratio(part.scale, largest) ** 2 for part in parts], _ratio(base.scale, largest) ** 2 if base else None
-    )
-    least = np.max([_ratio(part.scale, largest) ** 2 for part in everyone], axis=0)
-    return np.asarray(largest * np.sqrt(np.maximum(squares, least)))

@@ -239,10 +239,10 @@ class Model(_core.Learner):
         lock: contextlib.AbstractContextManager[Any] | None = getattr(self, "_lock", None)
         return contextlib.nullcontext() if lock is None else lock
 
-    def _state_and_labels(self) -> State:
-        """All that the core knows, and the classes' labels of the same moment."""
+    def _state_and_labels(self, slots: bool = True) -> State:
+        """All that the core knows, with or without slots, and the classes' labels of the same moment."""
         with self._locked():
-            return self._snapshot(), getattr(self, "classes", None)
+            return self._snapshot(slots), getattr(self, "classes", None)
 
     def link(self, score: Any) -> Float64:
         """What a score stands for, by the loss: a probability (logistic), a rate (of counts), or the score itself."""

@@ -3,41 +3,37 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .. import inputs, losses
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.files import check_output
-from ..data.labels import Numbers, RawLabels
+from ..data.labels import RawLabels
 from ..data.progress import Progress
 from ..data.schema import first_rows
 from ..data.source import other_kind
-from ..errors import Error, InputError, Option, OptionError, Phrase
+from ..errors import InputError, Option, OptionError, Phrase
 from ..evaluation.baseline import Baseline, LastLabel
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.row_errors import RowErrors
-from ..inputs import Float64
 from ..models import file as model_file
-from ..models.classes import Classes
 from ..models.learner import Learner
-from ..models.model import Model
-from ..models.one_vs_all import OneVsAll, by_row
+from ..models.one_vs_all import OneVsAll
 from ..options import MANY_CLASSES, USUAL_SHAPE, check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
+from .learning import Learning
 from .notes import notes
 from .passes import Passes
 from .plan import Plan, averaged
 from .result import TrainResult
-from .screening import usable
 from .watched import Watched
 
 
@@ -85,7 +81,7 @@ class ModelRequest:
         return Learner(**options)
 
 
-class Run:
+class Run(Learning):
     """Learning from a source: batch by batch, with checkpoints, until the end or until it is interrupted."""
 
     def __init__(
@@ -108,15 +104,9 @@ class Run:
         if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
         check_output(plan.path, self.source.files, "the model")
-        self.fitted = plan.shuffle and self.source.at_hand
+        super().__init__(options.on_error, fitted=plan.shuffle and self.source.at_hand)
         if not self.fitted:
             self._check_stream()
-        self.progress = Progress()
-        self.target: Target | None = None
-        self.model: Learner | OneVsAll | None = None
-        self.evaluation: Evaluation | None = None
-        self.baseline: Baseline | None = None  # the trivial answer
-        self.last_label: LastLabel | None = None  # another one, for streams
         self.score: Evaluation | None = None  # of the kept weights
         self.curves: Curves | None = None  # what its predictions look like, on the same rows
         self.row_errors: RowErrors | None = None  # of the same rows
@@ -128,7 +118,6 @@ class Run:
         self.known = False  # these rows may be among them
         self.midway = False  # it goes on where it was interrupted
         self.read = 0  # rows that were read to be fitted
-        self.finishing = False  # these are the rows that were held back
         self.interrupted = False
         schema = self._resumed(resume, options) if resume is not None else None
         for name, value in beside.items():
@@ -336,138 +325,19 @@ class Run:
             if not batch.labels.present().any():
                 self.progress.unlabelled += batch.rows
                 return False
-            self.target = self._request.target(self._first(batch.labels))
-            centred = self.source.family != "named"
-            self.model = self._request.model(self.target, centred, self.fitted, batch.data)
-            self.evaluation, self.baseline = Evaluation(self.model), Baseline(self.model)
-            self.last_label = LastLabel(self.model)
+            self.begin_with(self._first(batch.labels), batch.data)
         return True
 
-    def learn(self, batch: Batch) -> None:
-        """Predict the rows of a batch, learn them, and count how good the predictions were."""
-        self.progress.rows += batch.rows
-        counts = self.progress if self.progress.passes == 0 or self.finishing or not self.fitted else Progress()
-        if not batch.rows or not self.begin(batch):
-            return
-        batch = self._usable(batch, counts)
-        if not batch.rows:
-            return
-        assert batch.labels is not None
-        unlabelled = ~batch.labels.present()
-        weight = batch.weight
-        if unlabelled.any():
-            weight = np.ones(batch.rows) if weight is None else weight.copy()
-            weight[unlabelled] = 0.0
-        counts.unlabelled += int(unlabelled.sum())
-        self._feed(batch, weight, unlabelled)
-
-    def _usable(self, batch: Batch, counts: Progress) -> Batch:
-        """The rows that can be learned from."""
-        return batch.select(usable(batch, self.target, self.reader.options.on_error, counts))
+    def begin_with(self, labels: RawLabels, data: inputs.Input) -> None:
+        """Make the model: the labels decide the task."""
+        target = self._request.target(labels)
+        self.take_up(self._request.model(target, self.source.family != "named", self.fitted, data), target)
 
     def _first(self, labels: RawLabels) -> RawLabels:
         """Those that decide the task: the same number of rows, whatever the format."""
         assert self.reader.schema is not None
         columns = len(self.reader.schema.columns) + 1
         return labels.take(np.arange(min(len(labels), first_rows(columns))))
-
-    def _feed(self, batch: Batch, weight: Float64 | None, unlabelled: NDArray[np.bool_]) -> None:
-        """Learn, and count the predictions that were made before."""
-        progress, model, labels = self.progress, self.model, batch.labels
-        assert model is not None
-        assert labels is not None
-        assert self.target is not None
-        assert self.evaluation is not None
-        counting = progress.passes == 0 and not self.finishing
-        if isinstance(model, OneVsAll):
-            with model._lock:
-                numbers, new = class_numbers(model._classes, batch, weight)
-                with model._classes.joining(new):
-                    flat = fed(model, batch, numbers, weight, len(new))
-                known = len(model.classes)
-            if counting:
-                scores = by_row(flat, batch.rows, known)
-                if new:  # before a class was met it had no score, however many rows are learned at once
-                    met = np.maximum.accumulate(np.where(weight == 0, -1, numbers) if weight is not None else numbers)
-                    met = np.maximum(met, known - len(new) - 1)
-                    scores[np.arange(known) > met[:, None]] = -np.inf
-                truth = np.where(numbers < 0, known, numbers).astype(np.intp)
-                self.evaluation.add_numbered(scores, truth, weight)
-                self._observe(truth, weight)
-        else:
-            y = self.target.numbers(labels, batch.place) if not unlabelled.any() else self._with_gaps(batch, unlabelled)
-            blind = model.options.target is not None and model.examples == 0
-            p = fed(model, batch, y, weight)
-            if counting:
-                # Before the first label nothing is known of its unit: up to it there is no prediction to be scored.
-                at = (0 if weight is None else int(np.argmax(weight > 0))) + 1 if blind else 0
-                self.evaluation.add(p[at:], y[at:], None if weight is None else weight[at:])
-                self._observe(y, weight)
-        if progress.passes == 0 or self.finishing:
-            progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
-
-    def _observe(self, truth: NDArray[Any], weight: Float64 | None) -> None:
-        """For the trivial answers: what the labels were that were learned."""
-        assert self.baseline is not None
-        assert self.last_label is not None
-        self.baseline.observe_numbered(truth, weight)
-        if not self.fitted:
-            self.last_label.add_numbered(truth, weight)
-
-    def count(
-        self,
-        batches: Iterable[Batch],
-        evaluations: Sequence[Evaluation | Baseline | Curves | RowErrors],
-        known_classes: bool = False,
-    ) -> None:
-        """Score the predictions that the model makes now, and whatever else is to be scored on the same rows.
-
-        Args:
-            batches: the rows.
-            evaluations: what counts.
-            known_classes: leave out rows of classes that the model has not met.
-        """
-        for batch in batches:
-            some = self._usable(batch, Progress())
-            assert some.labels is not None
-            some = some.select(some.labels.present())
-            if not some.rows:
-                continue
-            scores, truth = self._asked(some)
-            weight = some.weight
-            if known_classes and isinstance(self.model, OneVsAll) and not (met := truth < scores.shape[1]).all():
-                scores, truth, weight = scores[met], truth[met], None if weight is None else weight[met]
-            for evaluation in evaluations:
-                if isinstance(evaluation, Baseline):
-                    evaluation.score_numbered(truth, weight)
-                elif isinstance(self.model, OneVsAll):
-                    evaluation.add_numbered(scores, truth, weight)
-                else:
-                    evaluation.add(scores, truth, weight)
-
-    def _asked(self, batch: Batch) -> tuple[Float64, NDArray[Any]]:
-        """What the model says of rows that have labels, and what these are: numbers, or the numbers of classes."""
-        model, labels = self.model, batch.labels
-        assert model is not None
-        assert labels is not None
-        assert self.target is not None
-        scores = asked(model, batch)
-        if not isinstance(model, OneVsAll):
-            return scores, self.target.numbers(labels, batch.place)
-        known = len(model.classes)
-        numbers, _ = class_numbers(model._classes, batch, np.zeros(batch.rows))
-        return by_row(scores, batch.rows, known), np.where(numbers < 0, known, numbers).astype(np.intp)
-
-    def _with_gaps(self, batch: Batch, unlabelled: NDArray[np.bool_]) -> Float64:
-        assert self.target is not None
-        assert batch.labels is not None
-        y = np.ones(batch.rows)  # a label that every loss accepts, without weight
-        known = ~unlabelled
-        if known.any():
-            part = batch.select(known)
-            assert part.labels is not None
-            y[known] = self.target.numbers(part.labels, part.place)
-        return y
 
     def _result(self) -> TrainResult:
         assert self.model is not None
@@ -485,47 +355,3 @@ def _differing(then: Any, now: list[Any]) -> str:
     if name != found:
         return f"then there was {str(name)!r} in place of {found!r}"
     return f"{found} had {size} bytes then and has {found_size} now"
-
-
-def fed(model: Model, batch: Batch, labels: Float64, weight: Float64 | None, new_classes: int = 0) -> Float64:
-    """Learn a batch; what the core says of its rows is said of the file's."""
-    try:
-        return model._feed(batch.data, labels, weight, new_classes)
-    except Error as error:
-        raise error.moved(batch.place.at) from None
-
-
-def asked(model: Model, batch: Batch) -> Float64:
-    """Predict a batch; what the core says of its rows is said of the file's."""
-    try:
-        return model._ask(batch.data, False)
-    except Error as error:
-        raise error.moved(batch.place.at) from None
-
-
-def class_numbers(classes: Classes, batch: Batch, weight: Float64 | None) -> tuple[Float64, list[Any]]:
-    """Each row's class as they are numbered, and the new ones; without weight a class that is not known is -1."""
-    labels = batch.labels
-    assert labels is not None
-    if isinstance(labels, Numbers) and np.isinf(labels.values).any():
-        row = int(np.flatnonzero(np.isinf(labels.values))[0])
-        raise InputError(f"the target is {labels.values[row]}", advice="labels must be finite", **batch.place.at(row))
-    counted = labels.present() if weight is None else labels.present() & (weight > 0)
-    rows = np.flatnonzero(counted)
-    numbers = np.full(len(labels), -1.0)
-    as_label: Callable[[str], Any] = str if isinstance(labels, task_labels.Texts) else task_labels.plain_number
-    distinct, first, places = labels.take(counted).distinct()
-    found, new = classes.number_all(
-        [(as_label(label), int(rows[at])) for label, at in zip(distinct, first, strict=True)]
-    )
-    if len(rows):
-        numbers[rows] = found[places]
-    others = np.flatnonzero(labels.present() & ~counted)
-    if len(others):
-        distinct, _, places = labels.take(others).distinct()
-        joining = {label: float(len(classes.labels) + k) for k, label in enumerate(new)}
-        known = [joining.get(as_label(label), float(classes.known(as_label(label)))) for label in distinct]
-        numbers[others] = np.array(known)[places]
-    if weight is None and not counted.all():
-        raise InputError("a row has no class")
-    return numbers, new

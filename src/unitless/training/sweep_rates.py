@@ -28,8 +28,9 @@ from ..models.one_vs_all import OneVsAll
 from ..models.sweep import Sweep
 from ..options import Rule, Shape
 from . import notebook
+from .learning import class_numbers, fed
 from .plan import Plan
-from .run import ModelRequest, Run, class_numbers, fed
+from .run import ModelRequest, Run
 from .shared_run import Contender, SharedRun, reading_and_learning
 
 if TYPE_CHECKING:

@@ -9,15 +9,14 @@ from ..data.progress import Progress
 from ..errors import MergeError
 
 
-def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None = None) -> dict[str, Any] | None:
+def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None = None) -> dict[str, Any]:
     """How a merged model was trained: as its parts, if they agree on columns and labels; or a MergeError.
 
-    Models come with their names. Of models that `train` did not make there is nothing to say.
+    Models come with their names; some of them were made by `train`, and the others must not have learned anything.
     """
+    models = [(name, model) for name, model in models if model._training is not None or model.examples]
     everyone = [*models, *([base] if base is not None else [])]
     trained = [(name, model._training) for name, model in everyone if model._training is not None]
-    if not trained:
-        return None
     for name, model in everyone:
         if model._training is None:
             raise MergeError(f"{name} was not made by train, but {trained[0][0]} was; merge models of one kind")

@@ -1,0 +1,212 @@
+"""What the parts of a training on many machines cost, measured on one machine in small.
+
+`python benchmarks/internet_scale.py --measure` measures anew and keeps the result in cluster_costs.json.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import json
+import multiprocessing
+import os
+import pathlib
+import pickle
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+KEPT = pathlib.Path(__file__).with_name("cluster_costs.json")
+FAN_IN = 8  # models that are merged at once
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Rows that are learned in one way: what one of them costs, and how large it is."""
+
+    name: str
+    seconds: float  # to learn a row that was read, with all learning rates, on one thread
+    row_bytes: float  # of a row in a text file
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Seconds of one worker, unless it says otherwise."""
+
+    workloads: dict[str, Workload]
+    merge: float  # per MB of the models that are merged, eight at once
+    give: float  # per MB of a model: its state as bytes
+    take: float  # per MB of a model: bytes as a model that goes on
+    save: float  # per MB of a model
+    start: float  # of a task, from its submission to its result, if it does nothing
+    submit: float  # of the driver, per task
+    survey: float  # per GB of text: where its rows are
+    parse: float  # per GB of text: its rows as numbers
+    machine: str
+
+    def row(self, workload: Workload) -> float:
+        """To read and learn a row."""
+        return workload.seconds + workload.row_bytes * 1e-9 * self.parse
+
+    def write(self, path: pathlib.Path = KEPT) -> None:
+        path.write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: pathlib.Path = KEPT) -> Costs:
+        kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        kept["workloads"] = {name: Workload(**one) for name, one in kept["workloads"].items()}
+        return cls(**kept)
+
+
+def measure(path: pathlib.Path = KEPT, quick: bool = False) -> None:
+    """Measure in a process whose models learn on one thread, as in workers, and keep the result."""
+    command = [sys.executable, __file__, str(path), *(["quick"] if quick else [])]
+    subprocess.run(command, env={**os.environ, "UNITLESS_THREADS": "1"}, check=True)
+
+
+def measured(quick: bool) -> Costs:
+    """All costs, each the best of three tries; `quick` is for trying whether it works."""
+    import machine
+
+    rows = 500 if quick else 20_000
+    workloads = [*_dense(rows), _sparse(rows)]
+    with tempfile.TemporaryDirectory() as folder:
+        models = _models(8 if quick else 15)
+        size = len(pickle.dumps(models[0]._state_and_labels(), 5)) / 1e6
+        give, take = _handing_over(models[0])
+        found = {
+            "merge": _best(lambda: _merge(models)) / (FAN_IN * size),
+            "give": give / size,
+            "take": take / size,
+            "save": _passing(lambda: models[0].save(pathlib.Path(folder) / "model.unitless")) / size,
+            **_files(pathlib.Path(folder) / "rows.csv", 1 if quick else 100),
+        }
+    start, submit = _tasks(20 if quick else 1000)
+    about = machine.sentence(machine.describe())
+    return Costs({one.name: one for one in workloads}, **found, start=start, submit=submit, machine=about)
+
+
+def _best(action: Callable[[], Any], tries: int = 3, clock: Callable[[], float] = time.process_time) -> float:
+    """Seconds that the processor worked for us: on a machine that is shared they vary less than those that passed."""
+    times = []
+    for _ in range(tries):
+        begun = clock()
+        action()
+        times.append(clock() - begun)
+    return min(times)
+
+
+def _passing(action: Callable[[], Any], tries: int = 3) -> float:
+    """Seconds that passed, of what waits for a disk or another process."""
+    return _best(action, tries, time.perf_counter)
+
+
+def _learning(model: Any, X: Any, y: Any) -> float:
+    """Seconds per row of a model that has begun to learn, while its rates stand still as they do within a round."""
+    tenth = len(y) // 10
+    model.learn(X[:tenth], y[:tenth])
+    model._choose_rates(False)
+    return _best(lambda: model.learn(X[tenth:], y[tenth:])) / (len(y) - tenth)
+
+
+def _dense(rows: int) -> list[Workload]:
+    import unitless as ul
+
+    rng = np.random.default_rng(0)
+    found = []
+    for columns in (10, 54):
+        X = rng.normal(size=(rows, columns)).astype(np.float32)
+        y = X @ rng.normal(size=columns) + rng.normal(size=rows) > 0
+        for shape in ("linear", "curves", "trees"):
+            model = ul.Learner(loss="logistic", learning_rate="auto", centre=True, shape=shape)
+            found.append(Workload(f"{shape}, {columns} columns", _learning(model, X, y), 8.0 * columns))
+    return found
+
+
+def _sparse(rows: int, features: int = 30, bits: int = 18) -> Workload:
+    import scipy.sparse
+
+    import unitless as ul
+
+    rng = np.random.default_rng(0)
+    columns = rng.integers(0, 2**bits, size=rows * features)
+    ends = np.arange(0, len(columns) + 1, features)
+    X = scipy.sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(rows, 2**bits))
+    model = ul.Learner(loss="logistic", learning_rate="auto", bits=bits)
+    return Workload(f"sparse, {features} features", _learning(model, X, rng.random(rows) < 0.5), 8.0 * features)
+
+
+def _models(bits: int) -> list[Any]:
+    """Hashed models in which every slot is in use."""
+    import unitless as ul
+
+    models = []
+    for seed in range(FAN_IN):
+        X = np.random.default_rng(seed).normal(size=(20, 2**bits))
+        model = ul.Learner(loss="logistic", learning_rate="auto", bits=bits)
+        model.learn(X, X[:, 0] > 0)
+        models.append(model)
+    return models
+
+
+def _merge(models: list[Any]) -> Any:
+    import unitless as ul
+
+    return ul.merge(models)
+
+
+def _handing_over(model: Any) -> tuple[float, float]:
+    """Seconds to make bytes of a model's state, and to make a model of them."""
+    sent = pickle.dumps(model._state_and_labels(), 5)
+    other = model.copy()
+    give = _best(lambda: pickle.dumps(model._state_and_labels(), 5))
+    return give, _best(lambda: other._go_back(pickle.loads(sent)))
+
+
+def _files(path: pathlib.Path, megabytes: int) -> dict[str, float]:
+    """Seconds per GB to find the ends of lines, and to read numbers, in a file that is in the system's cache."""
+    from unitless.data.open_data import open_source
+    from unitless.data.read_options import ReadOptions
+    from unitless.data.reader import Reader
+
+    names = b",".join(b"c%d" % number for number in range(54)) + b"\n"
+    line = b",".join(b"%d.12345" % (number % 10) for number in range(54)) + b"\n"
+    path.write_bytes(names + line * (megabytes * 10**6 // len(line)))
+    options = ReadOptions(target="c0")
+
+    def lines() -> int:
+        found = 0
+        with path.open("rb") as file:
+            while part := file.read(1 << 24):
+                found += len(np.flatnonzero(np.frombuffer(part, np.uint8) == ord("\n")))
+        return found
+
+    def rows() -> int:
+        return sum(batch.rows for batch in Reader(open_source(path, options), options).batches())
+
+    size = path.stat().st_size / 1e9
+    return {"survey": _best(lines) / size, "parse": _best(rows) / size}
+
+
+def _nothing(item: int) -> int:
+    return item
+
+
+def _tasks(count: int) -> tuple[float, float]:
+    """Seconds of a task that does nothing, and those that its submission takes the driver: in processes of Python."""
+    with concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+        pool.submit(_nothing, 0).result()
+        start = _passing(lambda: [pool.submit(_nothing, k).result() for k in range(count // 10)]) / (count // 10)
+        waiting: list[Any] = []
+        submit = _passing(lambda: waiting.extend(pool.submit(_nothing, k) for k in range(count)), 1) / count
+        concurrent.futures.wait(waiting)
+    return start, submit
+
+
+if __name__ == "__main__":
+    measured("quick" in sys.argv[2:]).write(pathlib.Path(sys.argv[1]))

@@ -1,0 +1,238 @@
+"""A training on many machines, as time passes: in closed form, and event by event where tasks are slow or fail.
+
+In each round the driver ships the model to all machines; every shard takes it, judges the learning rates on its first
+rows, reads and learns its rows and gives its state; states are merged in a tree; the driver takes the result, saves it
+and scores it on the rows held back. These rows are learned at the end, in one more round.
+
+What is left out: the driver's own failure (it goes on from its last save), workers that are shared with others, and
+messages of the engine. Machines have one link each, full at the given speed in both directions.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+import numpy as np
+from cluster_costs import FAN_IN, Costs, Workload
+from numpy.typing import NDArray
+
+Times: TypeAlias = NDArray[np.float64]
+
+JUDGED = 4096  # rows of a shard and round on which rates are judged
+HELD_BACK = 20_000  # rows
+FEWEST = 1000  # rows of a shard and round
+HOPELESS = 30.0  # a task that is expected to fail so often before it ends does not end
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Workers, what connects them, and how they misbehave."""
+
+    workers: int
+    network: float = 10.0  # Gbit/s of a machine
+    workers_per_machine: int = 16
+    failures: float = 0.0  # of a worker, per hour
+    spread: float = 0.0  # of the logarithm of a task's time: some are slow
+    restart: float = 30.0  # seconds until a worker's failure is noticed and another one is there
+
+    @property
+    def machines(self) -> int:
+        return math.ceil(self.workers / self.workers_per_machine)
+
+    def seconds(self, megabytes: float) -> float:
+        """Of a machine's link."""
+        return megabytes * 8e-3 / self.network
+
+
+@dataclass(frozen=True)
+class Job:
+    """What is to be learned."""
+
+    rows: float
+    model: float  # its size in MB
+    workload: Workload
+    rounds: int = 8
+    per_worker: int = 1  # shards for each worker
+    text: bool = True  # files of text are surveyed; Parquet files say where their rows are
+
+    def shards(self, cluster: Cluster) -> int:
+        """As many as were asked for, unless there would be too few rows for each."""
+        return max(1, min(cluster.workers * self.per_worker, int(self.rows / FEWEST / self.rounds)))
+
+
+@dataclass(frozen=True)
+class Round:
+    """Seconds of the parts of a round in which nothing fails, and MB that go over the network."""
+
+    ship: float
+    task: float  # a shard: take, judge, learn, give
+    folds: tuple[float, ...]  # one merging, for each level of the tree
+    finish: float
+    traffic: float
+
+    @property
+    def aside(self) -> float:
+        """All but the shards' work."""
+        return self.ship + sum(self.folds) + self.finish
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How long a training takes, and what it moves."""
+
+    seconds: float
+    learning: float  # seconds that reading and learning take, if they are spread evenly over all workers
+    survey: float  # seconds
+    model_traffic: float  # MB
+    data_traffic: float  # MB
+    failed: int = 0  # tasks, and results that were lost before they were fetched
+
+    @property
+    def efficiency(self) -> float:
+        """What part of the time is learning."""
+        return self.learning / self.seconds
+
+
+def levels(shards: int) -> list[int]:
+    """How many mergings there are at each level of the tree; with a single shard there is nothing to merge."""
+    found = []
+    while shards > 1:
+        shards = math.ceil(shards / FAN_IN)
+        found.append(shards)
+    return found
+
+
+def one_round(job: Job, cluster: Cluster, costs: Costs, rows: float, first: bool = False) -> Round:
+    """A round with so many rows in all; in the first one there is no model to be shipped yet."""
+    shards, size = job.shards(cluster), job.model
+    own = rows / shards
+    link = cluster.seconds(size)
+    reading = cluster.seconds(own * job.workload.row_bytes / 1e6) * min(cluster.workers_per_machine, cluster.workers)
+    learning = own * costs.row(job.workload) + min(JUDGED, own) * job.workload.seconds
+    begin = 0.0 if first else costs.take * size
+    task = costs.start + begin + max(learning, reading) + costs.give * size
+    folds, traffic, inputs = [], 0.0, shards
+    for nodes in levels(shards):
+        wide = min(FAN_IN, inputs)
+        beside = min(cluster.workers_per_machine, math.ceil(nodes / cluster.machines))  # mergings that share a link
+        folds.append(costs.start + wide * size * costs.merge + costs.give * size + wide * link * beside)
+        traffic += inputs * size
+        inputs = nodes
+    copies = 0 if first else cluster.machines
+    ship = 0.0 if first else costs.give * size + link * math.ceil(math.log2(cluster.machines + 1))
+    finish = link + (costs.take + costs.save) * size + HELD_BACK * job.workload.seconds
+    return Round(ship, task, tuple(folds), finish, traffic + (copies + 1) * size)
+
+
+def rounds(job: Job, cluster: Cluster, costs: Costs) -> list[Round]:
+    """All of them, the last with the rows that were held back."""
+    rows = job.rows / job.rounds
+    usual = one_round(job, cluster, costs, rows)
+    first = one_round(job, cluster, costs, rows, first=True)
+    return [first, *[usual] * (job.rounds - 1), one_round(job, cluster, costs, min(HELD_BACK, job.rows))]
+
+
+def closed_form(job: Job, cluster: Cluster, costs: Costs) -> Outcome:
+    """If no task fails and all are equally fast."""
+    shards, workers, submit = job.shards(cluster), cluster.workers, costs.submit
+    waves, last = math.ceil(shards / workers), (shards - 1) % workers + 1
+    seconds = 0.0
+    for one in rounds(job, cluster, costs):
+        now = max(shards * submit + one.task, last * submit + waves * one.task)
+        if waves > 1:  # the last of the wave before may be later, because it was submitted later
+            now = max(now, workers * submit + (waves - 1) * one.task)
+        submitted = shards
+        for nodes, fold in zip(levels(shards), one.folds, strict=True):
+            submitted += nodes
+            now = max(now, submitted * submit) + fold
+        seconds += one.ship + now + one.finish
+    return _outcome(job, cluster, costs, seconds)
+
+
+def simulate(job: Job, cluster: Cluster, costs: Costs, seed: int = 0) -> Outcome:
+    """With tasks that fail and are tried again, results that are lost with their worker, and tasks that are slow."""
+    chance = _Chance(cluster, np.random.default_rng(seed))
+    shards = job.shards(cluster)
+    seconds = 0.0
+    for one in rounds(job, cluster, costs):
+        submitted = costs.submit * np.arange(1, shards + 1)
+        done = _scheduled(chance.times(np.full(shards, one.task)), submitted, cluster.workers)
+        again, count = one.task, shards
+        for nodes, fold in zip(levels(shards), one.folds, strict=True):
+            submitted = costs.submit * (count + np.arange(1, nodes + 1))
+            ready = chance.kept(done, again, submitted)
+            done = ready + chance.times(np.full(nodes, fold))
+            again, count = fold, count + nodes
+        seconds += one.ship + float(done.max()) + one.finish
+    return replace(_outcome(job, cluster, costs, seconds), failed=chance.failed)
+
+
+def _outcome(job: Job, cluster: Cluster, costs: Costs, seconds: float) -> Outcome:
+    megabytes = job.rows * job.workload.row_bytes / 1e6
+    survey = 0.0
+    if job.text:
+        survey = max(megabytes / 1e3 * costs.survey / cluster.workers, cluster.seconds(megabytes) / cluster.machines)
+    return Outcome(
+        seconds + survey,
+        job.rows * costs.row(job.workload) / cluster.workers,
+        survey,
+        sum(one.traffic for one in rounds(job, cluster, costs)),
+        megabytes * (2 if job.text else 1),
+    )
+
+
+def _scheduled(times: Times, submitted: Times, workers: int) -> Times:
+    """When tasks end that free workers take in order."""
+    if len(times) <= workers:
+        return submitted + times
+    free = [0.0] * workers
+    done = np.empty(len(times))
+    for task, (own, at) in enumerate(zip(times.tolist(), submitted.tolist(), strict=True)):
+        done[task] = max(heapq.heappop(free), at) + own
+        heapq.heappush(free, done[task])
+    return done
+
+
+class _Chance:
+    """What goes wrong."""
+
+    def __init__(self, cluster: Cluster, rng: np.random.Generator) -> None:
+        self._rate, self._restart, self._spread = cluster.failures / 3600, cluster.restart, cluster.spread
+        self._rng = rng
+        self.failed = 0
+
+    def times(self, usual: Times) -> Times:
+        """How long tasks take until they have succeeded; each try begins anew."""
+        spent = np.zeros(len(usual))
+        trying = np.arange(len(usual))
+        own = usual * np.exp(self._spread * self._rng.normal(size=len(usual))) if self._spread else usual.copy()
+        while len(trying):
+            hopeless = self._rate * own[trying] > HOPELESS
+            spent[trying[hopeless]] = math.inf
+            trying = trying[~hopeless]
+            survived = self._until_failure(len(trying))
+            failing = survived < own[trying]
+            spent[trying] += np.where(failing, survived + self._restart, own[trying])
+            trying = trying[failing]
+            self.failed += len(trying)
+        return spent
+
+    def _until_failure(self, count: int) -> Times:
+        return self._rng.exponential(1 / self._rate, count) if self._rate else np.full(count, math.inf)
+
+    def kept(self, done: Times, again: float, submitted: Times) -> Times:
+        """When groups of results are complete: those whose worker fails before that are made again."""
+        done, starts = done.copy(), np.arange(0, len(done), FAN_IN)
+        lost_at = done + self._until_failure(len(done))
+        while True:
+            ready = np.maximum(np.maximum.reduceat(done, starts), submitted)
+            needed = np.repeat(ready, FAN_IN)[: len(done)]
+            lost = np.flatnonzero((lost_at < needed) & np.isfinite(needed))
+            if not len(lost):
+                return ready
+            self.failed += len(lost)
+            done[lost] = lost_at[lost] + self._restart + self.times(np.full(len(lost), again))
+            lost_at[lost] = done[lost] + self._until_failure(len(lost))

@@ -1,0 +1,244 @@
+"""How long a training on many machines takes, and what it moves: 10 to 10,000 workers, 10^9 to 10^13 rows.
+
+    python benchmarks/internet_scale.py              prints tables, draws docs/internet-scale.png
+    python benchmarks/internet_scale.py --measure    measures the costs anew before (a minute or two)
+    python benchmarks/internet_scale.py --page       puts the tables into docs/distributed.md as well
+
+A prediction from costs that were measured in small on one machine (cluster_costs.json) and from a model of rounds
+(cluster_rounds.py): nothing here ran on a cluster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import re
+import statistics
+from dataclasses import replace
+from typing import Any
+
+from cluster_costs import KEPT, Costs, measure
+from cluster_rounds import Cluster, Job, Outcome, Round, closed_form, one_round, simulate
+
+ROOT = pathlib.Path(__file__).parent.parent
+PAGE, PICTURE = ROOT / "docs" / "distributed.md", ROOT / "docs" / "internet-scale.png"
+WORKERS = (10, 100, 1000, 10_000)
+ROWS = (10**9, 10**10, 10**11, 10**12, 10**13)
+MODELS = (
+    (3.0, "trees, 54 columns"),
+    (50.0, "sparse, 30 features"),
+    (500.0, "sparse, 30 features"),
+    (5000.0, "sparse, 30 features"),
+)
+DRAWS = 5  # seeds, whose median counts
+DRAWN = (10, 18, 32, 56, 100, 178, 316, 562, 1000, 1778, 3162, 5623, 10_000)  # workers in the picture
+TIMES = {1: "1 s", 10: "10 s", 60: "1 min", 600: "10 min", 3600: "1 h", 36_000: "10 h"}  # marks of its axes
+TIMES |= {days * 86_400: name for days, name in ((4, "4 days"), (36, "36 days"), (365, "1 year"), (3650, "10 years"))}
+MARKED = re.compile(r"(<!-- results: ([\w ]+) -->\n).*?(<!-- end of results -->)", re.DOTALL)
+
+
+def duration(seconds: float) -> str:
+    """With two digits, in the unit that a person would choose."""
+    for name, size in (("years", 365.25 * 86_400), ("days", 86_400.0), ("h", 3600.0), ("min", 60.0)):
+        if seconds >= size:
+            return f"{digits(seconds / size)} {name}" if seconds < 1e12 else "never"
+    return f"{digits(seconds)} s" if seconds >= 0.1 else f"{digits(seconds * 1000)} ms"
+
+
+def digits(value: float) -> str:
+    return f"{value:,.0f}" if value >= 9.95 else f"{value:.1f}"
+
+
+def volume(megabytes: float) -> str:
+    """Bytes with two digits."""
+    for name, size in (("EB", 1e12), ("PB", 1e9), ("TB", 1e6), ("GB", 1e3)):
+        if megabytes >= size:
+            return f"{digits(megabytes / size)} {name}"
+    return f"{digits(megabytes)} MB"
+
+
+def power(rows: float) -> str:
+    return f"10^{len(str(int(rows))) - 1}"
+
+
+def table(header: list[str], lines: list[list[str]]) -> str:
+    rule = ["---", *["---:"] * (len(header) - 1)]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines))
+
+
+class Prediction:
+    """Times and traffic for one kind of cluster, whatever its size."""
+
+    def __init__(self, costs: Costs, cluster: Cluster, seed: int = 0) -> None:
+        self._costs, self._cluster, self._seed = costs, cluster, seed
+
+    def failing(self, rate: float) -> Prediction:
+        """The same for workers that fail at another rate."""
+        return Prediction(self._costs, replace(self._cluster, failures=rate), self._seed)
+
+    def calm(self, job: Job, workers: int) -> Outcome:
+        """If nothing fails, and all workers are equally fast."""
+        return closed_form(job, replace(self._cluster, workers=workers), self._costs)
+
+    def round(self, model: tuple[float, str], workers: int) -> Round:
+        """A round in which nothing is learned."""
+        return one_round(self.job(ROWS[0], *model), replace(self._cluster, workers=workers), self._costs, 0.0)
+
+    def job(self, rows: float, model: float, workload: str, per_worker: int = 1) -> Job:
+        return Job(rows, model, self._costs.workloads[workload], per_worker=per_worker)
+
+    def seconds(self, job: Job, workers: int) -> float:
+        """The median of some draws of what goes wrong."""
+        cluster = replace(self._cluster, workers=workers)
+        draws = [simulate(job, cluster, self._costs, self._seed + draw).seconds for draw in range(DRAWS)]
+        return statistics.median(draws)
+
+    def assumed(self) -> str:
+        """One sentence on what the tables assume."""
+        one = self._cluster
+        return (
+            f"Network {one.network:g} Gbit/s for each machine of {one.workers_per_machine} workers; "
+            f"{one.failures:g} failures per worker and hour; the time of a task varies by {one.spread:.0%}; "
+            "8 rounds, one shard for each worker, files of text."
+        )
+
+    def sizing(self) -> str:
+        """Total time, and what part of it is learning."""
+        parts = []
+        for model, workload in MODELS:
+            lines = []
+            for rows in ROWS:
+                job = self.job(rows, model, workload)
+                cells = []
+                for workers in WORKERS:
+                    seconds = self.seconds(job, workers)
+                    share = self.calm(job, workers).learning / seconds
+                    cells.append(f"{duration(seconds)} ({share:.0%})")
+                lines.append([power(rows), *cells])
+            per_row = self._costs.row(self._costs.workloads[workload]) * 1e6
+            parts.append(
+                f"{workload.capitalize()} ({per_row:.1f} µs to read and learn a row), a model of {volume(model)}:\n"
+            )
+            parts.append(table(["rows", *(f"{workers:,} workers" for workers in WORKERS)], lines) + "\n")
+        return "\n".join(parts).strip()
+
+    def rounds(self) -> str:
+        """What a round takes besides learning, and what it moves."""
+        lines = []
+        for model, workload in MODELS:
+            for workers in WORKERS:
+                one = self.round((model, workload), workers)
+                parts = (one.ship, one.task, sum(one.folds), one.finish)
+                lines.append(
+                    [
+                        volume(model),
+                        f"{workers:,}",
+                        *map(duration, parts),
+                        duration(sum(parts)),
+                        volume(one.traffic),
+                        volume((1 + 8) * model),
+                    ]
+                )
+        names = ["ship it", "take and give it", "merge", "save and score", "together", "traffic", "memory to merge"]
+        return table(["model", "workers", *names], lines)
+
+
+def draw(prediction: Prediction, path: pathlib.Path) -> None:
+    """Time against workers for each model; what rounds cost; what failures cost."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, 3, figsize=(13, 8), layout="constrained")
+    colours = plt.get_cmap("viridis")([0.9, 0.7, 0.5, 0.3, 0.1])
+    for axis, model in zip(axes.flat, MODELS, strict=False):
+        _draw_times(axis, prediction, model, colours)
+    axes.flat[0].legend(fontsize=8, reverse=True)
+    _draw_rounds(axes.flat[4], prediction, colours)
+    _draw_failures(axes.flat[5], prediction, colours)
+    for axis in axes.flat[:5]:
+        axis.set(xlabel="workers", xscale="log", yscale="log")
+        axis.set_xticks(WORKERS, [f"{one:,}" for one in WORKERS])
+        low, high = axis.get_ylim()
+        ticks = {at: name for at, name in TIMES.items() if low <= at <= high}
+        axis.set_yticks(list(ticks), list(ticks.values()))
+        axis.minorticks_off()
+    for axis in axes.flat:
+        axis.grid(alpha=0.3)
+        axis.spines[["top", "right"]].set_visible(False)
+    about = "Predicted from costs on one machine, not measured on a cluster."
+    figure.suptitle(f"{about}\n{prediction.assumed()}", fontsize=9)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def _draw_times(axis: Any, prediction: Prediction, model: tuple[float, str], colours: Any) -> None:
+    """A line for each number of rows, and a dotted one for what cannot be avoided."""
+    for rows, colour in zip(ROWS, colours, strict=False):
+        job = prediction.job(rows, *model)
+        name = f"$10^{{{power(rows)[3:]}}}$ rows"
+        axis.plot(DRAWN, [prediction.seconds(job, one) for one in DRAWN], color=colour, label=name)
+        axis.plot(DRAWN, [prediction.calm(job, one).learning for one in DRAWN], ":", color=colour, linewidth=1)
+    axis.set_title(f"{model[1]}: a model of {volume(model[0])}", loc="left", fontsize=10, weight="bold")
+    axis.set(ylabel="time (dotted: reading and learning alone)", ylim=(10, 3e9))
+
+
+def _draw_rounds(axis: Any, prediction: Prediction, colours: Any) -> None:
+    """What a round takes in which nothing is learned."""
+    for model, colour in zip(MODELS, colours, strict=False):
+        parts = [prediction.round(model, one) for one in DRAWN]
+        seconds = [one.aside + one.task for one in parts]
+        axis.plot(DRAWN, seconds, color=colour, label=f"a model of {volume(model[0])}")
+    axis.set_title("a round without rows: ship, merge, save", loc="left", fontsize=10, weight="bold")
+    axis.set(ylabel="time", ylim=(0.03, 7200))
+    axis.legend(fontsize=8, loc="lower left", ncols=2, reverse=True)
+
+
+def _draw_failures(axis: Any, prediction: Prediction, colours: Any) -> None:
+    """How much longer it takes the more often workers fail, by the number of shards."""
+    rows, workers, rates = 10**12, 1000, [0.0001, 0.0003, 0.001, 0.003, 0.01, 0.03, 0.1]
+    usual = prediction.calm(prediction.job(rows, *MODELS[0]), workers).seconds
+    for per_worker, colour in zip((1, 4, 16), colours[1:], strict=False):
+        job = prediction.job(rows, *MODELS[0], per_worker)
+        times = [prediction.failing(rate).seconds(job, workers) / usual for rate in rates]
+        name = f"{per_worker} shard{'s' if per_worker > 1 else ''} for each worker"
+        axis.plot(rates, times, color=colour, marker="o", markersize=3, label=name)
+    axis.set_title("failures: 1,000 workers, $10^{12}$ rows, 3 MB", loc="left", fontsize=10, weight="bold")
+    axis.set(xlabel="failures per worker and hour", ylabel="time, if 1 when all goes well", xscale="log", ylim=(0.9, 4))
+    axis.legend(fontsize=8, loc="upper left")
+
+
+def filled(text: str, parts: dict[str, str]) -> str:
+    """The page with new tables between their marks."""
+    return MARKED.sub(lambda m: f"{m[1]}\n{parts[m[2]]}\n\n{m[3]}" if m[2] in parts else m[0], text)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--measure", action="store_true", help="measure the costs anew, and keep them")
+    parser.add_argument("--quick", action="store_true", help="measure far too little: to try whether it works")
+    parser.add_argument("--costs", type=pathlib.Path, default=KEPT, help="where the costs are kept")
+    parser.add_argument("--network", type=float, default=10.0, help="Gbit/s of a machine")
+    parser.add_argument("--workers-per-machine", type=int, default=16)
+    parser.add_argument("--failures", type=float, default=0.001, help="of a worker, per hour")
+    parser.add_argument("--spread", type=float, default=0.1, help="of the logarithm of a task's time")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--picture", type=pathlib.Path, default=PICTURE)
+    parser.add_argument("--page", action="store_true", help="put the tables into docs/distributed.md")
+    given = parser.parse_args(arguments)
+    if given.measure:
+        measure(given.costs, given.quick)
+    costs = Costs.read(given.costs)
+    cluster = Cluster(1, given.network, given.workers_per_machine, given.failures, given.spread)
+    prediction = Prediction(costs, cluster, given.seed)
+    parts = {"assumed": prediction.assumed(), "sizing": prediction.sizing(), "rounds": prediction.rounds()}
+    print(f"Costs measured on {costs.machine}\n")
+    print("\n\n".join(parts.values()))
+    draw(prediction, given.picture)
+    if given.page:
+        PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), parts), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

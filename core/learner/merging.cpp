@@ -1,0 +1,109 @@
+#include "learner/merging.hpp"
+
+#include <atomic>
+#include <mutex>
+
+#include "base/workers.hpp"
+#include "learner/learner.hpp"
+
+namespace unitless {
+namespace {
+
+constexpr std::size_t block_size = 512;  // slots that are merged at once: they stay in the cache
+
+// All locks at once. While it waits for one it holds none, so that nobody who takes several waits for ever.
+class AllLocks {
+  public:
+    explicit AllLocks(std::vector<std::mutex*> locks) {
+        std::sort(locks.begin(), locks.end());
+        locks.erase(std::unique(locks.begin(), locks.end()), locks.end());
+        for (std::size_t first = 0;;) {
+            held_.emplace_back(*locks[first]);
+            std::size_t i = 0;
+            for (; i < locks.size(); ++i) {
+                if (i == first) continue;
+                std::unique_lock<std::mutex> next(*locks[i], std::try_to_lock);
+                if (!next) break;
+                held_.push_back(std::move(next));
+            }
+            if (i == locks.size()) return;
+            held_.clear();
+            first = i;
+        }
+    }
+
+  private:
+    std::vector<std::unique_lock<std::mutex>> held_;
+};
+
+}  // namespace
+
+void Learner::read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
+                   SlotBlock& to) const {
+    const std::lock_guard guard(lock_);
+    engine_->read(slots, count, lanes, to);
+}
+
+std::size_t Learner::slot_width(std::size_t lanes) const { return engine_->averages() ? 2 * lanes : lanes; }
+
+bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how) {
+    std::vector<std::mutex*> locks{&lock_};
+    for (const MergedPart& part : parts) locks.push_back(&part.learner->lock_);
+    const AllLocks held(std::move(locks));
+    for (const MergedPart& part : parts) {
+        const Clock& clock = part.learner->engine_->clock();
+        EngineState now;
+        part.learner->engine_->save(0, now);
+        if (clock.t != part.t || clock.examples != part.examples || now.lanes.size() != part.lane_count) return false;
+    }
+    load(from, [&](Engine& engine, std::size_t slots) { fill(engine, slots, from.engine.lanes.size(), parts, how); });
+    return true;
+}
+
+void Learner::fill(Engine& engine, std::size_t slots, std::size_t lanes, const std::vector<MergedPart>& parts,
+                   const Merging& how) {
+    const std::size_t width = engine.averages() ? 2 * lanes : lanes;
+    const std::size_t blocks = (slots + block_size - 1) / block_size;
+    const std::size_t pieces = std::min<std::size_t>(blocks, 4 * workers().count());
+    struct Room {
+        std::vector<SlotBlock> from;
+        SlotBlock to;
+        std::vector<std::uint32_t> own;
+        std::size_t features = 0;
+        bool sound = true;
+    };
+    const SlotBlock empty(std::min(block_size, slots), lanes, width);
+    std::vector<Room> rooms(
+        pieces, Room{std::vector<SlotBlock>(parts.size(), empty), empty, std::vector<std::uint32_t>(block_size)});
+    in_parts(workers(), pieces, [&](std::size_t piece) {
+        Room& room = rooms[piece];
+        for (std::size_t block = piece * blocks / pieces; block < (piece + 1) * blocks / pieces; ++block) {
+            const std::size_t first = block * block_size, count = std::min(block_size, slots - first);
+            for (std::size_t p = 0; p < parts.size(); ++p) {
+                const MergedPart& part = parts[p];
+                for (std::size_t k = 0; k < count; ++k) room.own[k] = part.own_slot(first + k);
+                part.learner->engine_->read(room.own.data(), count, part.lanes, room.from[p]);
+                const std::uint32_t* const end = part.moved + part.moved_count;
+                for (auto moved = std::lower_bound(part.moved, end, first); moved != end && *moved < first + count;
+                     ++moved)
+                    for (std::size_t j = 0; j < width; ++j)
+                        room.from[p].values[(*moved - first) * width + j] +=
+                            part.by[static_cast<std::size_t>(moved - part.moved) * width + j];
+            }
+            combine(how, room.from, count, room.to);
+            for (std::size_t k = 0; k < count; ++k) {
+                room.features += room.to.scale[k] > 0;
+                room.sound = room.sound && room.to.scale[k] <= __DBL_MAX__;
+            }
+            engine.write(first, count, room.to);
+        }
+    });
+    std::size_t features = 0;
+    for (const Room& room : rooms) {
+        if (!room.sound) throw InputError("the scales of a feature add up to more than a float64 can hold");
+        features += room.features;
+    }
+    engine.plan_look(features);
+}
+
+}  // namespace unitless

@@ -1,0 +1,111 @@
+// Merging: slots that are read, merged, and put into a fresh learner.
+
+#include "engine/merging.hpp"
+
+#include <nanobind/stl/tuple.h>
+
+#include "python/learner.hpp"
+
+using namespace nanobind::literals;
+
+namespace unitless {
+namespace {
+
+using Grid = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using NewGrid = nb::ndarray<nb::numpy, double, nb::ndim<2>>;
+
+NewGrid table_of(const std::vector<double>& from, std::size_t rows, std::size_t columns) {
+    auto data = std::make_unique<double[]>(from.size());
+    std::copy(from.begin(), from.end(), data.get());
+    double* raw = data.release();
+    return NewGrid(raw, {rows, columns}, nb::capsule(raw, [](void* p) noexcept { delete[] static_cast<double*>(p); }));
+}
+
+nb::tuple arrays_of(const SlotBlock& from) {
+    return nb::make_tuple(copied<NewDoubles>(from.scale), table_of(from.H, from.scale.size(), from.lanes),
+                          table_of(from.values, from.scale.size(), from.width));
+}
+
+std::vector<std::uint32_t> numbers_of(const Slots& array) { return {array.data(), array.data() + array.size()}; }
+
+nb::tuple read_slots(const PyLearner& self, const Slots& slots, const Slots& lanes) {
+    SlotBlock block(slots.size(), lanes.size(), self.learner.slot_width(lanes.size()));
+    {
+        const nb::gil_scoped_release release;
+        self.learner.read(slots.data(), slots.size(), numbers_of(lanes), block);
+    }
+    return arrays_of(block);
+}
+
+Merging merging_of(const nb::dict& how) {
+    const auto flag = [&](const char* name) { return nb::cast<bool>(how[name]); };
+    return {flag("unit_free"),
+            flag("sums_squares"),
+            flag("shrinks"),
+            flag("bounded"),
+            flag("base"),
+            nb::cast<std::vector<double>>(how["t"]),
+            nb::cast<double>(how["merged_t"])};
+}
+
+bool load_merged(PyLearner& self, const nb::dict& snapshot, const nb::list& parts, const nb::dict& merging) {
+    const Snapshot from = snapshot_of(snapshot);
+    const Merging how = merging_of(merging);
+    if (how.t.size() != parts.size() || parts.size() <= how.base) throw InputError("there is nothing to merge");
+    std::vector<Slots> slots;  // alive while they are read
+    std::vector<Grid> tables;
+    std::vector<MergedPart> to;
+    for (const nb::handle part : parts) {
+        const auto of = nb::cast<nb::dict>(part);
+        const auto lanes = nb::cast<Slots>(of["lanes"]);
+        slots.push_back(nb::cast<Slots>(of["listed"]));
+        slots.push_back(nb::cast<Slots>(of["moved"]));
+        tables.push_back(nb::cast<Grid>(of["by"]));
+        const Slots &listed = slots[slots.size() - 2], &moved = slots.back();
+        to.push_back({&nb::cast<const PyLearner&>(of["learner"]).learner, nb::cast<double>(of["t"]),
+                      nb::cast<std::uint64_t>(of["examples"]), nb::cast<std::size_t>(of["lane_count"]),
+                      numbers_of(lanes), nb::cast<std::size_t>(of["direct"]), listed.data(), listed.size(),
+                      moved.data(), moved.size(), tables.back().data()});
+        const bool known = std::all_of(to.back().lanes.begin(), to.back().lanes.end(),
+                                       [&](std::uint32_t lane) { return lane < to.back().lane_count; });
+        if (!known || lanes.size() != from.engine.lanes.size() || tables.back().shape(0) != moved.size() ||
+            (moved.size() && tables.back().shape(1) != self.learner.slot_width(lanes.size())))
+            throw InputError("the parts of a merge do not fit together");
+    }
+    const nb::gil_scoped_release release;
+    return self.learner.load_merged(from, to, how);
+}
+
+nb::tuple merged_slots(const nb::list& parts, const nb::dict& merging) {
+    const Merging how = merging_of(merging);
+    if (how.t.size() != parts.size() || parts.size() <= how.base) throw InputError("there is nothing to merge");
+    std::vector<SlotBlock> from;
+    for (const nb::handle part : parts) {
+        const auto [scale, H, values] = nb::cast<std::tuple<Doubles, Grid, Grid>>(part);
+        from.emplace_back(0, H.shape(1), values.shape(1));
+        SlotBlock& block = from.back();
+        block.scale.assign(scale.data(), scale.data() + scale.size());
+        block.H.assign(H.data(), H.data() + H.size());
+        block.values.assign(values.data(), values.data() + values.size());
+        const bool whole = H.shape(0) == scale.size() && values.shape(0) == scale.size() && block.lanes > 0;
+        if (!whole || block.width % block.lanes || block.lanes != from[0].lanes || block.width != from[0].width ||
+            block.scale.size() != from[0].scale.size())
+            throw InputError("the parts of a merge do not fit together");
+    }
+    SlotBlock to(from[0].scale.size(), from[0].lanes, from[0].width);
+    {
+        const nb::gil_scoped_release release;
+        combine(how, from, to.scale.size(), to);
+    }
+    return arrays_of(to);
+}
+
+}  // namespace
+
+void define_merging(nb::module_& m, nb::class_<PyLearner>& learner) {
+    learner.def("_read_slots", &read_slots, "slots"_a, "lanes"_a)
+        .def("_load_merged", &load_merged, "snapshot"_a, "parts"_a, "merging"_a);
+    m.def("merged_slots", &merged_slots, "parts"_a, "merging"_a);
+}
+
+}  // namespace unitless

@@ -1,0 +1,69 @@
+"""Decoded parts of files, kept for a while by the process that decoded them: others often want what lies beside."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import Any, TypeVar
+
+from ..locks import forkable_lock
+
+T = TypeVar("T")
+MOST_KEPT = 256 << 20  # bytes of all parts together
+
+
+class _Parts:
+    """Parts by key, the last used ones of a bounded size. Whoever asks for a part that is being decoded waits."""
+
+    def __init__(self) -> None:
+        self._lock = forkable_lock()
+        self._decoding: dict[Hashable, Any] = {}
+        self._parts: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._bytes = 0
+
+    def get(self, key: Hashable, decode: Callable[[], T], size: Callable[[Any], int]) -> T:
+        with self._lock:
+            if (found := self._found(key)) is not None:
+                return found[0]  # type: ignore[no-any-return]
+            # A forked child does not know the locks that other threads hold: it decodes for itself.
+            own = self._decoding.setdefault((os.getpid(), key), threading.Lock())
+        with own:
+            with self._lock:
+                if (found := self._found(key)) is not None:
+                    return found[0]  # type: ignore[no-any-return]
+            part = decode()
+            with self._lock:
+                self._keep(key, part, 0 if part is None else size(part))
+                self._decoding.pop((os.getpid(), key), None)
+        return part
+
+    def _found(self, key: Hashable) -> tuple[Any, int] | None:
+        found = self._parts.get(key)
+        if found is not None:
+            self._parts.move_to_end(key)
+        return found
+
+    def _keep(self, key: Hashable, part: Any, size: int) -> None:
+        if size > MOST_KEPT or key in self._parts:
+            return
+        self._parts[key] = part, size
+        self._bytes += size
+        while self._bytes > MOST_KEPT:
+            _, (_, dropped) = self._parts.popitem(last=False)
+            self._bytes -= dropped
+
+
+_PARTS = _Parts()
+
+
+def kept_part(key: Hashable, decode: Callable[[], T], size: Callable[[Any], int]) -> T:
+    """A part of a file: as it was kept, or decoded now. A part of None, which says that there is none, is kept too.
+
+    Args:
+        key: says which part of which file; and of which state of the file, which may be written again.
+        decode: makes the part.
+        size: says how many bytes it takes.
+    """
+    return _PARTS.get(key, decode, size)

@@ -1,0 +1,180 @@
+"""What the columns and labels are, agreed once from rows that are spread over all data, before anybody learns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..data import ReadOptions, Schema
+from ..data import tables as data_tables
+from ..data.arrow import pyarrow
+from ..data.columns import as_text, whole
+from ..data.delimited import convert
+from ..data.labels import RawLabels, labels_of
+from ..data.read_options import matching
+from ..data.schema import HELD, decide, kind_of
+from ..errors import InputError, Option, Phrase
+from .blocks import DataSpec, FileSurvey, Head
+
+
+def agree(spec: DataSpec, surveys: Sequence[FileSurvey]) -> tuple[Schema, RawLabels]:
+    """The schema of all data, and the labels that decide the task; contradictions are an error."""
+    heads = [head for one in surveys for head in one.heads if head.rows]
+    if not heads:
+        raise InputError("no row of the data can be read")
+    if spec.family == "table":
+        schema, table = _agreed_table(spec, surveys, heads)
+        labels = data_tables.labels(table, schema)
+        return schema, labels if labels is not None else _labels_beside(heads)
+    return spec.reader().schema_of_rows(), _labels_beside(heads)
+
+
+# ---------------------------------------------------------------------------------------------------- columns
+
+
+def _agreed_table(spec: DataSpec, surveys: Sequence[FileSurvey], heads: list[Head]) -> tuple[Schema, Any]:
+    """The schema of a table, and the heads as one."""
+    pa = pyarrow()
+    source = spec.source()
+    if not source.columns_may_come_later:
+        _check_columns(surveys, spec.options)
+    names = list(dict.fromkeys(name for one in surveys for name, _ in one.columns))
+    text = matching(spec.options.text, names, "text", strict=False)
+    columns = {
+        name: _agreed(name, heads, name in text, name == spec.options.target)
+        for name in names
+        if _used(name, spec.options)
+    }
+    others = {name: pa.nulls(sum(head.rows for head in heads)) for name in names if name not in columns}
+    table = pa.table({name: columns.get(name, others.get(name)) for name in names})
+    first = surveys[0].name or "the data"
+    schema = decide(
+        table, spec.options, first, spec.target is None, source.columns_may_come_later, deciding=table.num_rows
+    )
+    return schema, table
+
+
+def _used(name: str, options: ReadOptions) -> bool:
+    return options.uses(name) or name in (options.target, options.weight)
+
+
+def _check_columns(surveys: Sequence[FileSurvey], options: ReadOptions) -> None:
+    """All files have the columns of the first."""
+    first = surveys[0]
+    known = {name for name, _ in first.columns if _used(name, options)}
+    for one in surveys[1:]:
+        found = {name for name, _ in one.columns if _used(name, options)}
+        for name, _ in first.columns:
+            if name in known - found:
+                raise InputError(f"there is no column {name!r}, which {first.name} has", file=one.name)
+        for name, _ in one.columns:
+            if name in found - known:
+                raise InputError(
+                    f"there is a column {name!r}, which {first.name} does not have",
+                    advice=Phrase("leave it out (", Option("ignore", name), "), or let all files have it"),
+                    file=one.name,
+                )
+
+
+def _agreed(name: str, heads: list[Head], as_words: bool, is_target: bool) -> Any:
+    """One column of all heads together, in a type that all of them have."""
+    pa, types = pyarrow(), pyarrow("types")
+    found = [head.table.column(name) if name in head.table.column_names else pa.nulls(head.rows) for head in heads]
+    kinds: dict[str, int] = {}  # and the first head of each
+    for number, (column, head) in enumerate(zip(found, heads, strict=True)):
+        if types.is_null(column.type) or column.null_count == len(column):
+            continue
+        kind = kind_of(column.type)
+        if kind is None:
+            raise InputError(
+                f"column {name!r} holds {column.type}, which is neither numbers nor text; ignore it",
+                file=head.place.file,
+            )
+        kinds.setdefault(kind, number)
+    if len(kinds) > 1 and not as_words and not kinds.keys() <= {"date", "moment"}:
+        raise _contradiction(name, heads, kinds, is_target)
+    if as_words or "text" in kinds:
+        return pa.chunked_array([_words(column) for column in found], pa.string())
+    wanted = {column.type for column in found if not types.is_null(column.type)}
+    if len(wanted) > 1:
+        common = {"number": pa.float64(), "boolean": pa.bool_(), "time": pa.time64("us")}
+        wanted = {common.get(min(kinds, default="number"), pa.timestamp("us"))}
+    type = next(iter(wanted), pa.null())
+    return pa.chunked_array([chunk for column in found for chunk in _chunks(column.cast(type, safe=False))], type)
+
+
+def _chunks(column: Any) -> list[Any]:
+    return column.chunks if hasattr(column, "chunks") else [column]
+
+
+def _words(column: Any) -> Any:
+    """A column as text."""
+    one = whole(column)
+    if pyarrow("types").is_dictionary(one.type):
+        one = one.dictionary_decode()
+    return as_text(one)
+
+
+def _contradiction(name: str, heads: list[Head], kinds: dict[str, int], is_target: bool) -> InputError:
+    """What to say where a column holds things of different kinds."""
+    first, second = list(kinds)[:2]
+    if "text" in kinds:  # a number can be taken for text, but not the other way round
+        first, second = next(kind for kind in kinds if kind != "text"), "text"
+    head = heads[kinds[second]]
+    column = head.table.column(name)
+    row = _first_odd(column, first) if second == "text" else _first_there(column)
+    earlier = heads[kinds[first]]
+    there = earlier.place(_first_there(earlier.table.column(name)))
+    what = "the target" if is_target else "the column"
+    value = column[row].as_py()
+    shown = repr(value) if isinstance(value, str | int | float | bool) else str(value)
+    return InputError(
+        f"{what} is {shown[:60]} here, but at {there} it holds {HELD[first]}",
+        advice=Phrase("correct it, or treat the column as text (", Option("text", name), ")"),
+        column=name,
+        **head.place.at(row),
+    )
+
+
+def _first_there(column: Any) -> int:
+    """The first row that has a value."""
+    return int(np.flatnonzero(whole(column).is_valid().to_numpy(zero_copy_only=False))[0])
+
+
+def _first_odd(column: Any, kind: str) -> int:
+    """The first text that cannot be read as another kind, or simply the first."""
+    pa = pyarrow()
+    wanted = {"number": pa.float64(), "boolean": pa.bool_(), "time": pa.time64("us")}.get(kind, pa.timestamp("us"))
+    words = pyarrow("compute").utf8_trim_whitespace(_words(column))
+    nulls = pa.array(["", *pyarrow("csv").ConvertOptions().null_values])
+    words = pyarrow("compute").if_else(pyarrow("compute").is_in(words, nulls), pa.scalar(None, pa.string()), words)
+    _, odd = convert(words, wanted)
+    return odd[0] if odd else _first_there(column)
+
+
+# ---------------------------------------------------------------------------------------------------- labels
+
+
+def _labels_beside(heads: list[Head]) -> RawLabels:
+    """The labels of rows whose labels are not a column."""
+    parts = [head.labels for head in heads]
+    if all(isinstance(part, np.ndarray) for part in parts):
+        return labels_of(np.concatenate(parts))
+    values, places = [], []
+    for head in heads:
+        for row, value in enumerate(head.labels):
+            values.append(value)
+            places.append((head.place, row))
+    decided = [k for k, value in enumerate(values) if value is not None and not isinstance(value, bool | np.bool_)]
+    for k in decided:
+        value, (place, row) = values[k], places[k]
+        if isinstance(value, str) != isinstance(values[decided[0]], str):
+            held = "numbers" if isinstance(value, str) else "text"
+            raise InputError(
+                f"the target is {value!r} here, but the first rows held {held}",
+                advice="labels are all numbers or all text",
+                **place.at(row),
+            )
+    return labels_of(values)

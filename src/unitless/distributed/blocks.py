@@ -1,0 +1,310 @@
+"""What the data is cut into: blocks of rows that follow one another in one file, which any machine can read alone."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import inputs
+from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, open_source
+from ..data.arrow import pyarrow
+from ..data.files import File
+from ..data.in_memory import Arrays, Frames, Mappings
+from ..data.located_rows import Chunk, Place
+from ..data.open_data import format_of, open_files
+from ..data.row_places import RowPlaces
+from ..errors import InputError
+
+HEADS = 64  # stretches of rows, spread over all data, that decide what the columns and the task are
+HEAD_ROWS = 256  # of each, and fewer where a table has very many columns
+HEAD_VALUES = 1 << 20  # of each, at most
+MOST_PLACES = 1 << 20  # of all files
+MOST_PLACES_PER_FILE = 1 << 14
+TOGETHER = 8192  # rows of several blocks that are read as one table
+DIGESTED = 64 << 10  # bytes at the beginning and at the end of a file
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """All that a worker needs to read the data.
+
+    Args:
+        options: how it is to be read; the format is settled.
+        files: that are read, unless the data is in memory.
+        memory: the data itself, if it is.
+        schema: what the columns are, once that is agreed.
+        target: labels that are given beside data in memory.
+        weight: weights that are given beside it.
+    """
+
+    options: ReadOptions
+    files: tuple[File, ...] = ()
+    memory: Source | None = None
+    schema: Schema | None = None
+    target: Any = None
+    weight: Any = None
+
+    @classmethod
+    def of(cls, source: Any, options: ReadOptions, target: Any = None, weight: Any = None) -> DataSpec:
+        """Of anything that `train` takes, if all of it is at hand."""
+        opened = open_source(source, options)
+        if not opened.at_hand:
+            raise InputError(
+                f"{opened.name} can be read only once, as it comes; rows that are dealt to several workers must be in "
+                "files, in a frame or in a list"
+            )
+        if opened.files:
+            files = tuple(opened.files)
+            return cls(replace(options, format=format_of(files[0], options).name), files)
+        beside = {"target": target, "weight": weight}
+        for name, value in beside.items():
+            beside[name] = value if value is None or isinstance(value, list) else inputs.as_array(value, name)
+        return cls(options, memory=opened.held() if isinstance(opened, Frames) else opened, **beside)
+
+    @property
+    def family(self) -> str:
+        """The kind of data: a table, rows of named features, or numbered columns."""
+        return self.source().family
+
+    @property
+    def parts(self) -> int:
+        """How many files there are to be surveyed; data in memory counts as one."""
+        return max(1, len(self.files))
+
+    def source(self) -> Source:
+        """A source of its own, for one task or thread."""
+        source = open_files(list(self.files), self.options) if self.memory is None else copy.copy(self.memory)
+        if self.schema is not None:
+            source.strict = True
+            source.hold(self.schema)
+        return source
+
+    def reader(self) -> Reader:
+        """A reader of the agreed schema."""
+        return Reader(self.source(), self.options, self.schema, self.target, self.weight)
+
+    def digest(self) -> str:
+        """Of what says how the data is read."""
+        said = [(field.name, getattr(self.options, field.name)) for field in fields(self.options)]
+        return hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
+
+
+@dataclass(frozen=True)
+class Head:
+    """Some rows that help to decide what all are: where they stand, a table or their labels."""
+
+    place: Place
+    rows: int
+    table: Any = None
+    labels: Any = None  # of rows that are not a table's: as in the data
+
+
+@dataclass(frozen=True)
+class FileSurvey:
+    """What one look at a file has found.
+
+    Args:
+        name: what messages call it.
+        places: how many rows it has, and where reading can begin.
+        columns: the names of a table's columns and their Arrow types.
+        heads: rows from several places; only column types and no rows if other files have enough of them.
+        identity: a digest of its name, its size, its content as far as that is cheap, and of how it is read.
+    """
+
+    name: str
+    places: RowPlaces
+    columns: tuple[tuple[str, Any], ...]
+    heads: tuple[Head, ...]
+    identity: str
+
+    @property
+    def rows(self) -> int:
+        """How many rows the file has, those included that cannot be read."""
+        return self.places.rows
+
+    @property
+    def numbers(self) -> int:
+        """By how many numbers its rows are called: their own, or those of lines."""
+        return int(self.places.counts[-1])
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Rows of one file from a position to another; `before` is how many row numbers belong to earlier files."""
+
+    start: Position
+    end: Position
+    rows: int
+    before: int
+
+
+@dataclass
+class BlockBatch(Batch):
+    """A batch that knows how many row numbers belong to earlier files."""
+
+    before: int = 0
+
+
+def survey(spec: DataSpec, file: int) -> FileSurvey:
+    """Look at one file: how many rows it has, where reading can begin, and what some of its rows are."""
+    source = spec.source()
+    files = spec.parts
+    places = source.places(file, max(16, min(MOST_PLACES_PER_FILE, MOST_PLACES // files)))
+    name = source.files[file].name if source.files else ""
+    if not places.rows:
+        raise InputError(f"{name or 'the data'} has no rows")
+    for what, beside in (("target", spec.target), ("weight", spec.weight)):
+        if beside is not None and len(beside) != places.rows:
+            raise InputError(f"{what} has {len(beside):,} values, but the data has {places.rows:,} rows")
+    starts = _head_starts(places, max(1, HEADS // files))
+    heads = tuple(_head(spec, places, start) for start in starts)
+    table = next((head.table for head in heads if head.table is not None), None)
+    columns = () if table is None else tuple(zip(table.column_names, table.schema.types, strict=True))
+    if files > HEADS and file * HEADS // files == (file - 1) * HEADS // files:
+        heads = ()
+    content = _digest_of_file(source.files[file]) if source.files else _digest_of_rows(spec, places.rows)
+    said = [name, places.rows, content, spec.digest()]
+    return FileSurvey(name, places, columns, heads, hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest())
+
+
+def _head_starts(places: RowPlaces, heads: int) -> list[Position]:
+    """Where heads begin: evenly spread."""
+    heads = min(heads, max(1, places.rows // HEAD_ROWS))
+    if places.between and places.direct:
+        rows = [k * places.rows // heads for k in range(heads)]
+        return [Position(places.file, row, row) for row in rows]
+    last = len(places.offsets) - 1
+    return [places.position(k) for k in sorted({k * last // heads for k in range(heads)})]
+
+
+def _head(spec: DataSpec, places: RowPlaces, start: Position) -> Head:
+    """Rows from a position on, enough to know what they are."""
+    source = replace(spec, schema=None).source()
+    if places.between:
+        last = min(places.rows, start.offset + HEAD_ROWS)
+        end = Position(start.file, last, last)
+    else:
+        before = places.before[np.searchsorted(places.offsets, start.offset)]
+        end = places.position(min(int(np.searchsorted(places.before, before + HEAD_ROWS)), len(places.offsets) - 1))
+    found = next((chunk for chunk in source.chunks(start, end) if chunk.rows), None)
+    return Head(Place("", "row", 1), 0) if found is None else _head_of(spec, source, found)
+
+
+def _head_of(spec: DataSpec, source: Source, chunk: Chunk) -> Head:
+    rows = min(chunk.rows, HEAD_ROWS)
+    if spec.target is not None:
+        first = chunk.position.offset - chunk.rows
+        labels: Any = spec.target[first : first + rows]
+    elif isinstance(source, Mappings):
+        labels = [row.get(spec.options.target) if isinstance(row, Mapping) else None for row in chunk.content[:rows]]
+    else:
+        labels = None
+    if source.family == "table":
+        rows = max(1, min(rows, HEAD_VALUES // max(1, chunk.content.num_columns)))
+        table = chunk.content.take(np.arange(rows))  # a slice would bring all that it was cut from
+        return Head(chunk.place, rows, table, None if labels is None else labels[:rows])
+    if labels is None and not isinstance(source, Arrays):
+        labels = chunk.content.label[:rows]
+    return Head(chunk.place, rows, None, labels)
+
+
+def _digest_of_file(file: File) -> list[Any]:
+    size = file.size or 0
+    found = hashlib.blake2b(digest_size=16)
+    with file.open() as stored:
+        found.update(stored.read(DIGESTED))
+        if size > DIGESTED:
+            stored.seek(max(DIGESTED, size - DIGESTED))
+            found.update(stored.read(DIGESTED))
+    return [size, found.hexdigest()]
+
+
+def _digest_of_rows(spec: DataSpec, rows: int) -> list[Any]:
+    """Of data in memory: its first and last rows."""
+    source = spec.source()
+    found = hashlib.blake2b(digest_size=16)
+    for first in (0, max(0, rows - 64)):
+        last = min(rows, first + 64)
+        for chunk in source.chunks(Position(0, first, first), Position(0, last, last)):
+            content = chunk.content
+            if hasattr(content, "to_pylist"):
+                content = content.to_pylist()
+            elif hasattr(content, "toarray"):
+                content = [content.data.tolist(), content.indices.tolist(), content.indptr.tolist()]
+            elif isinstance(content, np.ndarray):
+                content = content.tolist()
+            found.update(repr(content).encode(errors="replace"))
+        for beside in (spec.target, spec.weight):
+            if beside is not None:
+                found.update(repr(list(beside[first:last])).encode(errors="replace"))
+    return [found.hexdigest()]
+
+
+def batches(spec: DataSpec, blocks: Iterable[Block]) -> Iterator[BlockBatch]:
+    """The rows of some blocks in their order, each row once, as the ordinary reader gives them."""
+    reader = spec.reader()
+    for before, chunks in itertools.groupby(_chunks(reader.source, blocks), key=lambda found: found[0]):
+        for chunk in _together(chunk for _, chunk in chunks):
+            yield BlockBatch(**vars(reader.batch(chunk)), before=before)
+
+
+def _chunks(source: Source, blocks: Iterable[Block]) -> Iterator[tuple[int, Chunk]]:
+    """What is read, and how many row numbers belong to earlier files."""
+    for start, end, before in _joined(blocks):
+        for chunk in source.chunks(start, end):
+            yield before, chunk
+
+
+def _together(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
+    """Small tables of one file become larger ones, which take less time for each row."""
+    waiting: list[Chunk] = []
+    for chunk in chunks:
+        plain = hasattr(chunk.content, "combine_chunks") and chunk.place.numbers is None and not chunk.bad_count
+        if waiting and (not plain or sum(one.rows for one in waiting) + chunk.rows > TOGETHER):
+            yield _one_chunk(waiting)
+            waiting = []
+        if plain:
+            waiting.append(chunk)
+        else:
+            yield chunk
+    if waiting:
+        yield _one_chunk(waiting)
+
+
+def _one_chunk(chunks: list[Chunk]) -> Chunk:
+    if len(chunks) == 1:
+        return chunks[0]
+    table = pyarrow().concat_tables([chunk.content for chunk in chunks])
+    first = min(chunk.place.first for chunk in chunks)
+    numbers = np.concatenate([np.arange(chunk.rows) + (chunk.place.first - first) for chunk in chunks])
+    return replace(
+        chunks[-1], content=table, rows=table.num_rows, place=replace(chunks[0].place, first=first, numbers=numbers)
+    )
+
+
+def _joined(blocks: Iterable[Block]) -> Iterator[tuple[Position, Position, int]]:
+    """Blocks that follow one another in a file are read in one go."""
+    found: list[Any] = []
+    for block in blocks:
+        if found and found[1] == block.start:
+            found[1] = block.end
+            continue
+        if found:
+            yield found[0], found[1], found[2]
+        found = [block.start, block.end, block.before]
+    if found:
+        yield found[0], found[1], found[2]
+
+
+def row_numbers(batch: BlockBatch) -> NDArray[np.int64]:
+    """The number of each row among those of all files, from 0 on. Lines that hold no row have numbers too."""
+    place = batch.place
+    numbers = np.arange(batch.rows) if place.numbers is None else np.asarray(place.numbers)
+    return (batch.before + place.first - 1 + numbers).astype(np.int64)

@@ -1,0 +1,114 @@
+"""Tasks as threads of this process. The core works without Python's lock, so that they run at the same time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, TypeAlias
+
+from .engine import Engine, Failed, Handle, StoppedError, Task, can_be_stopped, carried_out, combined, poll
+
+Later: TypeAlias = "Future[Any]"
+
+
+class Kept:
+    """A handle: what a task will give, until it is forgotten."""
+
+    def __init__(self, later: Later) -> None:
+        self.later: Later | None = later
+
+
+class LocalEngine(Engine):
+    """Threads of this process.
+
+    Args:
+        workers: how many; one for each core if not given.
+    """
+
+    name = "local"
+
+    def __init__(self, workers: int | None = None) -> None:
+        self.slots = workers or os.cpu_count() or 1
+        self._pool = ThreadPoolExecutor(self.slots, "unitless-task")
+        self._closing = threading.Event()
+
+    def put(self, value: Any) -> Handle:
+        """Keep the value."""
+        later: Later = Future()
+        later.set_result(value)
+        return Kept(later)
+
+    def submit(self, function: Task, common: Handle | None, item: Any, name: str = "") -> Handle:
+        """Run function(common, item) in a thread."""
+        return self._after([], common, lambda _, common: self._run(function, common, item, name))
+
+    def combine(self, function: Task, common: Handle | None, handles: Sequence[Handle], name: str = "") -> Handle:
+        """Run function(common, [values]) in a thread, once the values are there."""
+
+        def run(laters: list[Later], common: Later | None) -> Any:
+            return combined(function, common and common.result(), [later.result() for later in laters])
+
+        return self._after(handles, common, run)
+
+    def _run(self, function: Task, common: Later | None, item: Any, name: str) -> Any:
+        return carried_out(function, common and common.result(), item)
+
+    def _after(
+        self, handles: Sequence[Handle], common: Handle | None, run: Callable[[list[Later], Later | None], Any]
+    ) -> Handle:
+        """What `run` will give; it is called with what it needs when all of that is there."""
+        result: Later = Future()
+        needed: list[Later] = [handle.later for handle in handles]
+        shared: Later | None = common and common.later
+        waited_for = [*needed, *([] if shared is None else [shared])]
+        left, lock = [len(waited_for) + 1], threading.Lock()
+
+        def work() -> None:
+            try:
+                with can_be_stopped(self._closing.is_set):
+                    result.set_result(run(needed, shared))
+            except BaseException as error:
+                result.set_exception(error)
+            needed.clear()  # values that were forgotten are freed now
+
+        def one_less(_: Later | None) -> None:
+            with lock:
+                left[0] -= 1
+            if left[0] > 0:
+                return
+            try:
+                self._pool.submit(work)
+            except RuntimeError:  # it is closed
+                result.set_exception(StoppedError())
+
+        for later in waited_for:
+            later.add_done_callback(one_less)
+        waited_for.clear()
+        one_less(None)
+        return Kept(result)
+
+    def get(self, handle: Handle) -> Any:
+        """The value."""
+        self.wait([handle])
+        return handle.later.result()
+
+    def forget(self, handles: Sequence[Handle]) -> None:
+        """Let go of the values."""
+        for handle in handles:
+            handle.later = None
+
+    def close(self) -> None:
+        """Give up what still runs."""
+        self._closing.set()
+        self._pool.shutdown(cancel_futures=True)
+
+    def _done(self, handles: Sequence[Handle], seconds: float) -> list[bool]:
+        return poll(lambda handle: handle.later.done(), handles, seconds)
+
+    def _failure(self, handle: Handle) -> Failed | None:
+        if (error := handle.later.exception()) is not None:
+            return Failed(error)
+        value = handle.later.result()
+        return value if isinstance(value, Failed) else None

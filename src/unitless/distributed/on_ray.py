@@ -1,0 +1,220 @@
+"""Tasks on Ray: plain remote functions, which Ray runs again where a worker or a machine is lost."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import signal
+import threading
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..errors import OptionError, WorkerError
+from ..version import __version__
+from .engine import RETRIES, Engine, Failed, Handle, Task, carried_out, combined, lost, not_run, reach
+
+try:
+    import ray
+    from ray._private import ray_constants
+    from ray._private import worker as ray_worker
+except ModuleNotFoundError:
+    raise OptionError("Ray is not installed: pip install 'unitless[ray]'", option="on") from None
+
+
+def _with_failure(value: Any) -> tuple[Any, Failed | None]:
+    """A task gives two objects, so that its failure can be looked at without moving its value."""
+    return value, value if isinstance(value, Failed) else None
+
+
+def _carry_out(function: Task, version: str, common: Any, item: Any) -> tuple[Any, Failed | None]:
+    return _with_failure(carried_out(function, common, item, version))
+
+
+def _combine(function: Task, version: str, common: Any, *values: Any) -> tuple[Any, Failed | None]:
+    return _with_failure(combined(function, common, list(values), version))
+
+
+@dataclass(eq=False)
+class _Refs:
+    """A handle: a value and, unless it was put, how its task has failed, both in Ray's object store."""
+
+    value: Any
+    failure: Any = None
+    name: str = ""
+    before: list[tuple[Any, str]] = field(default_factory=list)  # failures and names of the tasks whose values it needs
+
+
+class RayEngine(Engine):
+    """A Ray cluster: the one that this program has joined, the one at an address, or one of this machine's own.
+
+    Args:
+        workers: how many CPUs the cluster of this machine's own has; as many as the machine, if not given.
+        address: of a cluster; "auto" for the one that this machine belongs to.
+    """
+
+    name = "ray"
+
+    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+        self._joined = contextlib.ExitStack()
+        if not ray.is_initialized():
+            _join(address, workers)
+            self._joined.callback(ray.shutdown)
+            # Workers that are lost are no news to users, as long as their tasks are run again.
+            self._joined.enter_context(_replaced(ray_worker, "print_to_stdstream", lambda *_, **__: None))
+        self.slots = int(ray.cluster_resources().get("CPU", 1))
+        settings = {"num_returns": 2, "num_cpus": 1, "max_retries": RETRIES}
+        self._carry_out, self._combine = (ray.remote(**settings)(task) for task in (_carry_out, _combine))
+        self._unfinished: weakref.WeakSet[_Refs] = weakref.WeakSet()
+
+    def put(self, value: Any) -> Handle:
+        """Copy the value into the object store. Workers read its arrays there, without another copy."""
+        return _Refs(ray.put(value))
+
+    def submit(self, function: Task, common: Handle | None, item: Any, name: str = "") -> Handle:
+        """Run function(common, item) on a worker."""
+        return self._started(self._carry_out, function, common, [item], name, [])
+
+    def combine(self, function: Task, common: Handle | None, handles: Sequence[Handle], name: str = "") -> Handle:
+        """Run function(common, [values]) on a worker."""
+        values = [handle.value for handle in handles]
+        return self._started(self._combine, function, common, values, name, handles)
+
+    def _started(
+        self, task: Any, function: Task, common: _Refs | None, rest: list[Any], name: str, before: Sequence[_Refs]
+    ) -> _Refs:
+        shared = None if common is None else common.value
+        named = task.options(name=name or function.__name__)
+        value, failure = named.remote(function, __version__, shared, *rest)
+        needed = [one for one in (common, *before) if one is not None and one.failure is not None]
+        known = {failure: said for one in needed for failure, said in (*one.before, (one.failure, one.name))}
+        started = _Refs(value, failure, name, list(known.items()))
+        self._unfinished.add(started)
+        return started
+
+    def get(self, handle: Handle) -> Any:
+        """The value; its arrays are read-only."""
+        self.wait([handle])
+        try:
+            return ray.get(handle.value)
+        except ray.exceptions.RayError as error:
+            raise _worker_error(error, handle.name) from None
+
+    def forget(self, handles: Sequence[Handle]) -> None:
+        """Let go of the objects; Ray frees those that no task needs."""
+        for handle in handles:
+            handle.value = handle.failure = None
+            self._unfinished.discard(handle)
+
+    def close(self) -> None:
+        """Cancel what still runs; leave the cluster, or stop it if it was started for this engine."""
+        unfinished = [handle for handle in self._unfinished if not self._done([handle], 0)[0]]
+        for handle in unfinished:
+            ray.cancel(handle.failure)
+        self._unfinished.clear()
+        self._joined.close()
+
+    def _done(self, handles: Sequence[Handle], seconds: float) -> list[bool]:
+        waiting = list({handle.failure for handle in handles if handle.failure is not None})
+        if not waiting:
+            return [True] * len(handles)
+        if len(waiting) == len({id(handle) for handle in handles}):  # none is done anyway
+            ray.wait(waiting, num_returns=1, timeout=seconds, fetch_local=False)
+        ready, _ = ray.wait(waiting, num_returns=len(waiting), timeout=0, fetch_local=False)
+        done = {None, *ready}
+        return [handle.failure in done for handle in handles]
+
+    def _failure(self, handle: Handle) -> Failed | None:
+        if handle.failure is None:
+            return None
+        self._unfinished.discard(handle)
+        try:
+            failed: Failed | None = ray.get(handle.failure)
+        except ray.exceptions.RayError as error:
+            return Failed(_worker_error(error, _to_blame(handle)))
+        return failed
+
+
+def _to_blame(handle: _Refs) -> str:
+    """The name of the first of the tasks that led to a value which broke down."""
+    for failure, name in handle.before:
+        try:
+            ray.get(failure)
+        except ray.exceptions.RayError:
+            return name
+    return handle.name
+
+
+def _worker_error(error: Exception, name: str) -> WorkerError:
+    """What Ray says, in one sentence."""
+    broken = ray.exceptions.WorkerCrashedError, ray.exceptions.OutOfMemoryError, ray.exceptions.NodeDiedError
+    if isinstance(error, broken):
+        return lost(name)
+    if isinstance(error, ray.exceptions.TaskCancelledError):
+        return WorkerError(f"{name or 'a task'} was cancelled")
+    return not_run(name, str(error.cause if isinstance(error, ray.exceptions.RayTaskError) else error))
+
+
+def _join(address: str | None, workers: int | None) -> None:
+    own = address in (None, "local")
+    if workers is not None and not own:
+        raise OptionError(f"has no use for a cluster that is there: {address} has its own", option="workers")
+    settings = {"num_cpus": workers, "include_dashboard": False} if own else {}
+    try:
+        if address is not None and ":" in address:
+            reach(address)  # Ray itself would try for hours
+        with _starting(own):
+            ray.init(
+                address="local" if own else address,
+                logging_level=logging.ERROR,
+                log_to_driver=False,
+                **settings,
+            )
+    except (OSError, ray.exceptions.RayError, ValueError) as error:
+        what = "a Ray cluster cannot be started" if own else f"the Ray cluster at {address} cannot be reached"
+        reason = str(error).strip().partition("\n")[0]
+        raise WorkerError(
+            f"{what}: {reason}", advice="" if own else "is it running, and is this its address?"
+        ) from None
+    except RuntimeError as error:
+        if "mismatch" not in str(error):
+            raise
+        problem = f"the Ray cluster at {address} has another version of Ray or of Python than this program"
+        raise WorkerError(problem, advice=f"this program has Ray {ray.__version__}") from None
+
+
+@contextlib.contextmanager
+def _starting(own: bool) -> Iterator[None]:
+    """While Ray starts: nothing is reported to anybody, and signals stay with whoever handles them.
+
+    A cluster of this machine's own listens to this machine alone. Ray does so where it believes that there can be no
+    other machines, as on a Mac.
+    """
+    settings = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_task_oom_retries": str(RETRIES)}
+    before = {name: os.environ.get(name) for name in settings}
+    polite_kill = signal.getsignal(signal.SIGTERM)
+    os.environ.update(settings)
+    try:
+        with _replaced(ray_constants, "ENABLE_RAY_CLUSTER", ray_constants.ENABLE_RAY_CLUSTER and not own):
+            yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+        if threading.current_thread() is threading.main_thread() and polite_kill is not None:
+            signal.signal(signal.SIGTERM, polite_kill)
+
+
+@contextlib.contextmanager
+def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
+    """Another value inside Ray, for a while."""
+    before = getattr(module, name)
+    setattr(module, name, value)
+    try:
+        yield
+    finally:
+        setattr(module, name, before)
