@@ -1,4 +1,9 @@
-"""The curves that shards of a round have cut out of the same ones, brought together."""
+"""The curves that shards of a round have cut out of the same ones, brought together.
+
+Curves are laid over each other: the merged one has the cuts of all, and each of its intervals the mean of the shards'
+weights there, by the evidence that stands behind them. An interval that a shard has not cut it shares out by rows. Of
+too many cuts those go between whose sides there is least.
+"""
 
 from __future__ import annotations
 
@@ -8,166 +13,179 @@ from typing import Any
 import numpy as np
 
 from ..inputs import Float64
-from .merged_shape import EACH, KEPT_LEAVES, Cuts, Indices, Leaves, Shaped, first_curve_leaf
-from .shape_reading import MISSING, MOST_LEAVES
+from .merged_shape import EACH, KEPT_LEAVES, Cuts, Heads, Indices, Leaves, Shaped, first_curve_leaf
+from .shape_reading import MISSING, MOST_LEAVES, RawColumn
 
-_SPREAD = np.arange(MOST_LEAVES) * 13 % MOST_LEAVES  # values kept are not in their order: the next ones replace any
-
-
-def gain_weighted(
-    weights: Float64, evidence: Float64, w: Float64, G: Float64, of_lane: Indices
-) -> tuple[Float64, Float64]:
-    """Shards' weights [shard][leaf][lane] by what their evidence [shard][leaf][head] has gained since w and G."""
-    gains = np.maximum(evidence - G, 0.0)
-    total = gains.sum(axis=0)
-    share = np.divide(gains, total, out=np.zeros_like(gains), where=total > 0)
-    return w + (share[:, :, of_lane] * (weights - w)).sum(axis=0), G + (share * gains).sum(axis=0)
+_KEPT = np.arange(MOST_LEAVES)
+_SPREAD = _KEPT * 13 % MOST_LEAVES  # values are not kept in their order: which ones are replaced next is all the same
+_UNCUT = Cuts(np.zeros(0), np.zeros(1, np.intp), np.zeros(1), np.zeros((1, MOST_LEAVES)))
 
 
-@dataclass
-class _Laid:
-    """One expert's leaves on the intervals of a column."""
+def merged_curves(
+    columns: list[RawColumn], base: Shaped, parts: list[Shaped], merged: dict[str, Leaves]
+) -> dict[str, Any]:
+    """The arrays of the merged curves; the leaves' weights go to `merged`."""
+    everyone = (base, *parts)
+    found = [{column: c for c, column in enumerate(model.columns)} for model in everyone]
+    counts, curves = np.zeros(len(columns)), []
+    for j, column in enumerate(columns):
+        if not column.text:
+            own = [_Curve(model, known.get(column)) for model, known in zip(everyone, found, strict=True)]
+            curves.append(_merged_curve(j, own[0], own[1:], merged))
+            counts[j] = len(curves[-1].places)
+    arrays = {"curve.leaves": counts}
+    for name in ("thresholds", "places", "seen", "values"):
+        numbers = [np.asarray(getattr(curve, name), np.float64).ravel() for curve in curves]
+        arrays[f"curve.{name}"] = np.concatenate([np.zeros(0), *numbers])
+    return arrays
 
-    weights: Float64
-    evidence: Float64
-    rows: Float64
+
+class _Curve:
+    """A column's curve in one model, which may not have met the column."""
+
+    def __init__(self, model: Shaped, column: int | None) -> None:
+        self.experts, self._model, self._column = model.experts, model, column
+        self.cuts = (None if column is None else model.curves[column]) or _UNCUT
+
+    def leaves(self, name: str, places: Indices) -> Leaves:
+        """Of an expert, at some places of the column; nothing where there is none."""
+        own = self._model.leaves[name]
+        if self._column is None:
+            nothing = [np.zeros((len(places), one.shape[1])) for one in (own.weights, own.evidence)]
+            return Leaves(nothing[0], nothing[1], np.zeros(len(places)))
+        at = first_curve_leaf(name) + self._column * EACH + places
+        return Leaves(own.weights[at], own.evidence[at], own.rows[at])
+
+    def values(self) -> Float64:
+        """The values kept."""
+        return np.asarray(self.cuts.values[self.cuts.seen[:, None] > _KEPT])
+
+    def pieces(self, thresholds: Float64) -> Indices:
+        """By interval of finer thresholds: which of its own it is a part of."""
+        return np.searchsorted(self.cuts.thresholds, np.append(thresholds, np.inf))
 
 
-def merged_curve(
-    j: int, base: tuple[Shaped, int] | None, parts: list[tuple[Shaped, int]], count: int, merged: dict[str, Leaves]
-) -> Cuts:
-    """Column j's curve; the leaves' weights go to `merged`. `parts`: the shards that know the column, and as which."""
-    fresh = Cuts(np.zeros(0), np.zeros(1, np.intp), np.zeros(1), np.zeros((1, MOST_LEAVES)))
-    start = fresh if base is None else base[0].curves[base[1]] or fresh
-    curves = [model.curves[c] or fresh for model, c in parts]
-    thresholds = np.unique(np.concatenate([start.thresholds, *(curve.thresholds for curve in curves)]))
-    ends = np.append(thresholds, np.inf)
-    cells = len(ends)
-    values, places, shares, within = [], [], [], []
-    for curve in curves:
-        known = curve.values[np.arange(MOST_LEAVES) < curve.seen[:, None]]
-        place = np.searchsorted(thresholds, known)
-        interval = np.searchsorted(curve.thresholds, ends)
-        rows = np.bincount(place, minlength=cells) + 0.5
-        shares.append(rows / np.bincount(interval, rows)[interval])
-        values.append(known)
-        places.append(place)
-        within.append(interval)
-    counted = next(iter(merged))
-    mass = np.zeros(cells)
-    for (model, c), curve, interval, share in zip(parts, curves, within, shares, strict=True):
-        leaves = first_curve_leaf(counted) + c * EACH + curve.places
-        mass += (model.leaves[counted].rows[leaves] + 1.0)[interval] * share
-    start_within = np.searchsorted(start.thresholds, ends)
-    pooled = [mass / np.bincount(interval, mass)[interval] for interval in (start_within, *within)]
+def _weighed(parts: list[Leaves], base: Leaves, of_lane: Indices) -> Leaves:
+    """Shards' weights by their evidence; means of evidence and rows."""
+    evidence = np.array([part.evidence for part in parts])
+    total = evidence.sum(axis=0)
+    share = np.divide(evidence, total, out=np.zeros_like(evidence), where=total > 0)[:, :, of_lane]
+    moved = sum(own * (part.weights - base.weights) for own, part in zip(share, parts, strict=True))
+    rows = np.mean([part.rows for part in parts], axis=0)
+    return Leaves(base.weights + moved, total / len(parts), rows)
 
-    laid: dict[str, _Laid] = {}
+
+def _merged_curve(j: int, base: _Curve, parts: list[_Curve], merged: dict[str, Leaves]) -> Cuts:
+    """Column j's curve; the leaves' weights go to `merged`."""
+    thresholds = np.unique(np.concatenate([base.cuts.thresholds, *(part.cuts.thresholds for part in parts)]))
+    values = np.concatenate([part.values() for part in parts])
+    within = np.searchsorted(thresholds, values)
+    mass = _mass(thresholds, parts, next(iter(merged)))
+
+    def laid(curve: _Curve, name: str) -> Leaves:
+        at = curve.pieces(thresholds)
+        share = mass / np.bincount(at, mass)[at]
+        leaves = curve.leaves(name, curve.cuts.places[at])
+        return Leaves(leaves.weights, leaves.evidence * share[:, None], leaves.rows * share)
+
+    leaves = {}
     for name, to in merged.items():
-        first, of_lane = first_curve_leaf(name), parts[0][0].experts[name].of_lane
-        nobody = Leaves(np.zeros((1, len(of_lane))), np.zeros((1, to.evidence.shape[1])), np.zeros(1))
-
-        def of(owner: tuple[Shaped, int] | None, curve: Cuts, interval: Indices, share: Float64) -> Leaves:
-            if owner is None:
-                return Leaves(*(np.repeat(one, cells, axis=0) for one in (nobody.weights, nobody.evidence, nobody.rows)))
-            leaves, at = owner[0].leaves[name], first + owner[1] * EACH + curve.places[interval]
-            return Leaves(leaves.weights[at], leaves.evidence[at] * share[:, None], leaves.rows[at] * share)
-
-        own = [of(part, *rest) for part, *rest in zip(parts, curves, within, pooled[1:], strict=True)]
-        before = of(base, start, start_within, pooled[0])
-        w, G = gain_weighted(
-            np.array([one.weights for one in own]), np.array([one.evidence for one in own]),
-            before.weights, before.evidence, of_lane,
-        )
-        rows = before.rows + sum(one.rows - before.rows for one in own) / count
-        laid[name] = _Laid(w, G, rows)
-        # of values missing
-        at = first + j * EACH + MISSING
-        missing = [model.leaves[name] for model, _ in parts]
-        where = [first + c * EACH + MISSING for _, c in parts]
-        known_w, known_G, known_rows = (
-            (nobody.weights, nobody.evidence, 0.0)
-            if base is None
-            else (lambda leaves, k: (leaves.weights[[k]], leaves.evidence[[k]], leaves.rows[k]))(
-                base[0].leaves[name], first + base[1] * EACH + MISSING
-            )
-        )
-        to.weights[[at]], to.evidence[[at]] = gain_weighted(
-            np.array([one.weights[[k]] for one, k in zip(missing, where, strict=True)]),
-            np.array([one.evidence[[k]] for one, k in zip(missing, where, strict=True)]),
-            known_w, known_G, of_lane,
-        )
-        to.rows[at] = known_rows + sum(one.rows[k] - known_rows for one, k in zip(missing, where, strict=True)) / count
-    seen = sum(curve.seen[i] * share for curve, i, share in zip(curves, within, pooled[1:], strict=True)) / len(curves)
-    leaders = {name: parts[0][0].experts[name].leaders for name in merged}
-    of_lanes = {name: parts[0][0].experts[name].of_lane for name in merged}
-    thresholds, group = _pruned(
-        thresholds, laid, leaders, of_lanes, max(KEPT_LEAVES, *(len(curve.places) for curve in curves))
-    )
-    seen = np.bincount(group, seen)
-    leaf_count = len(thresholds) + 1
-    if leaf_count > 1:
-        for name, one in laid.items():
-            there = first_curve_leaf(name) + j * EACH + np.arange(leaf_count)
-            merged[name].weights[there], merged[name].evidence[there] = one.weights, one.evidence
-            merged[name].rows[there] = one.rows
-    rings, seen = _rings(group[np.concatenate(places)], np.concatenate(values), seen)
-    return Cuts(thresholds, np.arange(leaf_count), seen, rings)
+        of_lane, missing = base.experts[name].of_lane, np.array([MISSING])
+        leaves[name] = _weighed([laid(part, name) for part in parts], laid(base, name), of_lane)
+        of_missing = _weighed([part.leaves(name, missing) for part in parts], base.leaves(name, missing), of_lane)
+        _put(to, first_curve_leaf(name) + j * EACH + missing, of_missing)
+    seen = np.zeros(len(mass))
+    for part in parts:
+        at = part.pieces(thresholds)
+        seen += part.cuts.seen[at] * mass / np.bincount(at, mass)[at] / len(parts)
+    most = max(KEPT_LEAVES, *(len(part.cuts.places) for part in parts))
+    grid = _Grid(thresholds, np.arange(len(mass)), leaves).pruned(most, base.experts)
+    count = len(grid.thresholds) + 1
+    for name, to in merged.items():
+        if count > 1:  # before the first cut there is no feature
+            _put(to, first_curve_leaf(name) + j * EACH + np.arange(count), grid.leaves[name])
+    rings, seen = _rings(grid.part_of[within], values, np.bincount(grid.part_of, seen).astype(np.float64))
+    return Cuts(grid.thresholds, np.arange(count), seen, rings)
 
 
-def _pruned(
-    thresholds: Float64, laid: dict[str, _Laid], leaders: dict[str, Indices], of_lanes: dict[str, Indices], most: int
-) -> tuple[Float64, Indices]:
-    """Joins neighbours whose predictions are the least apart, by their evidence, until there are few enough.
+def _put(to: Leaves, at: Indices, leaves: Leaves) -> None:
+    to.weights[at], to.evidence[at], to.rows[at] = leaves.weights, leaves.evidence, leaves.rows
 
-    Gives the thresholds that are left, and which interval each has become a part of.
-    """
-    group = np.arange(len(thresholds) + 1)
-    while len(thresholds) >= most:
-        cost = np.zeros(len(thresholds))
-        for name, one in laid.items():
-            speaking = one.weights[:, leaders[name]]
-            left, right = one.evidence[:-1], one.evidence[1:]
+
+def _mass(thresholds: Float64, parts: list[_Curve], name: str) -> Float64:
+    """By interval: about how many rows all shards had there, by an expert's count and the values kept."""
+    mass = np.zeros(len(thresholds) + 1)
+    for part in parts:
+        at = part.pieces(thresholds)
+        kept = np.bincount(np.searchsorted(thresholds, part.values()), minlength=len(mass)) + 0.5
+        mass += (part.leaves(name, part.cuts.places).rows + 1.0)[at] * kept / np.bincount(at, kept)[at]
+    return mass
+
+
+@dataclass(frozen=True)
+class _Grid:
+    """The intervals of several curves laid over each other, some of them joined."""
+
+    thresholds: Float64
+    part_of: Indices  # by interval as they were at first
+    leaves: dict[str, Leaves]
+
+    def pruned(self, most: int, experts: dict[str, Heads]) -> _Grid:
+        """Neighbours whose predictions are the least apart, by their evidence, are joined until there are few enough.
+
+        Many at a time while there are far too many: a quarter of those that are nearer than their own neighbours.
+        """
+        grid = self
+        while (excess := len(grid.thresholds) + 1 - most) > 0:
+            cost = grid._costs(experts)
+            around = np.concatenate([[np.inf], cost, [np.inf]])
+            least = np.flatnonzero((cost <= around[2:]) & (cost < around[:-2]))
+            if not len(least):
+                least = np.array([int(np.argmin(cost))])
+            least = least[np.argsort(cost[least], kind="stable")][: min(excess, (len(least) + 3) // 4)]
+            grid = grid._joined(least, experts)
+        return grid
+
+    def _costs(self, experts: dict[str, Heads]) -> Float64:
+        cost = np.zeros(len(self.thresholds))
+        for name, leaves in self.leaves.items():
+            speaking = leaves.weights[:, experts[name].leaders]
+            left, right = leaves.evidence[:-1], leaves.evidence[1:]
             both = np.divide(left * right, left + right, out=np.zeros_like(left), where=left + right > 0)
             cost += (both * (speaking[1:] - speaking[:-1]) ** 2).sum(axis=1)
-        # Of the cheapest quarter, those that are cheaper than their neighbours: no interval is joined twice at once.
-        excess = len(thresholds) + 1 - most
-        around = np.concatenate([[np.inf], cost, [np.inf]])
-        least = np.flatnonzero((cost <= around[2:]) & (cost < around[:-2]))
-        if not len(least):
-            least = np.array([int(np.argmin(cost))])
-        least = least[np.argsort(cost[least], kind="stable")][: max(1, min(excess, (len(least) + 3) // 4))]
-        joined = np.zeros(len(thresholds), bool)
-        joined[least] = True
-        thresholds = thresholds[~joined]
-        onto = np.concatenate([[0], np.cumsum(~joined)])
-        group = onto[group]
-        for name, one in laid.items():
-            one.weights, one.evidence, one.rows = _joined(one, onto, of_lanes[name])
-    return thresholds, group
+        return cost
+
+    def _joined(self, gone: Indices, experts: dict[str, Heads]) -> _Grid:
+        """Without some thresholds, no two of which are neighbours."""
+        kept = np.ones(len(self.thresholds), bool)
+        kept[gone] = False
+        to = np.concatenate([[0], np.cumsum(kept)])
+        leaves = {name: _added(own, to, experts[name].of_lane) for name, own in self.leaves.items()}
+        return _Grid(self.thresholds[kept], to[self.part_of], leaves)
 
 
-def _joined(one: _Laid, onto: Indices, of_lane: Indices) -> tuple[Float64, Float64, Float64]:
-    count = int(onto[-1]) + 1
-    evidence = np.zeros((count, one.evidence.shape[1]))
-    np.add.at(evidence, onto, one.evidence)
-    part = np.divide(one.evidence, evidence[onto], out=np.zeros_like(one.evidence), where=evidence[onto] > 0)
-    nothing = (evidence == 0)[onto]
-    part = np.where(nothing, 1.0 / np.bincount(onto)[onto][:, None], part)
-    weights = np.zeros((count, one.weights.shape[1]))
-    np.add.at(weights, onto, part[:, of_lane] * one.weights)
-    return weights, evidence, np.bincount(onto, one.rows)
+def _added(leaves: Leaves, to: Indices, of_lane: Indices) -> Leaves:
+    """Leaves that are joined with others; `to`: by leaf, which it becomes a part of."""
+    count = int(to[-1]) + 1
+    evidence, weights = np.zeros((count, leaves.evidence.shape[1])), np.zeros((count, leaves.weights.shape[1]))
+    np.add.at(evidence, to, leaves.evidence)
+    total = evidence[to]
+    equal = np.broadcast_to(1.0 / np.bincount(to)[to][:, None], total.shape)
+    share = np.divide(leaves.evidence, total, out=equal.copy(), where=total > 0)
+    np.add.at(weights, to, share[:, of_lane] * leaves.weights)
+    return Leaves(weights, evidence, np.bincount(to, leaves.rows).astype(np.float64))
 
 
-def _rings(place: Indices, values: Float64, seen: Float64) -> tuple[Float64, Float64]:
-    """The values that leaves keep of those that the shards kept, and how many each has seen."""
-    order = np.lexsort((values, place))
-    values = values[order]
-    counts = np.bincount(place, minlength=len(seen))
-    starts = np.cumsum(counts) - counts
-    rings = np.zeros((len(seen), MOST_LEAVES))
-    for i, (start, count) in enumerate(zip(starts.tolist(), counts.tolist(), strict=True)):
-        kept = min(count, MOST_LEAVES)
-        at = (np.arange(kept) * 2 + 1) * count // (2 * max(kept, 1))
-        rings[i, :kept] = values[start + at] if kept < MOST_LEAVES else values[start + at][_SPREAD]
-    enough = counts >= MOST_LEAVES
-    return rings, np.where(enough, np.maximum(np.floor(seen), MOST_LEAVES), counts).astype(np.float64)
+def _rings(interval: Indices, values: Float64, seen: Float64) -> tuple[Float64, Float64]:
+    """The values that leaves keep of those that all shards kept, and how many each has seen.
+
+    Of too many values, every so-many-th in their order. With enough of them a leaf can be cut at once.
+    """
+    values = values[np.lexsort((values, interval))]
+    counts = np.bincount(interval, minlength=len(seen))
+    kept = np.minimum(counts, MOST_LEAVES)[:, None]
+    at = (np.cumsum(counts) - counts)[:, None] + (2 * _KEPT + 1) * counts[:, None] // np.maximum(2 * kept, 1)
+    rings = np.where(kept > _KEPT, np.append(values, 0.0)[np.minimum(at, len(values))], 0.0)
+    full = counts >= MOST_LEAVES
+    rings[full] = rings[full][:, _SPREAD]
+    return rings, np.where(full, np.maximum(np.floor(seen), MOST_LEAVES), counts)

@@ -1,152 +1,136 @@
-"""What the curves, trees and mixtures of a round's shards are together."""
+"""The curves, trees and mixture of a model that the shards of a round become.
+
+An expert's linear terms are merged as those of a linear model are; its curves (rounds_curves), its trees (rounds_trees)
+and the mixture (rounds_mixture) each in their own way. As of all else that rounds merge, what comes out looks like one
+shard's stream. Nothing here has a unit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .. import _core
-from ..inputs import Float64
-from .merged_shape import EACH, EXPERTS, Heads, Leaves, Shaped, expert_arrays, expert_state, first_curve_leaf
-from .merged_state import Lanes, Layout, Part
-from .rounds_curves import merged_curve
-from .rounds_trees import Forest, merged_trees
-from .shape_reading import MOST_LEAVES, raw_columns
+from ..losses import LOSSES
+from .merged_shape import EACH, EXPERTS, Heads, Leaves, Shaped, expert_state, first_curve_leaf
+from .merged_state import Lanes, Layout
+from .model import State
+from .rounds import Agreed, Said, Sums, merged_round
+from .rounds_curves import merged_curves
+from .rounds_forest import Forest
+from .rounds_mixture import round_mixture
+from .rounds_trees import merged_trees
+from .shape_reading import raw_columns
 
-ByLabel = list[dict[int, int]]
-MergeLanes = Callable[["list[_core.Snapshot | None]"], tuple[Part, Lanes, list[ByLabel | None]]]
+
+def shaped_round(agreed: Agreed, base: State, parts: Sequence[State], judged: Sequence[float], merged: State) -> State:
+    """The merged state with its shape.
+
+    Args:
+        agreed: what all are brought to.
+        base: what all shards went on from, fresh or not.
+        parts: the states of the shards that have learned, in their order.
+        judged: by such shard, the weight of the rows by which it has judged the rates.
+        merged: what the linear terms have become: the state without its shape.
+    """
+    known = parts[0][0]["shape"]
+    names = [name for name in EXPERTS if f"{name}.v" in known]
+    experts = {name: _merged_expert(name, agreed, base, parts, judged) for name in names}
+    shape = round_shape(agreed, base, parts, merged[0], experts)
+    if "mixture" in known:
+
+        def offset(state: _core.Snapshot) -> float:
+            return float(state["target"][1] - agreed.target[1]) if state["target"][0] and agreed.target[0] else 0.0
+
+        states = [state for state, _ in parts]
+        mixtures = [state["shape"]["mixture"] for state in states]
+        start = base[0]["shape"].get("mixture")
+        shape["mixture"] = round_mixture(mixtures, start, [offset(state) for state in (*states, base[0])])
+    with_shape: Any = {**merged[0], "shape": shape}
+    return with_shape, merged[1]
+
+
+def _merged_expert(
+    name: str, agreed: Agreed, base: State, parts: Sequence[State], judged: Sequence[float]
+) -> _core.Snapshot:
+    """The state of a merged model that were nothing but the linear terms of one of its experts."""
+    agreed = replace(agreed, options=replace(agreed.options, average=False))
+    start, *own = (_expert(name, state) for state in (base, *parts))
+    said = [Said.of(state, start, weight) for state, weight in zip(own, judged, strict=True)]
+    sums = Sums.folded(agreed, [Sums.of(agreed, start, state) for state in own])
+    return merged_round(agreed, start, said, sums)[0]
+
+
+def _expert(name: str, state: State) -> State:
+    """A state whose lanes are those of an expert. Where these are the model's own, and where there is none yet, it is
+    the state itself.
+    """
+    return (expert_state(state[0], name) if f"{name}.v" in state[0]["shape"] else state[0]), state[1]
 
 
 def round_shape(
-    base: _core.Snapshot | None,
-    parts: list[_core.Snapshot],
+    agreed: Agreed,
+    base: State,
+    parts: Sequence[State],
     merged: _core.Snapshot,
-    merge_lanes: MergeLanes,
-    layout: Layout,
+    experts: Mapping[str, _core.Snapshot],
 ) -> dict[str, Any]:
-    count = len(parts)
-    parts = [part for part in parts if part["examples"]]
-    if base is not None and not base["examples"]:
-        base = None
-    settled = parts[0]["shape"]["settled"]
-    names = [name for name in EXPERTS if f"{name}.leaves" in parts[0]["shape"]]
-    alone = settled == "curves only"
-    arrays: dict[str, Any] = {"settled": settled}
+    """The value of "shape" of a merged state, but for the mixture.
+
+    Args:
+        agreed: what all are brought to.
+        base: what all shards went on from, fresh or not.
+        parts: the shards.
+        merged: the merged state, of which the shape is missing yet.
+        experts: by name ("curves", "trees"), the merged state of the linear terms of each: merged from what
+            `expert_state` reads of base and parts. None of "curves only", whose linear terms are the model's own.
+    """
+    parts = [part for part in parts if part[0]["t"] > base[0]["t"]]
+    if not parts:
+        return base[0]["shape"]
     everyone = [base, *parts]
+    shapes = [state["shape"] for state, _ in everyone]
+    names = [name for name in EXPERTS if f"{name}.leaves" in shapes[1]]
+    arrays: dict[str, Any] = {"settled": shapes[1]["settled"]}
     heads: list[dict[str, Heads]] = [{} for _ in everyone]
     for name in names:
-        states = [one if alone or one is None else expert_state(one, name) for one in everyone]
-        part, lanes, by_label = merge_lanes(states)
-        if not alone:
-            arrays |= expert_arrays(name, part, lanes)
-        totals = [0.0 if one is None else float(one["shape"][f"{name}.N"][0]) for one in everyone]
-        arrays[f"{name}.N"] = np.array([totals[0] + sum(one - totals[0] for one in totals[1:]) / count])
-        for own, state, labels in zip(heads, states, by_label, strict=True):
-            if state is not None:
-                own[name] = Heads.of(lanes, labels, state, part.scores)
+        together = experts.get(name, merged)
+        if name in experts:
+            arrays |= {f"{name}.{key}": together[key] for key in ("v", "H", "scores", "followed")}
+            arrays |= {f"{name}.{key}": together[key].astype(np.float64) for key in ("lane_heads", "lane_rates")}
+        totals = np.array([float(np.sum(shape.get(f"{name}.N", 0.0))) for shape in shapes])
+        arrays[f"{name}.N"] = totals[1:].mean(keepdims=True)
+        lanes = Lanes(together["lane_heads"].tolist(), together["lane_rates"].tolist())
+        for own, state in zip(heads, everyone, strict=True):
+            of_lanes = _expert(name, state)
+            own[name] = Heads.of(lanes, agreed.lanes(of_lanes), of_lanes[0], together["scores"].reshape(-1, 6))
+    layout = Layout.of([merged, *(state for state, _ in everyone)], agreed.options.interactions == "ordered")
     shaped = [
-        None if one is None else Shaped(one, own, layout.feature_numbers(one).astype(np.intp))
-        for one, own in zip(everyone, heads, strict=True)
+        Shaped(state, own, layout.feature_numbers(state).astype(np.intp))
+        for (state, _), own in zip(everyone, heads, strict=True)
     ]
     columns = raw_columns(merged)[0]
-    leaves = {
-        name: Leaves(
-            np.zeros((first_curve_leaf(name) + len(columns) * EACH, len(own.lanes))),
-            np.zeros((first_curve_leaf(name) + len(columns) * EACH, len(own.heads))),
-            np.zeros(first_curve_leaf(name) + len(columns) * EACH),
-        )
-        for name, own in heads[1].items()
-    }
-    found = [{} if one is None else {column: c for c, column in enumerate(one.columns)} for one in shaped]
-    cuts = []
-    counts = np.zeros(len(columns))
-    for j, column in enumerate(columns):
-        if column.text:
-            continue
-        known = [(one, at[column]) for one, at in zip(shaped[1:], found[1:], strict=True) if column in at]
-        start = (shaped[0], found[0][column]) if shaped[0] is not None and column in found[0] else None
-        curve = merged_curve(j, start, known, count, leaves)
-        counts[j] = len(curve.places)
-        cuts.append(curve)
-    arrays["curve.leaves"] = counts
-    arrays["curve.met"] = np.array([1.0])
-    for name in ("thresholds", "places", "seen", "values"):
-        arrays[f"curve.{name}"] = np.concatenate([np.zeros(0), *(np.asarray(getattr(c, name), np.float64).ravel() for c in cuts)])
+    leaves = {name: _no_leaves(name, own, len(columns)) for name, own in heads[0].items()}
+    arrays |= merged_curves(columns, shaped[0], shaped[1:], leaves)
+    arrays["curve.met"] = np.array([max(float(np.sum(shape.get("curve.met", 0.0))) for shape in shapes)])
     if "trees" in names:
-        place = {column: k for k, column in enumerate(columns)}
-        forests = []
-        for one in shaped:
-            if one is None:
-                empty = leaves["trees"]
-                zero = Leaves(np.zeros_like(empty.weights), np.zeros_like(empty.evidence), np.zeros_like(empty.rows))
-                forests.append(Forest({}, None, zero, None))
-                continue
-            forests.append(Forest(one.shape, one.experts["trees"], one.leaves["trees"], _renumbering(one, place)))
-        width = len(heads[1]["trees"].heads)
-        groups = max(1, -(-width // 8)) if width > 1 else 1
-        arrays |= merged_trees(forests[0], forests[1:], heads[1]["trees"].of_lane, groups, leaves["trees"])
-    for name, own in leaves.items():
-        used = np.flatnonzero((own.evidence != 0).any(axis=1) | (own.weights != 0).any(axis=1) | (own.rows != 0))
+        curvature = LOSSES[agreed.options.loss].curvature
+        forests = [Forest(model, columns) for model in shaped]
+        arrays |= merged_trees(forests[0], forests[1:], heads[0]["trees"], curvature, leaves["trees"])
+    for name, own_leaves in leaves.items():
+        used = np.flatnonzero(
+            (own_leaves.evidence != 0).any(axis=1) | (own_leaves.weights != 0).any(axis=1) | (own_leaves.rows != 0)
+        )
         arrays[f"{name}.leaves"] = used.astype(np.float64)
-        arrays[f"{name}.weights"] = own.weights[used].ravel()
-        arrays[f"{name}.evidence"] = own.evidence[used].ravel()
-        arrays[f"{name}.rows"] = own.rows[used]
+        arrays[f"{name}.weights"] = own_leaves.weights[used].ravel()
+        arrays[f"{name}.evidence"] = own_leaves.evidence[used].ravel()
+        arrays[f"{name}.rows"] = own_leaves.rows[used]
     return arrays
 
 
-def _renumbering(model: Shaped, place: dict[Any, int]) -> Callable[[Float64, Float64, Float64], None]:
-    columns = np.array([place[column] for column in model.columns], np.intp)
-    texts = np.array([column.text for column in model.columns], bool)
-
-    def renumber(column: Float64, low: Float64, high: Float64) -> None:
-        model.trees._renumber(column, low, high, columns, texts, np.ones(len(column), bool))
-
-    return renumber
-
-
-_PRIOR = 0.1
-_WALKS = (0.0, 1e-5)
-
-
-def round_mixture(states: list[Float64], base: Float64 | None, offsets: list[float]) -> Float64:
-    """The mixture of one shard's stream. `offsets`: by how far the labels of each (last: the base) are to be moved."""
-    kind, experts = int(states[0][0]), int(states[0][1])
-    before = 0.0 if base is None else float(base[2])
-    gained = np.maximum(np.array([state[2] for state in states]) - before, 0.0)
-    if not gained.any():
-        return np.array(states[0] if base is None else base)
-    heard = [k for k in range(len(states)) if gained[k] > 0]
-    share = gained / gained.sum()
-    total = before + float(gained[heard].mean())
-    head = [float(kind), float(experts), total]
-    if kind in (0, 2):
-        each = experts * (experts + 1)
-        numbers: list[float] = []
-        for i, walk in enumerate(_WALKS):
-            at = slice(3 + i * each, 3 + (i + 1) * each)
-            stackers = [states[k][at].reshape(experts, -1) for k in heard]
-            precision = [np.linalg.inv(one[:, 1:]) for one in stackers]
-            mean = sum(share[k] * p for k, p in zip(heard, precision, strict=True))
-            weighed = sum(share[k] * (p @ one[:, 0]) for k, p, one in zip(heard, precision, stackers, strict=True))
-            covariance = np.linalg.inv(mean)
-            numbers += np.column_stack([covariance @ weighed, (covariance + covariance.T) / 2]).ravel().tolist()
-        weights = sum(share[k] * states[k][3 + 2 * each :] for k in heard)
-        return np.array([*head, *numbers, *(weights / np.sum(weights)).tolist()])
-    intensity = [share[k] * total / states[k][2] for k in range(len(states))]
-    if kind == 1:
-        everyone = [*states, *([base] if base is not None else [])]
-        known = [(s[3] + o, s[4] + o) for s, o in zip(everyone, offsets, strict=True) if s[3] <= s[4]]
-        limits = [min(low for low, _ in known), max(high for _, high in known)] if known else [0.0, -1.0]
-        unit = max(states[k][5] for k in heard)
-        squares = np.zeros(len(states[0]) - 6)
-        counts = [each + experts * (experts + 1) + 1 for each in (0, experts * (experts + 1) + 2)]
-        for k in heard:
-            scaled = np.full(len(squares), (states[k][5] / unit) ** 2)
-            scaled[counts] = 1.0
-            squares += intensity[k] * scaled * states[k][6:]
-        return np.array([*head, *limits, unit, *squares.tolist()])
-    unit = max(states[k][3] for k in heard)
-    sums = sum(intensity[k] * (states[k][3] / unit) * states[k][4:] for k in heard)
-    return np.array([*head, unit, *np.asarray(sums).tolist()])
+def _no_leaves(name: str, heads: Heads, columns: int) -> Leaves:
+    count = first_curve_leaf(name) + columns * EACH
+    return Leaves(np.zeros((count, len(heads.lanes))), np.zeros((count, len(heads.heads))), np.zeros(count))
