@@ -1,5 +1,6 @@
 # make demo    what it is about, on bundled data: numbers and a picture
 # make test    tests, linter, types, formatting
+# make test-spark   distributed training on Spark; needs Java
 # make sanitize   the core and its Python bindings under the address and undefined-behaviour sanitizers
 # make sanitize-threads   many threads at one model under the thread sanitizer
 # make fuzz    readers of text, numbers and model files against inputs made up to break them; ten minutes, needs Clang
@@ -16,7 +17,7 @@ CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 export UNITLESS_TESTS := build/core
 
-.PHONY: demo test pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs clean
+.PHONY: demo test test-spark pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -70,6 +71,10 @@ core-tests: $(VENV)/.test
 pytest: $(VENV)/.test
 	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile
 
+test-spark: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet 'pyspark>=3.5'
+	$(BIN)/python -m pytest -q tests/distributed/test_spark.py
+
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -78,7 +83,7 @@ format: $(VENV)/.test
 # Python itself is not built for the sanitizer, so its library is loaded first, and with it the one for exceptions. The
 # environment sees the installed packages but not the installed unitless. Python's own memory would be taken for leaks.
 SANITIZED := build/sanitize/venv
-SANITIZED_TESTS := averaging bad_input centre csv_reader exact hard_cases interactions merge mixture model_file models \
+SANITIZED_TESTS := averaging bad_input centre csv_reader exact hard_cases interactions merge merge_order mixture model_file models \
                    one_vs_all predictor repeated_names restored_state shape_reading shuffle sparse_rows sweep target text_readers weights
 sanitize: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet 'cmake>=3.20' 'nanobind>=2.4'

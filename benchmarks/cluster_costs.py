@@ -39,7 +39,11 @@ class Costs:
     """Seconds of one worker, unless it says otherwise."""
 
     workloads: dict[str, Workload]
-    merge: float  # per MB of the models that are merged, eight at once
+    add: float  # per MB of a model: what it has added to the one that it went on from
+    fold: float  # per MB of the models: the sum of what eight of them have added
+    settle: float  # per MB of a model: from such a sum to the merged model
+    sums: float  # MB of what a model has added, per MB of the model
+    join: float  # of the driver, per shard: what it has counted of its predictions
     give: float  # per MB of a model: its state as bytes
     take: float  # per MB of a model: bytes as a model that goes on
     save: float  # per MB of a model
@@ -80,12 +84,13 @@ def measured(quick: bool) -> Costs:
         size = len(pickle.dumps(models[0]._state_and_labels(), 5)) / 1e6
         give, take = _handing_over(models[0])
         found = {
-            "merge": _best(lambda: _merge(models)) / (FAN_IN * size),
+            **_merging(models, size),
             "give": give / size,
             "take": take / size,
             "save": _passing(lambda: models[0].save(pathlib.Path(folder) / "model.unitless")) / size,
             **_files(pathlib.Path(folder) / "rows.csv", 1 if quick else 100),
         }
+    found["join"] = _joining(rows)
     start, submit = _tasks(20 if quick else 1000)
     about = machine.sentence(machine.describe())
     return Costs({one.name: one for one in workloads}, **found, start=start, submit=submit, machine=about)
@@ -142,22 +147,47 @@ def _sparse(rows: int, features: int = 30, bits: int = 18) -> Workload:
 
 
 def _models(bits: int) -> list[Any]:
-    """Hashed models in which every slot is in use."""
+    """A hashed model in which every slot is in use, and eight that went on from it."""
     import unitless as ul
 
-    models = []
-    for seed in range(FAN_IN):
+    base = ul.Learner(loss="logistic", learning_rate="auto", bits=bits)
+    models = [base]
+    for seed in range(FAN_IN + 1):
         X = np.random.default_rng(seed).normal(size=(20, 2**bits))
-        model = ul.Learner(loss="logistic", learning_rate="auto", bits=bits)
+        model = base if seed == 0 else base.copy()
         model.learn(X, X[:, 0] > 0)
-        models.append(model)
+        models += [model] if seed else []
     return models
 
 
-def _merge(models: list[Any]) -> Any:
+def _merging(models: list[Any], size: float) -> dict[str, float]:
+    """The parts of merging a round, per MB of a model; the first model is the one that the others went on from."""
+    from unitless.models.rounds import Agreed, Said, Sums, merged_round
+
+    base, *states = (model._state_and_labels() for model in models)
+    said = [Said.of(state, base, 0.0) for state in states]
+    agreed = Agreed.of(models[0], base, said)
+    parts = [Sums.of(agreed, base, state) for state in states]
+    folded = Sums.folded(agreed, parts)
+    return {
+        "add": _best(lambda: Sums.of(agreed, base, states[0])) / size,
+        "fold": _best(lambda: Sums.folded(agreed, parts)) / (FAN_IN * size),
+        "settle": _best(lambda: merged_round(agreed, base, said, folded)) / size,
+        "sums": len(pickle.dumps(folded, 5)) / 1e6 / size,
+    }
+
+
+def _joining(rows: int) -> float:
+    """Of two classes, whose counts are the largest."""
     import unitless as ul
 
-    return ul.merge(models)
+    model, rng, states = ul.Learner(loss="logistic"), np.random.default_rng(0), []
+    for _ in range(FAN_IN):
+        evaluation = ul.evaluate.Evaluation(model)
+        scores = rng.normal(size=rows) * 3
+        evaluation.add(scores, scores + rng.normal(size=rows) > 0)
+        states.append(evaluation.state())
+    return _best(lambda: ul.evaluate.Evaluation.join(model, states)) / FAN_IN
 
 
 def _handing_over(model: Any) -> tuple[float, float]:
@@ -169,28 +199,19 @@ def _handing_over(model: Any) -> tuple[float, float]:
 
 
 def _files(path: pathlib.Path, megabytes: int) -> dict[str, float]:
-    """Seconds per GB to find the ends of lines, and to read numbers, in a file that is in the system's cache."""
-    from unitless.data.open_data import open_source
+    """Seconds per GB to survey a file that is in the system's cache, and to read its numbers."""
     from unitless.data.read_options import ReadOptions
-    from unitless.data.reader import Reader
+    from unitless.distributed.blocks import DataSpec, survey
 
     names = b",".join(b"c%d" % number for number in range(54)) + b"\n"
     line = b",".join(b"%d.12345" % (number % 10) for number in range(54)) + b"\n"
     path.write_bytes(names + line * (megabytes * 10**6 // len(line)))
-    options = ReadOptions(target="c0")
-
-    def lines() -> int:
-        found = 0
-        with path.open("rb") as file:
-            while part := file.read(1 << 24):
-                found += len(np.flatnonzero(np.frombuffer(part, np.uint8) == ord("\n")))
-        return found
-
-    def rows() -> int:
-        return sum(batch.rows for batch in Reader(open_source(path, options), options).batches())
-
+    spec = DataSpec.of(path, ReadOptions(target="c0"))
     size = path.stat().st_size / 1e9
-    return {"survey": _best(lines) / size, "parse": _best(rows) / size}
+    return {
+        "survey": _best(lambda: survey(spec, 0)) / size,
+        "parse": _best(lambda: sum(batch.rows for batch in spec.reader().batches())) / size,
+    }
 
 
 def _nothing(item: int) -> int:

@@ -1,8 +1,9 @@
 """A training on many machines, as time passes: in closed form, and event by event where tasks are slow or fail.
 
 In each round the driver ships the model to all machines; every shard takes it, judges the learning rates on its first
-rows, reads and learns its rows and gives its state; states are merged in a tree; the driver takes the result, saves it
-and scores it on the rows held back. These rows are learned at the end, in one more round.
+rows, reads and learns its rows and gives its state; what the states have added to the model is summed in a tree; the
+driver makes a model of the sum, saves it and scores it on the rows held back. These rows are learned at the end, in one
+more round.
 
 What is left out: the driver's own failure (it goes on from its last save), workers that are shared with others, and
 messages of the engine. Machines have one link each, full at the given speed in both directions.
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 Times: TypeAlias = NDArray[np.float64]
 
-JUDGED = 4096  # rows of a shard and round on which rates are judged
+JUDGED, LEAST_JUDGED, MOST_JUDGED = 8, 256, 4096  # of a shard's rows one in eight judges the rates, within limits
 HELD_BACK = 20_000  # rows
 FEWEST = 1000  # rows of a shard and round
 HOPELESS = 30.0  # a task that is expected to fail so often before it ends does not end
@@ -111,20 +112,24 @@ def one_round(job: Job, cluster: Cluster, costs: Costs, rows: float, first: bool
     own = rows / shards
     link = cluster.seconds(size)
     reading = cluster.seconds(own * job.workload.row_bytes / 1e6) * min(cluster.workers_per_machine, cluster.workers)
-    learning = own * costs.row(job.workload) + min(JUDGED, own) * job.workload.seconds
+    judged = 0.0 if first else min(own, max(LEAST_JUDGED, min(MOST_JUDGED, own / JUDGED)))
+    learning = own * costs.row(job.workload) + judged * job.workload.seconds
     begin = 0.0 if first else costs.take * size
     task = costs.start + begin + max(learning, reading) + costs.give * size
     folds, traffic, inputs = [], 0.0, shards
+    input_size, work = size, costs.add + costs.fold  # above the first level the inputs are sums
     for nodes in levels(shards):
         wide = min(FAN_IN, inputs)
         beside = min(cluster.workers_per_machine, math.ceil(nodes / cluster.machines))  # mergings that share a link
-        folds.append(costs.start + wide * size * costs.merge + costs.give * size + wide * link * beside)
-        traffic += inputs * size
-        inputs = nodes
+        fetch = cluster.seconds(wide * input_size) * beside
+        folds.append(costs.start + fetch + wide * size * work + costs.give * costs.sums * size)
+        traffic += inputs * input_size
+        inputs, input_size, work = nodes, costs.sums * size, costs.fold
     copies = 0 if first else cluster.machines
     ship = 0.0 if first else costs.give * size + link * math.ceil(math.log2(cluster.machines + 1))
-    finish = link + (costs.take + costs.save) * size + HELD_BACK * job.workload.seconds
-    return Round(ship, task, tuple(folds), finish, traffic + (copies + 1) * size)
+    finish = cluster.seconds(input_size) + (costs.settle + costs.take + costs.save) * size
+    finish += HELD_BACK * job.workload.seconds + shards * costs.join
+    return Round(ship, task, tuple(folds), finish, traffic + copies * size + input_size)
 
 
 def rounds(job: Job, cluster: Cluster, costs: Costs) -> list[Round]:

@@ -17,7 +17,7 @@ import statistics
 from dataclasses import replace
 from typing import Any
 
-from cluster_costs import KEPT, Costs, measure
+from cluster_costs import FAN_IN, KEPT, Costs, measure
 from cluster_rounds import Cluster, Job, Outcome, Round, closed_form, one_round, simulate
 
 ROOT = pathlib.Path(__file__).parent.parent
@@ -57,13 +57,18 @@ def volume(megabytes: float) -> str:
     return f"{digits(megabytes)} MB"
 
 
+def exponent(rows: float) -> int:
+    return len(str(int(rows))) - 1
+
+
 def power(rows: float) -> str:
-    return f"10^{len(str(int(rows))) - 1}"
+    """10⁹ and its like."""
+    return "10" + str(exponent(rows)).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def table(header: list[str], lines: list[list[str]]) -> str:
     rule = ["---", *["---:"] * (len(header) - 1)]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines))
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *lines))  # as Markdown has it
 
 
 class Prediction:
@@ -136,10 +141,10 @@ class Prediction:
                         *map(duration, parts),
                         duration(sum(parts)),
                         volume(one.traffic),
-                        volume((1 + 8) * model),
+                        volume((FAN_IN + 1) * self._costs.sums * model),
                     ]
                 )
-        names = ["ship it", "take and give it", "merge", "save and score", "together", "traffic", "memory to merge"]
+        names = ["ship it", "take and give it", "merge", "save, score, count", "together", "traffic", "memory to merge"]
         return table(["model", "workers", *names], lines)
 
 
@@ -177,7 +182,7 @@ def _draw_times(axis: Any, prediction: Prediction, model: tuple[float, str], col
     """A line for each number of rows, and a dotted one for what cannot be avoided."""
     for rows, colour in zip(ROWS, colours, strict=False):
         job = prediction.job(rows, *model)
-        name = f"$10^{{{power(rows)[3:]}}}$ rows"
+        name = f"$10^{{{exponent(rows)}}}$ rows"
         axis.plot(DRAWN, [prediction.seconds(job, one) for one in DRAWN], color=colour, label=name)
         axis.plot(DRAWN, [prediction.calm(job, one).learning for one in DRAWN], ":", color=colour, linewidth=1)
     axis.set_title(f"{model[1]}: a model of {volume(model[0])}", loc="left", fontsize=10, weight="bold")

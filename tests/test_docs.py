@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import os
 import pathlib
 import re
 import shlex
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -69,14 +73,52 @@ MODULES = [
 ]
 
 
-# Not to be had for Python 3.10.
-NEEDS = {"river.md": "river", "unitless.river.classifier": "river", "unitless.river.regressor": "river"}
+# River is not to be had for Python 3.10.
+NEEDS = {
+    "river.md": "river",
+    "unitless.river.classifier": "river",
+    "unitless.river.regressor": "river",
+    "distributed.md": "unitless.distributed.rounds",
+}
+ENGINES = {"ray": "ray", "dask": "distributed", "spark": "pyspark"}  # and what they need
+
+
+def blocks_of(page: pathlib.Path) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+
+
+def engine_of(block: str) -> str | None:
+    """The cluster that an example needs."""
+    found = re.search(r">>> import unitless\.(\w+)", block)
+    return found[1] if found and found[1] in ENGINES else None
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_examples_of_clusters_run(engine: str, tmp_path: pathlib.Path) -> None:
+    """Each in a process of its own, with the examples before that need no cluster."""
+    pytest.importorskip("unitless.distributed.rounds")
+    pytest.importorskip(ENGINES[engine])
+    if engine == "spark" and shutil.which("java") is None:
+        pytest.skip("needs Java")
+    blocks = [block for block in blocks_of(ROOT / "docs" / "distributed.md") if engine_of(block) in (None, engine)]
+    assert any(engine_of(block) for block in blocks)
+    example = tmp_path / "example.txt"
+    example.write_text("\n".join(blocks), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "doctest", str(example)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_examples_in_pages_run(page: pathlib.Path) -> None:
     pytest.importorskip(NEEDS.get(page.name, "unitless"))
-    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = [block for block in blocks_of(page) if engine_of(block) is None]
     test = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, page.name, str(page), 0)
     runner = doctest.DocTestRunner()
     runner.run(test)

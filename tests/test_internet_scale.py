@@ -88,7 +88,8 @@ def test_a_tree_has_as_many_levels_as_powers_of_eight(simulation: Any, costs: An
     assert simulation.levels(10_000) == [1250, 157, 20, 3, 1]
     one = job(simulation, costs, model=1.0)
     traffic = simulation.one_round(one, simulation.Cluster(64), costs, 0.0).traffic
-    assert traffic == 64 + 8 + 4 + 1  # into both levels of the tree, to four machines, to the driver
+    expected = 64 + 4 + (8 + 1) * costs.sums  # into the tree, to four machines; sums within the tree, and to the driver
+    assert traffic == pytest.approx(expected)
 
 
 def test_short_data_has_fewer_shards(simulation: Any, costs: Any) -> None:
@@ -144,7 +145,7 @@ def test_the_script_measures_prints_and_draws(
     assert picture.stat().st_size > 30_000
     measured = simulation.Costs.read(kept)
     assert all(one.seconds > 0 for one in measured.workloads.values())
-    assert min(measured.merge, measured.give, measured.take, measured.save, measured.start, measured.survey) > 0
+    assert all(value > 0 for value in vars(measured).values() if isinstance(value, float))
     assert measured.workloads.keys() == simulation.Costs.read().workloads.keys()
 
 

@@ -11,8 +11,8 @@ CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm r
 PYTHON = """_core aliases errors frames html inputs locks losses options rates rules shown version whole_file
     page: | data: | models: data | evaluation: models | plots: models evaluation
     inference: data models evaluation plots
-    training: page data models evaluation plots inference
-    distributed: data models evaluation training | convert: data models inference
+    training: page data models evaluation plots inference | convert: data models inference
+    distributed: data models evaluation training | ray dask spark: distributed training
     river: data models inference | sklearn: data models evaluation training
     research: data models evaluation plots | cli: data models evaluation plots inference training convert research
     baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research

@@ -203,6 +203,7 @@ class Learner {
     // `fill(engine, number of slots)`: what else the engine gets before it is taken.
     using Filling = std::function<void(Engine& engine, std::size_t slots)>;
     void load(const Snapshot& from, const Filling& fill);
+    std::size_t lane_count() const;
     static void fill(Engine& engine, std::size_t slots, std::size_t lanes, const std::vector<MergedPart>& parts,
                      const Merging& how);
     static Looking looking(bool extrapolate) { return extrapolate ? Looking::extrapolating : Looking::predicting; }

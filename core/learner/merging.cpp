@@ -1,6 +1,6 @@
 #include "learner/merging.hpp"
 
-#include <atomic>
+#include <algorithm>
 #include <mutex>
 
 #include "base/workers.hpp"
@@ -41,10 +41,19 @@ class AllLocks {
 void Learner::read(const std::uint32_t* slots, std::size_t count, const std::vector<std::uint32_t>& lanes,
                    SlotBlock& to) const {
     const std::lock_guard guard(lock_);
+    const std::size_t known = lane_count();
+    if (std::any_of(lanes.begin(), lanes.end(), [&](std::uint32_t lane) { return lane >= known; }))
+        return;  // rates have been dropped since; what comes of it will not be loaded
     engine_->read(slots, count, lanes, to);
 }
 
-std::size_t Learner::slot_width(std::size_t lanes) const { return engine_->averages() ? 2 * lanes : lanes; }
+std::size_t Learner::slot_width(std::size_t lanes) const { return setup_.engine.average ? 2 * lanes : lanes; }
+
+std::size_t Learner::lane_count() const {
+    EngineState now;
+    engine_->save(0, now);
+    return now.lanes.size();
+}
 
 bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& parts, const Merging& how) {
     std::vector<std::mutex*> locks{&lock_};
@@ -52,9 +61,10 @@ bool Learner::load_merged(const Snapshot& from, const std::vector<MergedPart>& p
     const AllLocks held(std::move(locks));
     for (const MergedPart& part : parts) {
         const Clock& clock = part.learner->engine_->clock();
-        EngineState now;
-        part.learner->engine_->save(0, now);
-        if (clock.t != part.t || clock.examples != part.examples || now.lanes.size() != part.lane_count) return false;
+        if (clock.t != part.t || clock.examples != part.examples || part.learner->lane_count() != part.lane_count)
+            return false;
+        if (!part.learner->engine_->merges())
+            throw InputError("curves and trees are not merged slot by slot", "merge snapshots instead");
     }
     load(from, [&](Engine& engine, std::size_t slots) { fill(engine, slots, from.engine.lanes.size(), parts, how); });
     return true;

@@ -4,6 +4,9 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <bit>
+
+#include "base/name_hash.hpp"
 #include "python/learner.hpp"
 
 using namespace nanobind::literals;
@@ -100,12 +103,62 @@ nb::tuple merged_slots(const nb::list& parts, const nb::dict& merging) {
     return arrays_of(to);
 }
 
+// Names by the order in which they are first met.
+class Numbered {
+  public:
+    explicit Numbered(std::size_t most) : table_(std::bit_ceil(2 * most + 1), none) { hashes_.reserve(most); }
+
+    // The number of a name.
+    std::uint32_t add(nb::handle name) {
+        const std::string_view text = text_of(name);
+        const std::uint64_t hash = seeded_hash(text, NameSeed::of_process());
+        const std::size_t mask = table_.size() - 1;
+        for (std::size_t at = hash & mask;; at = (at + 1) & mask) {
+            const std::uint32_t found = table_[at];
+            if (found != none && !(hashes_[found] == hash && text_of(names_[found]) == text)) continue;
+            if (found != none) return found;
+            table_[at] = static_cast<std::uint32_t>(hashes_.size());
+            hashes_.push_back(hash);
+            names_.append(name);
+            return table_[at];
+        }
+    }
+    const nb::list& names() const { return names_; }
+
+  private:
+    static constexpr std::uint32_t none = ~std::uint32_t{0};
+    std::vector<std::uint32_t> table_;
+    std::vector<std::uint64_t> hashes_;
+    nb::list names_;
+
+    static std::string_view text_of(nb::handle name) {
+        Py_ssize_t size = 0;
+        const char* text = PyUnicode_AsUTF8AndSize(name.ptr(), &size);
+        if (!text) throw nb::python_error();
+        return {text, static_cast<std::size_t>(size)};
+    }
+};
+
+nb::tuple numbered_names(const std::vector<nb::list>& lists) {
+    std::size_t most = 0;
+    for (const nb::list& list : lists) most += list.size();
+    Numbered numbered(most);
+    nb::list numbers;
+    for (const nb::list& list : lists) {
+        auto own = std::make_unique<std::uint32_t[]>(list.size());
+        for (std::size_t i = 0; i < list.size(); ++i) own[i] = numbered.add(list[i]);
+        numbers.append(hand_over<NewSlots>(std::move(own), list.size()));
+    }
+    return nb::make_tuple(numbered.names(), numbers);
+}
+
 }  // namespace
 
 void define_merging(nb::module_& m, nb::class_<PyLearner>& learner) {
     learner.def("_read_slots", &read_slots, "slots"_a, "lanes"_a)
         .def("_load_merged", &load_merged, "snapshot"_a, "parts"_a, "merging"_a);
     m.def("merged_slots", &merged_slots, "parts"_a, "merging"_a);
+    m.def("numbered_names", &numbered_names, "lists"_a);
 }
 
 }  // namespace unitless

@@ -51,6 +51,9 @@ def merged_slots(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Slots of several models as one's: the scale, H by lane, and v by lane with the averages of v beside it."""
 
+def numbered_names(lists: list[list[str]]) -> tuple[list[str], list[NDArray[np.uint32]]]:
+    """All names of several lists in the order in which they are first met; and for each list, their places in it."""
+
 def keep_memory() -> None:
     """Keep freed memory for this process: the system clears what is given back each time that it is used again."""
 

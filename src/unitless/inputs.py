@@ -110,6 +110,28 @@ class TextRows:
         """The number of rows."""
         return self.read.rows
 
+    def arrays(self) -> list[NDArray[Any]]:
+        """All that was read, as `made` takes it."""
+        read = self.read
+        rows: list[NDArray[Any]] = [
+            read.text,
+            read.name_ends,
+            read.ids,
+            read.values,
+            read.row_ends,
+            read.label,
+            read.weight,
+        ]
+        return [*rows, read.tag_text, read.tag_ends]
+
+    @classmethod
+    def made(cls, *arrays: NDArray[Any]) -> TextRows:
+        """The rows that have these arrays."""
+        return cls(_core.TextRows.made(*arrays))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TextRows.made, tuple(self.arrays())
+
 
 Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
 

@@ -1,7 +1,7 @@
 """The update rules, one record each. Other code asks the record for what it needs to know and does not compare names.
 
 To add a rule: its formulas in `core/` (rule.hpp), its record here, and its oracle in `research/reference.py`. Models of
-a rule whose state is weighed in another way than these need a case in `models/merge.py` as well.
+a rule whose state is weighed in another way than these need a case in `core/engine/merging.cpp` as well.
 """
 
 from __future__ import annotations

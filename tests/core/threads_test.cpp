@@ -1,5 +1,6 @@
-// Many threads at one model: learning, predicting, snapshots, copies, restoring, classes that join. For the thread
-// sanitizer, which sees memory that two threads reach without order; built without it, the results are still checked.
+// Many threads at one model: learning, predicting, snapshots, copies, restoring, merging, classes that join. For the
+// thread sanitizer, which sees memory that two threads reach without order; built without it, the results are still
+// checked.
 
 #include <atomic>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <thread>
 #include <vector>
 
@@ -149,6 +151,22 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         check(p == q, "a copy predicts what it was copied from");
         check(other.bytes() > 0 && round >= 0, "a copy has a size");
     };
+    // With itself: the same predictions, if it has not learned between the plan and the merge.
+    const auto merge = [&](int) {
+        const Snapshot plan = learner.snapshot(false);
+        const Clock& clock = plan.engine.clock;
+        std::vector<std::uint32_t> lanes(plan.engine.lanes.size());
+        std::iota(lanes.begin(), lanes.end(), 0u);
+        const MergedPart part{&learner, clock.t, clock.examples, lanes.size(), lanes, MergedPart::none, nullptr, 0,
+                              nullptr,  0,       nullptr};
+        const Merging how{true, false, false, false, false, {clock.t, clock.t}, 2 * clock.t};
+        Learner other(setup, kernel);
+        if (!other.load_merged(plan, {part, part}, how)) return;
+        std::vector<double> p(rows * widest);
+        by_name ? other.predict(named, false, Into(p).here()) : other.predict(data.dense(), false, Into(p).here());
+        check(finite(p), "predictions of a merged learner are numbers");
+        check(other.clock().examples == clock.examples, "a merged learner is what was planned");
+    };
     const auto look = [&](int) {
         check(learner.bytes() > 0, "a learner has a size");
         check(learner.clock().examples >= before, "examples only become more");
@@ -164,7 +182,7 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         learned += rows;
         ++known;
     };
-    at_once({learn, predict, one_row, copy, look, join}, rounds);
+    at_once({learn, predict, one_row, copy, merge, look, join}, rounds);
     check(learner.clock().examples == before + learned, "every row was learned once");
     if (setup.engine.open) check(learner.predict_width() == known, "every class has joined");
     std::printf("%s: %llu rows learned\n", name, static_cast<unsigned long long>(learned.load()));

@@ -120,5 +120,18 @@ def size_of(common: CountsPickles, item: Any) -> int:
     return len(common.array)
 
 
-def other_version(common: Any, item: Any) -> Any:
+def filled(common: Any, item: int) -> np.ndarray[Any, Any]:
+    return np.full(1_000_000, item, np.uint8)
+
+
+def sums(common: Any, values: list[Any]) -> list[int]:
+    return [int(value.sum()) for value in values]
+
+
+def as_it_is(common: Any, item: Any) -> Any:
     return item
+
+
+def first_row(common: Any, item: Any) -> Any:
+    table = item.table()
+    return len(table), table.slice(0, 1).to_pylist()

@@ -195,6 +195,35 @@ def test_an_altered_file_is_refused_or_unharmed(position: int, flip: int) -> Non
     assert model_file.to_bytes(m) == DATA  # white space in the header
 
 
+def merged_data() -> bytes:
+    return model_file.to_bytes(ul.merge([model(centre=True, learning_rate=0.5) for _ in range(2)]))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"slopes": np.zeros(4)},
+        {"slopes": np.zeros(0)},
+        {"slopes": np.full(5, np.nan)},
+        {"slopes": np.zeros(5, np.float32)},
+        {"centre_kinds": np.zeros(5, np.uint32)},
+        {"version": 2},
+        {"version": 4},
+    ],
+    ids=str,
+)
+def test_slopes_that_no_merge_has_made_are_refused(changes: dict[str, object]) -> None:
+    data = merged_data()
+    assert len(model_file.from_bytes(forged(data))._snapshot()["slopes"]) == 5
+    with pytest.raises(ul.ModelFileError, match=r"slopes|shape|version"):
+        model_file.from_bytes(forged(data, **changes))
+
+
+def test_a_file_that_promises_slopes_has_them() -> None:
+    with pytest.raises(ul.ModelFileError, match="slopes"):
+        model_file.from_bytes(forged(version=5))
+
+
 @given(junk=st.binary(max_size=200))
 def test_junk_is_refused(junk: bytes) -> None:
     with pytest.raises(ul.ModelFileError):

@@ -485,7 +485,7 @@ def test_a_column_that_begins_with_zeros_and_ones_can_be_called_a_number() -> No
     flag, number = ul.train(frame, "y"), ul.train(frame, "y", numbers="n")
     assert flag.metrics != number.metrics
     assert ul.merge([number.model, ul.train(frame.assign(n=frame["n"] + 5), "y").model])
-    with pytest.raises(ul.MergeError, match="centred in some"):
+    with pytest.raises(ul.MergeError, match="began with nothing but zeros and ones"):
         ul.merge([flag.model, number.model])
 
 

@@ -23,6 +23,7 @@ _LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "bina
 
 READING = "How the data is read"
 LEARNING = "What is learned"
+PARTS = "Where it runs"
 OUTPUT = "Output"
 
 
@@ -282,6 +283,27 @@ PLAN = (
         off="--no-learn-holdout",
         panel=LEARNING,
     ),
+)
+# Learning in parts at the same time, for train.
+ENGINE = (
+    Flag("on", "Learn in parts at the same time: local (threads), ray, dask or spark.", panel=PARTS),
+    Flag("shards", "Into how many parts the rows are dealt; part of the result.", int, panel=PARTS),
+    Flag("rounds", "How often in a pass the parts are brought together; part of the result.", int, panel=PARTS),
+    Flag("workers", "How many parts are learned at the same time; one for each core if not given.", int, panel=PARTS),
+    Flag("address", "Of a cluster that is there; if not given, one is started on this machine.", panel=PARTS),
+)
+
+
+def checkpoint(value: str | None) -> Any:
+    """A number of rows, or a file."""
+    return int(value) if value is not None and value.isdecimal() else value
+
+
+CHECKPOINT = Flag(
+    "checkpoint",
+    "Save the model each time after this number of rows. With --on: the file to keep each round in.",
+    means=checkpoint,
+    panel=OUTPUT,
 )
 JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)
 QUIET = Flag("quiet", "Show no progress.", bool, False, short="-q", panel=OUTPUT)

@@ -22,6 +22,8 @@ unitless train clicks.vw.gz --bits 20 --checkpoint 1000000 --model clicks.unitle
 
 zcat big.csv.gz | unitless train - --format csv --target y --rate 0.5
 
+unitless train 'clicks/*.parquet' --target clicked --on ray --shards 64 --rounds 8 --model clicks.unitless
+
 unitless train more.csv --resume prices.unitless --model prices.unitless
 """
 OPTIONS = (
@@ -33,7 +35,8 @@ OPTIONS = (
     *options.MODEL,
     *options.PLAN,
     Flag("resume", "Continue the training of this model.", panel=LEARNING),
-    Flag("checkpoint", "Save the model each time after this number of rows.", int, panel=OUTPUT),
+    options.CHECKPOINT,
+    *options.ENGINE,
     *options.COLUMNS,
     Flag("model", "Where to save the model.", short="-m", panel=OUTPUT),
     Flag("metrics", "Which metrics to show; all if not given.", many=True, panel=OUTPUT),

@@ -33,8 +33,8 @@ def carry_out(given: Mapping[str, Any]) -> int:
             learning_rate=arguments.rate(given["rate"]),
             model=given["model"],
             resume=given["resume"],
-            checkpoint=given["checkpoint"],
             **arguments.passed_on(given, (options.SHAPE, *options.MODEL, *options.PLAN, *options.COLUMNS)),
+            **arguments.passed_on(given, (options.CHECKPOINT, *options.ENGINE)),
             opened=lambda run: watch.start(_not_over(given, run.source).total_bytes),
             progress=watch.show,
         )

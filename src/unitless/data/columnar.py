@@ -41,6 +41,8 @@ class _Groups:
 
 
 class _Columnar(FileSource):
+    _checked: Any = None  # the types that have been compared with the schema
+
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
         pa = pyarrow()
@@ -49,10 +51,11 @@ class _Columnar(FileSource):
             for table in self._tables(file, start.offset, None if end is None else end.offset):
                 rows += table.num_rows
                 first = start.offset + rows - table.num_rows
-                _ = table.column_names  # which raises an error if they are not valid text
-                if self.schema is not None:
-                    types = dict(zip(table.column_names, table.schema.types, strict=True))
-                    check(self.schema, types, file.name, first + 1)
+                if self.schema is None or (self.schema, table.schema) != self._checked:
+                    types = dict(zip(table.column_names, table.schema.types, strict=True))  # or the names are not text
+                    if self.schema is not None:
+                        check(self.schema, types, file.name, first + 1)
+                        self._checked = self.schema, table.schema
                 place = Place(file.name, "row", first + 1)
                 position = Position(start.file, start.offset + rows, start.offset + rows)
                 yield Chunk(table, table.num_rows, place, position, consumed=self._consumed(file, position.offset))
@@ -133,7 +136,7 @@ class _Columnar(FileSource):
                 finally:
                     stored.close()
             return pa.BufferReader(self._held[file.path])
-        return pa.memory_map(file.path)
+        return file.open_in_arrow()
 
     def _columns(self) -> list[str] | None:
         if self.schema is None or self.keep:
@@ -166,7 +169,7 @@ class Parquet(_Columnar):
     def _reader(self, file: File, groups: _Groups) -> Any:
         metadata, strings = groups.more
         return pyarrow("parquet").ParquetFile(
-            self._opened(file), metadata=metadata, read_dictionary=strings, pre_buffer=False
+            self._opened(file), metadata=metadata, read_dictionary=strings, pre_buffer=file.distant
         )
 
     def _streamed(self, file: File, number: int, columns: list[str], first: int, last: int) -> Iterator[Any]:
@@ -192,7 +195,7 @@ class Parquet(_Columnar):
         while group < len(sizes) and skip >= sizes[group]:
             skip -= sizes[group]
             group += 1
-        with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=False) as reader:
+        with parquet.ParquetFile(self._opened(file), read_dictionary=strings, pre_buffer=file.distant) as reader:
             groups = list(range(group, len(sizes)))
             several = (os.cpu_count() or 1) > 2  # one thread learns, and one is here
             for batch in (

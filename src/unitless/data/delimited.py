@@ -14,6 +14,7 @@ from ..errors import InputError, Option, Phrase
 from .arrow import pyarrow
 from .csv_columns import CsvParser
 from .files import File
+from .kept_parts import kept_part
 from .located_rows import Bad, Chunk, Place, Position
 from .read_options import ENCODING, SKIP_ROWS, ReadOptions
 from .row_places import RowPlaces, places_in_text
@@ -62,9 +63,9 @@ class Delimited(FileSource):
         """Read one file from a position on, up to another one if it is given."""
         text = opened_text(file, self.options.encoding, end)
         try:
-            names, delimiter = self._header(text, file)
+            names, delimiter, header_end = self._header(text, file) if end is None else self._known_header(text, file)
             text.quoted(delimiter)
-            text.go_to(start.offset)  # from where the header ends, which a pipe cannot be read to again
+            text.go_to(max(start.offset, header_end))  # which a pipe cannot be read to again
             rows = start.count
             text.where = lambda before: f"row {rows + 1 + before}"
             for data in text.chunks(small=not self.keep, first_lines=first_rows(len(names))):
@@ -79,14 +80,20 @@ class Delimited(FileSource):
         finally:
             text.close()
 
+    def _known_header(self, text: Text, file: File) -> tuple[list[str], str, int]:
+        """The header of a file that is read in many parts."""
+        said = self._delimiter, self.options.header, self.options.encoding
+        return kept_part((file.path, file.stamp, "header", said), lambda: self._header(text, file), lambda header: 1024)
+
     def places(self, file: int, most: int) -> RowPlaces:
         """How many rows a file has, and positions from which they can be read."""
         with closing(Text(self.files[file], self.options.encoding)) as text:
-            _, delimiter = self._header(text, self.files[file])
+            _, delimiter, _ = self._header(text, self.files[file])
             text.quoted(delimiter)
             return places_in_text(text, file, most, delimiter)
 
-    def _header(self, text: Text, file: File) -> tuple[list[str], str]:
+    def _header(self, text: Text, file: File) -> tuple[list[str], str, int]:
+        """The names of the columns, what is between them, and where the rows begin."""
         sample = text.peek(64 << 10)
         if not sample.strip(b"\xef\xbb\xbf \t\r\n"):
             raise InputError(f"{file.name} is empty")
@@ -116,7 +123,7 @@ class Delimited(FileSource):
             )
         if not self.options.header:
             text.put_back(line)
-            return [str(k + 1) for k in range(len(cells))], delimiter
+            return [str(k + 1) for k in range(len(cells))], delimiter, text.position
         if all(_is_number(cell) for cell in cells):
             raise InputError(
                 f"the first row, {line[:60].decode(errors='replace').strip()!r}, looks like data",
@@ -133,7 +140,7 @@ class Delimited(FileSource):
             file.name,
             Phrase("rename one, or use ", Option("header", False), " if the first row is not a row of names"),
         )
-        return names, delimiter
+        return names, delimiter, text.position
 
     def _chunk(self, view: memoryview, names: list[str], delimiter: str, file: File, rows: int) -> Chunk:
         place = Place(file.name, "row", rows + 1)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import glob
 import io
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import IO
+from typing import IO, Any, ClassVar
 
 from ..errors import InputError, OptionError
 from . import formats
 
 STDIN = "-"
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")  # which says on which filesystem a file is
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,17 @@ class File:
     """A file to read: its path, or "-" for the standard input."""
 
     path: str
+    distant: ClassVar[bool] = False  # each look at it takes long
 
     def open(self) -> IO[bytes]:
         """Open the stored bytes to be read from the beginning."""
         return open(self.path, "rb")
+
+    def open_in_arrow(self) -> Any:
+        """Open it for pyarrow, to be read anywhere."""
+        from .arrow import pyarrow  # noqa: PLC0415  (an optional dependency)
+
+        return pyarrow().memory_map(self.path)
 
     @property
     def stamp(self) -> tuple[int, int]:
@@ -57,27 +66,23 @@ class HeldFile(File):
         return io.BytesIO(self.content)
 
 
-def find(named: str | os.PathLike[str]) -> list[File]:
-    """The files that a path, a glob, a folder or "-" stands for, in order of their names."""
+def find(named: str | os.PathLike[str], filesystem: Any = None) -> list[File]:
+    """The files that a path, a glob, a folder, an address ("s3://...") or "-" stands for, in order of their names.
+
+    Args:
+        named: what the user says.
+        filesystem: of pyarrow, on which the files are; the machine's own if it is not given.
+    """
     path = os.fspath(named)
+    if filesystem is not None or _ADDRESS.match(path):
+        from .remote_files import find_remote  # noqa: PLC0415
+
+        return find_remote(path, filesystem)
     if path == STDIN:
         return [File(STDIN)]
     if os.path.isdir(path):
-        inside = sorted(
-            os.path.join(folder, name)
-            for folder, names in _folders(path)
-            for name in names
-            if not name.startswith((".", "_")) and formats.of_name(name)
-        )
-        if not inside:
-            known = ", ".join(formats.suffixes())
-            raise InputError(f"the folder {path!r} has no data files in it (names that end in {known})")
-        kinds = sorted({format.name for name in inside if (format := formats.of_name(name))})
-        if len(kinds) > 1:
-            raise InputError(
-                f"the folder {path!r} has files of several formats, {' and '.join(kinds)}; name the files themselves"
-            )
-        return [File(name) for name in inside]
+        inside = (os.path.join(folder, name) for folder, names in _folders(path) for name in names)
+        return [File(name) for name in of_folder(path, inside)]
     if not os.path.lexists(path) and glob.has_magic(path):
         hits = [hit for hit in sorted(glob.glob(path, recursive=True)) if os.path.isfile(hit)]
         if not hits:
@@ -110,3 +115,18 @@ def _folders(path: str) -> Iterator[tuple[str, list[str]]]:
     for folder, inside, names in os.walk(path):
         inside[:] = [name for name in inside if not name.startswith((".", "_"))]
         yield folder, names
+
+
+def of_folder(folder: str, inside: Iterable[str]) -> list[str]:
+    """The data files among all that are in a folder or in one in it, hidden ones left out; in order of their names."""
+    hidden = re.compile(r"(^|[/\\])[._]")
+    data = sorted(path for path in inside if formats.of_name(path) and not hidden.search(path[len(folder) :]))
+    if not data:
+        known = ", ".join(formats.suffixes())
+        raise InputError(f"the folder {folder!r} has no data files in it (names that end in {known})")
+    kinds = sorted({format.name for name in data if (format := formats.of_name(name))})
+    if len(kinds) > 1:
+        raise InputError(
+            f"the folder {folder!r} has files of several formats, {' and '.join(kinds)}; name the files themselves"
+        )
+    return data

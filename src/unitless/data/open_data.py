@@ -23,7 +23,7 @@ def open_source(source: Any, options: ReadOptions) -> Source:
     if isinstance(source, Source):
         return source
     if isinstance(source, str | os.PathLike):
-        return open_files(find(source), options)
+        return open_files(find(source, options.filesystem), options)
     if is_frame(source):
         return Frames(source)
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
@@ -32,7 +32,7 @@ def open_source(source: Any, options: ReadOptions) -> Source:
         raise InputError("the data is one mapping; give a list of them, one per row")
     if isinstance(source, Sequence) and source:
         if all(isinstance(one, str | os.PathLike) for one in source):
-            return open_files([file for one in source for file in find(one)], options)
+            return open_files([file for one in source for file in find(one, options.filesystem)], options)
         if not isinstance(source[0], Mapping):
             return Arrays(source)
     if isinstance(source, Iterable):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import fnmatch
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import Option, OptionError, Phrase
@@ -39,6 +39,7 @@ class ReadOptions:
         header: whether the first row of CSV has the columns' names. Without, they are called 1, 2, 3, ...
         encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
         zero_based: whether a libsvm file counts its features from 0.
+        filesystem: of pyarrow (`pyarrow.fs`), on which the files are; addresses such as "s3://..." need none.
     """
 
     target: str | None = None
@@ -55,6 +56,7 @@ class ReadOptions:
     header: bool = True
     encoding: str | None = None
     zero_based: bool = False
+    filesystem: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         for name, allowed in (

@@ -92,6 +92,7 @@ class Reader:
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
+        self.beside = target, weight  # given beside the data, not in it
         source.keep = keep
         if schema is not None:
             source.hold(schema)

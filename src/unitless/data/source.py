@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import abc
 import hashlib
-import os
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -111,18 +110,18 @@ class FileSource(Source):
             size = file.size or 0
             place = min(consumed, size)
             consumed -= place
-            digests.append(self._digested(file.path, size, place))
+            digests.append(self._digested(file, size, place))
             if consumed <= 0:
                 break
         return digests
 
-    def _digested(self, path: str, size: int, place: int) -> list[Any] | None:
-        key = path, size, place
+    def _digested(self, file: File, size: int, place: int) -> list[Any] | None:
+        key = file.path, size, place
         if key not in self._digests:
             try:
-                if not os.path.isfile(path):
+                if file.size is None:
                     return None
-                with open(path, "rb") as stored:
+                with file.open() as stored:
                     found = [stored.read(DIGESTED)]
                     stored.seek(max(0, place - DIGESTED))
                     found.append(stored.read(min(place, DIGESTED)))

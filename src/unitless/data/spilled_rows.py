@@ -135,9 +135,7 @@ def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         header["width"] = data.columns
         arrays += [data.values, data.indices, data.row_starts]
     elif isinstance(data, TextRows):
-        read = data.read
-        arrays += [read.text, read.name_ends, read.ids, read.values, read.row_ends, read.label, read.weight]
-        arrays += [read.tag_text, read.tag_ends]
+        arrays += data.arrays()
     else:
         text = "\n".join(json.dumps(dict(row), default=_number) for row in data.mappings)
         arrays.append(np.frombuffer(text.encode(), np.uint8))
@@ -188,5 +186,5 @@ def _data(header: dict[str, Any], arrays: Iterator[NDArray[Any]], rows: int) -> 
     if kind == "Compressed":
         return Compressed(next(arrays), next(arrays), next(arrays), header["width"])
     if kind == "TextRows":
-        return TextRows(_core.TextRows.made(*arrays))
+        return TextRows.made(*arrays)
     return NamedRows([json.loads(line) for line in next(arrays).tobytes().split(b"\n")])

@@ -14,7 +14,7 @@ from ..data.columns import as_text, whole
 from ..data.delimited import convert
 from ..data.labels import RawLabels, labels_of
 from ..data.read_options import matching
-from ..data.schema import HELD, decide, kind_of
+from ..data.schema import HELD, check, decide, kind_of
 from ..errors import InputError, Option, Phrase
 from .blocks import DataSpec, FileSurvey, Head
 
@@ -26,6 +26,9 @@ def agree(spec: DataSpec, surveys: Sequence[FileSurvey]) -> tuple[Schema, RawLab
         raise InputError("no row of the data can be read")
     if spec.family == "table":
         schema, table = _agreed_table(spec, surveys, heads)
+        for one in surveys:
+            if not one.heads:  # there were enough of others
+                check(schema, dict(one.columns), one.name, 1)
         labels = data_tables.labels(table, schema)
         return schema, labels if labels is not None else _labels_beside(heads)
     return spec.reader().schema_of_rows(), _labels_beside(heads)

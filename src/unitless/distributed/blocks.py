@@ -92,7 +92,7 @@ class DataSpec:
 
     def digest(self) -> str:
         """Of what says how the data is read."""
-        said = [(field.name, getattr(self.options, field.name)) for field in fields(self.options)]
+        said = [(field.name, getattr(self.options, field.name)) for field in fields(self.options) if field.compare]
         return hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
 
 
@@ -165,13 +165,16 @@ def survey(spec: DataSpec, file: int) -> FileSurvey:
             raise InputError(f"{what} has {len(beside):,} values, but the data has {places.rows:,} rows")
     starts = _head_starts(places, max(1, HEADS // files))
     heads = tuple(_head(spec, places, start) for start in starts)
-    table = next((head.table for head in heads if head.table is not None), None)
-    columns = () if table is None else tuple(zip(table.column_names, table.schema.types, strict=True))
+    columns: dict[str, Any] = {}
+    for table in (head.table for head in heads if head.table is not None):
+        columns |= {name: table.schema.field(name).type for name in table.column_names if name not in columns}
     if files > HEADS and file * HEADS // files == (file - 1) * HEADS // files:
         heads = ()
     content = _digest_of_file(source.files[file]) if source.files else _digest_of_rows(spec, places.rows)
     said = [name, places.rows, content, spec.digest()]
-    return FileSurvey(name, places, columns, heads, hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest())
+    return FileSurvey(
+        name, places, tuple(columns.items()), heads, hashlib.blake2b(repr(said).encode(), digest_size=16).hexdigest()
+    )
 
 
 def _head_starts(places: RowPlaces, heads: int) -> list[Position]:

@@ -111,6 +111,20 @@ def go_on() -> None:
         raise StoppedError
 
 
+class TableHandle(abc.ABC):
+    """A part of a table that lives in an engine. It can be sent to workers, which ask for its rows.
+
+    Attributes:
+        rows: how many it has.
+    """
+
+    rows: int
+
+    @abc.abstractmethod
+    def table(self) -> Any:
+        """The rows, as a pyarrow table: the same each time."""
+
+
 class Engine(abc.ABC):
     """Runs tasks, on threads or on a cluster, and keeps what they give until it is asked for.
 
@@ -141,6 +155,10 @@ class Engine(abc.ABC):
     @abc.abstractmethod
     def forget(self, handles: Sequence[Handle]) -> None:
         """Free the memory of values that are not needed any more."""
+
+    def tables(self, source: Any) -> list[TableHandle] | None:
+        """The parts of a table that lives in the engine, in their order; None if the source is something else."""
+        return None
 
     @abc.abstractmethod
     def close(self) -> None:

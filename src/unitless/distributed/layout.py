@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,7 +19,8 @@ from ..data import Position
 from ..data.shuffle import hashes
 from .blocks import Block, FileSurvey
 
-BLOCKS_PER_CELL = 8  # from different places, so that each cell is like all data
+BLOCKS_PER_CELL = 64  # from different places, so that each cell is like all data
+BLOCKS_READ_THROUGH = 2  # of a file that must be read from its beginning to get to a block
 LEAST_BLOCK = 64  # rows
 LEAST_CELL = 1000  # rows; with fewer, what a shard learns is mostly noise
 _PASS = 0x9E3779B97F4A7C15
@@ -90,7 +92,7 @@ def cut(surveys: Sequence[FileSurvey], cell_rows: float) -> list[Block]:
     before = 0
     for one in surveys:
         places = one.places
-        wanted = max(LEAST_BLOCK, cell_rows / BLOCKS_PER_CELL if places.direct else cell_rows)
+        wanted = cell_rows / (BLOCKS_PER_CELL if places.direct else BLOCKS_READ_THROUGH)
         if places.between:
             blocks += _by_row(one, wanted, before)
         else:
@@ -103,7 +105,7 @@ def _by_row(one: FileSurvey, wanted: float, before: int) -> Iterator[Block]:
     """Of rows that can be read from anywhere: each part of the file is cut evenly."""
     file, ends = one.places.file, one.places.offsets.tolist()
     for first, last in itertools.pairwise(ends):
-        count = max(1, int((last - first) / wanted + 0.5))
+        count = _count(last - first, wanted)
         cuts = [first + k * (last - first) // count for k in range(count + 1)]
         for begin, end in itertools.pairwise(cuts):
             yield Block(Position(file, begin, begin), Position(file, end, end), end - begin, before)
@@ -112,13 +114,18 @@ def _by_row(one: FileSurvey, wanted: float, before: int) -> Iterator[Block]:
 def _by_place(one: FileSurvey, wanted: float, before: int) -> Iterator[Block]:
     """Of rows that can be read from certain places: those that are nearest to an even cut."""
     places = one.places
-    count = max(1, int(one.rows / wanted + 0.5))
+    count = _count(one.rows, wanted)
     goals = np.arange(1, count) * (one.rows / count)
     nearest = np.searchsorted((places.before[:-1] + places.before[1:]) / 2, goals)
     chosen = np.unique(np.concatenate([[0], nearest, [len(places.before) - 1]])).tolist()
     for a, b in itertools.pairwise(chosen):
         rows = int(places.before[b] - places.before[a])
         yield Block(places.position(a), places.position(b), rows, before)
+
+
+def _count(rows: int, wanted: float) -> int:
+    """Into how many blocks to cut rows."""
+    return max(1, min(math.ceil(rows / wanted), rows // LEAST_BLOCK))
 
 
 def _edges(rows: NDArray[np.int64], cells: int) -> list[int]:

@@ -14,14 +14,14 @@ from typing import Any
 
 from ..errors import OptionError, WorkerError
 from ..version import __version__
-from .engine import RETRIES, Engine, Failed, Handle, Task, carried_out, combined, lost, not_run, reach
+from .engine import RETRIES, Engine, Failed, Handle, TableHandle, Task, carried_out, combined, lost, not_run, reach
 
 try:
     import ray
     from ray._private import ray_constants
     from ray._private import worker as ray_worker
 except ModuleNotFoundError:
-    raise OptionError("Ray is not installed: pip install 'unitless[ray]'", option="on") from None
+    raise OptionError("Ray is not installed: pip install 'unitless[ray]'") from None
 
 
 def _with_failure(value: Any) -> tuple[Any, Failed | None]:
@@ -45,6 +45,22 @@ class _Refs:
     failure: Any = None
     name: str = ""
     before: list[tuple[Any, str]] = field(default_factory=list)  # failures and names of the tasks whose values it needs
+
+
+@dataclass(frozen=True)
+class RayTable(TableHandle):
+    """A block of a Ray Dataset, in the object store."""
+
+    ref: Any
+    rows: int
+
+    def table(self) -> Any:
+        """The block."""
+        return ray.get(self.ref)
+
+
+def _rows_of(block: Any) -> int:
+    return int(block.num_rows)
 
 
 class RayEngine(Engine):
@@ -107,6 +123,24 @@ class RayEngine(Engine):
         for handle in handles:
             handle.value = handle.failure = None
             self._unfinished.discard(handle)
+
+    def tables(self, source: Any) -> list[TableHandle] | None:
+        """The blocks of a Ray Dataset, which is computed once and stays in the object store."""
+        if not type(source).__module__.startswith("ray.data"):
+            return None
+        context, said = source.context, logging.getLogger("ray.data")
+        with (
+            _replaced(context, "enable_progress_bars", False),
+            _replaced(context.execution_options, "preserve_order", True),
+            _replaced(said, "level", logging.CRITICAL),
+        ):
+            refs = source.to_arrow_refs()
+        rows_of = ray.remote(num_cpus=0.1, max_retries=RETRIES)(_rows_of)
+        try:
+            counts = ray.get([rows_of.remote(ref) for ref in refs])
+        except ray.exceptions.RayError as error:
+            raise _worker_error(error, "the Ray Dataset") from None
+        return [RayTable(ref, rows) for ref, rows in zip(refs, counts, strict=True)]
 
     def close(self) -> None:
         """Cancel what still runs; leave the cluster, or stop it if it was started for this engine."""
@@ -210,11 +244,11 @@ def _starting(own: bool) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _replaced(module: Any, name: str, value: Any) -> Iterator[None]:
-    """Another value inside Ray, for a while."""
-    before = getattr(module, name)
-    setattr(module, name, value)
+def _replaced(holder: Any, name: str, value: Any) -> Iterator[None]:
+    """Another value of one of Ray's settings, for a while."""
+    before = getattr(holder, name)
+    setattr(holder, name, value)
     try:
         yield
     finally:
-        setattr(module, name, before)
+        setattr(holder, name, before)

@@ -29,8 +29,26 @@ class Ranking:
     BITS = 20
 
     def __init__(self) -> None:
-        # By the score's leading bits (sign, exponent, eight bits of fraction); positive examples in the second half.
-        self.counts = np.zeros(2 << self.BITS)
+        self._kept: tuple[NDArray[np.intp], Float64] = np.zeros(0, np.intp), np.zeros(0)
+        self._counts: Float64 | None = None
+
+    @property
+    def counts(self) -> Float64:
+        """Weights by the score's leading bits (sign, exponent, eight bits of fraction), those of positive examples in
+        the second half. Before it is asked for, as of rankings that are only absorbed, the bins in use are enough.
+        """
+        if self._counts is None:
+            self._counts = np.zeros(2 << self.BITS)
+            self._counts[self._kept[0]] = self._kept[1]
+        return self._counts
+
+    @property
+    def _used(self) -> tuple[NDArray[np.intp], Float64]:
+        """The bins in use, ascending, and what they hold."""
+        if self._counts is None:
+            return self._kept
+        bins = np.flatnonzero(self._counts)
+        return bins, self._counts[bins]
 
     def add(self, scores: Float64, positive: NDArray[np.bool_], weight: Float64 | None) -> None:
         """Count scores of positive and negative examples, in order; without a weight each counts 1."""
@@ -42,8 +60,8 @@ class Ranking:
 
     def absorb(self, other: Ranking) -> None:
         """Count what another has counted."""
-        bins = np.flatnonzero(other.counts)
-        self.counts[bins] += other.counts[bins]
+        bins, weights = other._used
+        self.counts[bins] += weights
 
     @property
     def area(self) -> float:
@@ -86,12 +104,12 @@ class Ranking:
     @property
     def weight(self) -> float:
         """The total weight of all examples."""
-        return float(self.counts.sum())
+        return float(self._used[1].sum())
 
     def state(self) -> dict[str, Any]:
         """The bins in use and what they hold; whole numbers as such, others in hexadecimal."""
-        bins = np.flatnonzero(self.counts)
-        weights = [int(w) if w.is_integer() and w < 2**53 else w.hex() for w in self.counts[bins].tolist()]
+        bins, counted = self._used
+        weights = [int(w) if w.is_integer() and w < 2**53 else w.hex() for w in counted.tolist()]
         return {"bins": bins.tolist(), "weights": weights}
 
     @classmethod
@@ -99,12 +117,15 @@ class Ranking:
         """What gave this state; a ValueError, KeyError or TypeError if nothing can have."""
         ranking = cls()
         bins, weights = state["bins"], state["weights"]
-        if not all(type(bin) is int and 0 <= bin < 2 << cls.BITS for bin in bins) or len(set(bins)) < len(bins):
+        if not set(map(type, bins)) <= {int} or (bins and not 0 <= min(bins) <= max(bins) < 2 << cls.BITS):
             raise ValueError("bins of the ranking that do not exist")
-        values = [float(weight) if type(weight) is int else float.fromhex(weight) for weight in weights]
-        if len(values) != len(bins) or not all(value > 0 for value in values):
+        values = np.array([float(one) if type(one) is int else float.fromhex(one) for one in weights], np.float64)
+        if len(values) != len(bins) or not (values > 0).all():
             raise ValueError("weights in the ranking that are not positive")
-        ranking.counts[np.array(bins, dtype=np.intp)] = values
+        numbers = np.array(bins, dtype=np.intp)
+        if not (np.diff(numbers) > 0).all():
+            raise ValueError("bins of the ranking that are not in order")
+        ranking._kept = numbers, values
         return ranking
 
 

@@ -20,6 +20,7 @@ and, mostly short or empty,
     centre_features  uint32   features (from 1) whose offset is settled
     centre_kinds     uint32   1: centred
     centre_means     float64  mean and weight of each
+    slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
     shape.NAME       float64  curves, trees and their mixture, as the core has them; only of shapes other than linear
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
@@ -52,8 +53,9 @@ from .kernels import chosen_kernel
 if TYPE_CHECKING:
     from .model import Model, State
 
-# The newer one is of models with an average, or with an earlier state; the last one of shapes other than linear.
-VERSION, NEWER, SHAPED = 2, 3, 4
+# The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the last
+# one of merged models that have kept slopes.
+VERSION, NEWER, SHAPED, MERGED = 2, 3, 4, 5
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
 _KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
@@ -75,7 +77,8 @@ _ARRAYS = {
     "centre_means": np.float64,
 }
 _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
-_OPTIONAL = (*_AVERAGE, "earlier")  # of a training that was interrupted: a model file of the best weights so far
+# Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
+_OPTIONAL = (*_AVERAGE, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
 _LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear"}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
@@ -149,13 +152,16 @@ def _encoded(
     training: dict[str, Any] | None,
     earlier: State | None,
 ) -> bytes:
+    slopes = state.get("slopes", np.zeros(0))
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
+    if len(slopes):
+        arrays["slopes"] = slopes
     for name in ("v", "H"):
         arrays[name] = arrays[name].astype(model.options.precision)
     if model.options.average:
         arrays |= {name: state[name] for name in _AVERAGE}  # type: ignore[literal-required]
     header: dict[str, Any] = {
-        "version": _version(model.options, earlier),
+        "version": MERGED if len(slopes) else _version(model.options, earlier),
         "kind": model._kind,
         "options": {
             name: value
@@ -212,8 +218,8 @@ def from_bytes(data: bytes) -> Any:
     chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
     try:
-        if header.get("version") not in (VERSION, NEWER, SHAPED):
-            known = f"this version of unitless reads {VERSION}, {NEWER} and {SHAPED}"
+        if header.get("version") not in (VERSION, NEWER, SHAPED, MERGED):
+            known = f"this version of unitless reads {VERSION} to {MERGED}"
             raise ModelFileError(f"this is a model of format {header.get('version')!r}; {known}")
         digest = header.pop("digest", None)
         if digest != _digest(header, arrays):
@@ -230,7 +236,9 @@ def from_bytes(data: bytes) -> Any:
         model._training = training
         model._earlier = _earlier(arrays.pop("earlier", None), header)
         plain = {key: header[key] for key in _PLAIN}
-        model._restore(_core_snapshot(**{**arrays, **floats, **later}, **plain, **totals))
+        state = _core_snapshot(**{**arrays, **floats, **later}, **plain, **totals)
+        _check_slopes(header, state)
+        model._restore(state)
     except ModelFileError:
         raise
     except (
@@ -442,7 +450,8 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     """Takes the arrays of a shape out of the others. What is in them the core checks."""
     names, shaped = _shape_names(arrays), options.shape != "linear"
     _require(("settled" in header) == shaped, "a shape that does not agree with the options")
-    _require(shaped == (header["version"] == SHAPED), "a shape that does not agree with the file's version")
+    versions = (SHAPED, MERGED) if shaped else (VERSION, NEWER, MERGED)
+    _require(header["version"] in versions, "a shape that does not agree with the file's version")
     settled = header.get("settled", "linear")
     # What "auto" becomes is settled by the first row that is learned.
     open = ["linear", "curves", "trees", *([] if header["examples"] else [None])]
@@ -454,6 +463,17 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     taken = {name.removeprefix(_SHAPE): arrays.pop(name) for name in names}
     _require(all(one.dtype == np.float64 and one.ndim == 1 for one in taken.values()), "arrays of the wrong type")
     return {"settled": settled, **taken}
+
+
+def _check_slopes(header: dict[str, Any], state: _core.Snapshot) -> None:
+    _require(("slopes" in state) == (header["version"] == MERGED), "slopes that do not agree with the file's version")
+    if "slopes" not in state:
+        return
+    slopes = state["slopes"]
+    _require(slopes.dtype == np.float64 and np.isfinite(slopes).all(), "slopes that are not numbers")
+    _require((state["centre_kinds"] == 1).any(), "slopes of a model without centred columns")
+    sizes = _module("merged_means").slope_sizes(state)
+    _require(len(slopes) == sum(sizes.values()), "other slopes than those of its centred columns")
 
 
 def _check_lanes(arrays: _Arrays, model: Model) -> None:

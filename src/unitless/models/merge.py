@@ -1,10 +1,11 @@
 """Merging models that were trained apart.
 
 Every formula is made of ratios of scales, so that a merged model has no more units than its parts: multiplying a
-feature by a power of two changes no bit of v, H, N or t. Merging is commutative to rounding, and a fresh learner is
-its neutral element. It is associative to rounding as well, except where columns are centred or the target's offset is
-learned: there biases are averaged at the common means, which depend on what is merged first; and except for curves that
-are cut at more places than they may have leaves.
+feature by a power of two changes no bit of v, H, N or t. Merging is commutative and associative to rounding, and a
+fresh learner is its neutral element; but for curves that are cut at more places than they may have leaves.
+
+The slots, of which there may be millions, go from the models into the merged one inside the core (core/learner/
+merging.cpp). Everything else is put together here.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ from .sweep import Sweep
 
 M = TypeVar("M", bound=Model)
 
-_TRIES = 3  # with models that other threads may be teaching
+_TRIES = 3  # before models that other threads are teaching are copied
 
 
 def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None) -> M:
@@ -51,13 +52,18 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     G, N and t add up, and the scale is the largest ("snag": the sums of squares add up).
 
     With `learning_rate="auto"` this is done rate by rate, and the losses add up; for a rate that one of the models has
-    dropped, the nearest one that it still runs stands in. Classes that one of the models has not met are there in the
-    state in which they would have joined. Means of centred columns and the target's offset become those of all data,
-    each model's bias taking up the difference. Averages of the weights are merged as the weights are; the averaged ones
-    are kept if all models that have learned keep them.
+    dropped, the next lower one that it still runs stands in, or its lowest. Classes that one of the models has not met
+    are there in the state in which they would have joined. Means of centred columns and the target's offset become
+    those of all data, each model's bias taking up the difference. Averages of the weights are merged as the weights
+    are; the averaged ones are kept if all models that have learned keep them.
+
+    Neither the order of the models matters nor what is merged first, to rounding: merging all at once, or merging
+    merged models, gives the same (with `precision="float32"` to the rounding of that).
 
     Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew
     apart cannot be averaged: each of the merged ones is one of the models' trees, drawn in proportion to their G.
+
+    Models that `train` made must agree on columns and labels. The merged one knows them too, and predicts frames.
 
     Args:
         learners: models of one kind, with the same options and the same kind of features.
@@ -97,14 +103,20 @@ def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str
     models, start = [model for _, model in learners], None if base is None else base[1]
     for _, model in everyone:
         _check_alike(models[0], model)
-    merged = None
-    for _ in range(_TRIES):
-        merged = merged or _merged(models, start, bounded)
-    if merged is None:  # another thread is teaching one of them: copies stay as they are
-        merged = _merged([model.copy() for model in models], None if start is None else start.copy(), bounded)
-    assert merged is not None
+    merged = _merged_at_rest(models, start, bounded)
     merged._training = training
     return merged
+
+
+def _merged_at_rest(models: list[M], base: M | None, bounded: bool) -> M:
+    """The merged model, of models that other threads may be teaching."""
+    for _ in range(_TRIES):
+        merged = _merged(models, base, bounded)
+        if merged is not None:
+            return merged
+    copied = _merged([model.copy() for model in models], None if base is None else base.copy(), bounded)
+    assert copied is not None, "nobody else can teach copies"
+    return copied
 
 
 def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:

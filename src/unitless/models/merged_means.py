@@ -85,9 +85,9 @@ class Terms:
 def slopes_of(state: _core.Snapshot) -> dict[str, Float64]:
     """The slopes that a model has kept since it was merged: of its own lanes, and of its experts'."""
     slopes = state.get("slopes", np.zeros(0))
-    if not len(slopes):
+    sizes = slope_sizes(state) if len(slopes) else {}
+    if not sizes:
         return {}
-    sizes = slope_sizes(state)
     parts = np.split(slopes, np.cumsum(list(sizes.values()))[:-1])
     return dict(zip(sizes, parts, strict=True))
 
@@ -173,5 +173,5 @@ def stored_slopes(
     own = slopes.reshape(-1, count * (2 if averaged else 1))
     found = np.zeros((len(terms.to), len(columns)))
     known, at = terms.found_in(Terms.of_state(state, layout))
-    found[known] = own[np.ix_(at, columns)]
+    found[known] = own[at][:, columns]
     return found

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..data import Schema, Target
 from ..data.progress import Progress
-from ..errors import MergeError
+from ..errors import MergeError, Option, Phrase
 
 
 def merged_training(models: list[tuple[str, Any]], base: tuple[str, Any] | None = None) -> dict[str, Any]:
@@ -54,7 +54,8 @@ def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target
     if schema.target != other_schema.target:
         raise MergeError(f"{both}one predicts {schema.target!r}, the other {other_schema.target!r}")
     if target.task != other_target.task:
-        raise MergeError(f"{both}one is of the task {target.task}, the other {other_target.task}; give --task to both")
+        tasks = f"one is of the task {target.task}, the other {other_target.task}"
+        raise MergeError(Phrase(f"{both}{tasks}; give ", Option("task"), " to both"))
     if target.classes != other_target.classes:
         one, other = target.classes, other_target.classes
         if sorted(one) == sorted(other):
@@ -71,9 +72,8 @@ def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target
         if one_kind is None or another is None:
             raise MergeError(f"{both}only one of them knows the column {name!r}")
         if {one_kind, another} == {"flag", "number"}:
-            raise MergeError(
-                f"{both}column {name!r} began with nothing but zeros and ones in one of them, and so is not centred "
-                f"there; train them with numbers={name!r}, or both without centring"
-            )
+            began = f"column {name!r} began with nothing but zeros and ones in one of them, and so is not centred there"
+            advice = ("; train them with ", Option("numbers", name), ", or both without centring")
+            raise MergeError(Phrase(f"{both}{began}", *advice))
         if one_kind != another:
             raise MergeError(f"{both}column {name!r} holds {one_kind}s in one, {another}s in the other")

@@ -147,14 +147,23 @@ def common_offsets(parts: list[Part], base: Part | None, options: Options) -> tu
     return means, np.array([1.0, centre, 0.0, 0.0, 0.0])
 
 
-def _added_scores(values: list[Float64], start: Float64 | None) -> Float64:
-    """Losses add up; infinite ones stay so. All but the gaps are sums of what is not negative."""
+def _added_scores(parts: list[Part], base: Part | None, t: float) -> Float64:
+    """Losses add up; infinite ones stay so. Of recent losses a base's share fades as more examples come."""
+    sums = [0, 1, 3, 5]  # all but the gaps: of what is not negative. Squares begin anew when rates are dropped.
+
+    def before(now: float) -> Float64:
+        scores = np.zeros_like(parts[0].scores) if base is None else base.scores.copy()
+        if base is not None and now > 0:
+            scores[:, 1] *= base.t / now
+        return scores
+
+    total = before(t)
     with np.errstate(invalid="ignore"):
-        total = np.asarray(_added(values, start))
-    total = np.where(np.any(np.isinf(values), axis=0), np.inf, total)
-    sums = [0, 1, 3, 5]
-    total[:, sums] = np.maximum(total[:, sums], 0)
-    return total
+        for part in parts:
+            added = part.scores - before(part.t)
+            added[:, sums] = np.maximum(added[:, sums], 0)
+            total += added
+    return np.where(np.any([np.isinf(part.scores) for part in parts], axis=0) | np.isnan(total), np.inf, total)
 
 
 def _added(values: list[Any], start: Any) -> Any:
@@ -172,7 +181,7 @@ class Layout:
     means: int  # how many numbers by feature there are: 1 if none is centred, otherwise one for each and for the bias
     pairs: NDArray[np.int64]  # [product][2]: its features; products have the slots after the features', in order
     slots: Slots  # those that the states have, in order
-    numbers: dict[str, int]
+    numbers: dict[int, tuple[list[str], NDArray[np.int64]]]  # by the id of a list of names: what these are numbered
     ordered: bool  # is i·j another feature than j·i?
 
     @classmethod
@@ -183,16 +192,13 @@ class Layout:
             raise MergeError(f"the models differ in their number of columns: {sorted(map(str, columns))}")
         if columns and named:
             raise MergeError("some models know their features as columns, others by name")
-        numbers = dict.fromkeys(named[0], 0) if named else {}
-        for names in named[1:]:
-            if names != named[0]:
-                numbers.update(dict.fromkeys(names, 0))
-        numbers = dict(zip(numbers, range(1, 1 + len(numbers)), strict=True))
+        names, numbers = _core.numbered_names(named)
         count = next(iter(columns), None)
-        features = len(numbers) if named else count or 0
+        features = len(names) if named else count or 0
         means = 1 + features if any(len(state["centre_features"]) for state in states) else 1
         no_pairs, no_slots = np.zeros((0, 2), np.int64), np.zeros(0, np.uint32)
-        layout = cls(count, list(numbers) if named else None, features, means, no_pairs, no_slots, numbers, ordered)
+        known = {id(own): (own, _from_one(order)) for own, order in zip(named, numbers, strict=True)}
+        layout = cls(count, names if named else None, features, means, no_pairs, no_slots, known, ordered)
         keys = np.concatenate([layout._keys(state) for state in states])
         _, first = np.unique(keys, return_index=True)
         keys = keys[np.sort(first)]
@@ -202,9 +208,12 @@ class Layout:
     def feature_numbers(self, state: _core.Snapshot) -> NDArray[np.int64]:
         """What a model's features are numbered here."""
         names = state["names"]
-        if names is None or names == self.names:
+        if names is None:
             return np.arange(self.features + 1)
-        return np.fromiter((0, *map(self.numbers.__getitem__, names)), np.int64, 1 + len(names))
+        if id(names) not in self.numbers:
+            _, (_, order) = _core.numbered_names([self.names or [], names])
+            self.numbers[id(names)] = names, _from_one(order)
+        return self.numbers[id(names)][1]
 
     def renumbered(self, state: _core.Snapshot, features: Slots) -> NDArray[np.int64]:
         """What some of a model's features are numbered here."""
@@ -325,6 +334,11 @@ class Layout:
         return kinds
 
 
+def _from_one(order: Slots) -> NDArray[np.int64]:
+    """Numbers of features, the bias's before them."""
+    return np.concatenate([[0], order.astype(np.int64) + 1])
+
+
 def _union(places: list[Slots]) -> Slots:
     """All slots, in order."""
     if all(np.array_equal(place, places[0]) for place in places[1:]) and np.all(places[0][:-1] < places[0][1:]):
@@ -366,7 +380,7 @@ def combine(parts: list[Part], base: Part | None) -> Part:
             "averaged_t": within("averaged_t"),
             "scored": within("scored"),
         },
-        _added_scores([part.scores for part in parts], base.scores if base else None),
+        _added_scores(parts, base, t),
         added("followed"),
         added("errors"),
         np.where(np.isfinite(means), means, 0.0),

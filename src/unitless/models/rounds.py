@@ -24,7 +24,7 @@ from .. import _core
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
-from .by_feature import scored_weight
+from .by_feature import latest_look, scored_weight
 from .classes import Label
 from .merged_means import Moved, Terms, stored_slopes
 from .merged_slots import Numbers, OfState
@@ -53,6 +53,7 @@ class Said:
     negative: int
     judged: float  # the weight of the rows by which it has judged the rates
     learned: bool  # any row
+    shape: str | None  # what the model has become
 
     @classmethod
     def of(cls, state: State, base: State, judged: float) -> Said:
@@ -72,6 +73,7 @@ class Said:
             own["negative"],
             judged,
             own["t"] > base[0]["t"],
+            own["shape"]["settled"],
         )
 
 
@@ -141,8 +143,9 @@ class Agreed:
     def means_in(self, layout: Layout) -> tuple[Float64, Float64]:
         """The common means and the weight behind each, by the numbers of features."""
         means, masses = np.zeros(layout.means), np.zeros(layout.means)
+        numbers = {name: number for number, name in enumerate(layout.names or (), 1) if name in self.means}
         for feature, (mean, mass) in self.means.items():
-            number = feature if isinstance(feature, int) else layout.numbers.get(feature, 0)
+            number = feature if isinstance(feature, int) else numbers.get(feature, 0)
             if 0 < number < layout.means:
                 means[number], masses[number] = mean, mass
         return means, masses
@@ -203,10 +206,10 @@ class Sums:
         H_base, u_base = _in_unit(agreed.options, start, base[0]["t"], unit)
         with np.errstate(invalid="ignore", over="ignore"):
             gained, change = np.maximum(H - H_base, 0.0), u - u_base
-            sound = np.isfinite(gained) & np.isfinite(_for_each(gained, change) * change).reshape(
-                len(gained), -1, gained.shape[1]
-            ).all(axis=1)  # a rate that diverged has not moved
-            gained, change = np.where(sound, gained, 0.0), np.where(_for_each(sound, change), change, 0.0)
+            sound = np.isfinite(_for_each(gained, change) * change)
+            for of_lane in np.split(sound, change.shape[1] // gained.shape[1], axis=1):
+                gained = np.where(of_lane, gained, 0.0)  # a rate that diverged has not moved
+            change = np.where(sound, change, 0.0)
         return cls(
             _where(layout, [base[0], state[0]]),
             own[0],
@@ -376,15 +379,17 @@ def _merged_scores(agreed: Agreed, base: State, heard: Sequence[Said], lanes: La
     return scores, followed, scored
 
 
-def whole(options: Options, state: State, shards: int) -> State:
-    """The same model as one that has learned all rows itself: of `shards` shards, the state speaks for one."""
+def whole(options: Options, state: State, shards: int, examples: int) -> State:
+    """The same model as one that has learned all examples itself: the state speaks for one of so many shards."""
     own: Any = dict(state[0])
     if RULES[options.rule].sums_squares:
         own["scale"], own["average_scale"] = (own[key] * np.sqrt(shards) for key in ("scale", "average_scale"))
         own["H"] = own["H"] / shards
     for key in ("t", "T", "N", "averaged_t", "missed"):
         own[key] = own[key] * shards
-    own["examples"] = own["examples"] * shards
+    own["examples"] = examples
+    if options.average:
+        own["next_look"] = latest_look(options, examples, len(own["slots"]))
     own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards])
     own["centre_means"] = (own["centre_means"].reshape(-1, 2) * np.array([1.0, shards])).ravel()
     own["followed"] = own["followed"] * shards

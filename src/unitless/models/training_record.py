@@ -39,6 +39,7 @@ def check(training: Any, model: Model) -> None:
     _require(target.task == task, f"its task is {target.task}, which a model of this kind does not have")
     kinds = {"reading": dict, "source": list, "before": list, "known": bool, "plan": dict, "best": dict}
     kinds |= {"evaluation": dict, "baseline": dict, "last_label": dict}
+    kinds |= {"rounds": dict}
     for name, kind in kinds.items():
         given = training.get(name)
         _require(given is None or type(given) is kind, f"the {name} of its training is not a {kind.__name__}")
@@ -48,6 +49,10 @@ def check(training: Any, model: Model) -> None:
         counts = (best["best"], best["stale"])
         _require(all(type(count) is int and count >= 0 for count in counts), "impossible passes")
         _require(not math.isnan(float.fromhex(best["loss"])), "a loss that is not a number")
+    rounds = training.get("rounds")
+    if rounds is not None:
+        counts = (rounds.get("done"), rounds.get("examples"))
+        _require(all(type(count) is int and count >= 0 for count in counts), "impossible rounds")
     reading = training.get("reading") or {}
     _require(reading.get("dates", DATES[0]) in DATES, "an unknown way of reading dates")
     _require(reading.get("missing", MISSING[0]) in MISSING, "an unknown way of reading missing values")

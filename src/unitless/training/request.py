@@ -5,6 +5,7 @@ result = ul.train("prices.csv", target="price", model="prices.unitless")
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from typing import Any, Literal
@@ -39,7 +40,12 @@ def train(
     memory: int | str | None = None,
     model: str | os.PathLike[str] | None = None,
     resume: Any = None,
-    checkpoint: int | None = None,
+    checkpoint: int | str | os.PathLike[str] | None = None,
+    on: Any = None,
+    shards: int | None = None,
+    rounds: int | None = None,
+    workers: int | None = None,
+    address: str | None = None,
     ignore: Any = (),
     only: Any = (),
     text: Any = (),
@@ -94,7 +100,15 @@ def train(
         model: where to save the model, at the end, at checkpoints and when interrupted.
         resume: a model (or its file) to go on with. If its training was interrupted, it goes on where it stopped, with
             the same result as if it had never been; otherwise it learns this data in addition.
-        checkpoint: save the model every so many rows.
+        checkpoint: save the model every so many rows; with `on`, the file that keeps what is needed to go on after each
+            round.
+        on: what runs the training in parts at the same time: "local" (threads), "ray", "dask" or "spark"; or one of the
+            engines in `unitless.distributed`. "local" if one of the next four is given.
+        shards: into how many parts the rows are dealt, each learned on its own between two rounds. The result depends
+            on it, but not on the number of workers.
+        rounds: how often in a pass the parts are brought together.
+        workers: how many parts are learned at the same time; one for each core if not given.
+        address: of a cluster that is there. If it is not given, one is started on this machine and stopped at the end.
         ignore: columns to leave out; `*` stands for any letters.
         only: columns to use.
         text: columns whose values are names although they look like numbers (a zip code).
@@ -149,24 +163,30 @@ def train(
             **options,
         }
     )
-    run = Run(
-        source,
-        target,
-        weight,
-        reading,
-        ModelRequest(task, positive, learning),
-        Plan(
-            passes,
-            holdout,
-            seed,
-            None if model is None else os.fspath(model),
-            checkpoint,
-            shuffle,
-            None if memory is None else memory_size(memory),
-            learn_holdout,
-        ),
-        resume,
+    request = ModelRequest(task, positive, learning)
+    in_parts = any(given is not None for given in (on, shards, rounds, workers, address))
+    every: Any = None if in_parts else checkpoint
+    plan = Plan(
+        passes,
+        holdout,
+        seed,
+        None if model is None else os.fspath(model),
+        every,
+        shuffle,
+        None if memory is None else memory_size(memory),
+        learn_holdout,
     )
+    if in_parts:
+        # Distributed training builds on this room, so that it cannot be one of those that it uses.
+        distributed = importlib.import_module("unitless.distributed.train")
+        result: TrainResult = distributed.run(
+            (source, target, weight, reading, request, plan, resume),
+            distributed.Parts(on, shards, rounds, workers, address, checkpoint),
+            opened,
+            progress,
+        )
+        return result
+    run = Run(source, target, weight, reading, request, plan, resume)
     if opened is not None:
         opened(run)
     return run.go(progress)

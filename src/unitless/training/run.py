@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -81,6 +81,13 @@ class ModelRequest:
         return Learner(**options)
 
 
+class Way(Protocol):
+    """How a run goes through the data."""
+
+    def go(self, watched: Watched) -> bool:
+        """Give whether it came to its end."""
+
+
 class Run(Learning):
     """Learning from a source: batch by batch, with checkpoints, until the end or until it is interrupted."""
 
@@ -119,6 +126,10 @@ class Run(Learning):
         self.midway = False  # it goes on where it was interrupted
         self.read = 0  # rows that were read to be fitted
         self.interrupted = False
+        self.checkpoint_path: str | None = None  # where each round is kept, if not with the model
+        self.rounds: dict[str, Any] | None = None  # how far it has come, where shards learn apart
+        self.told: list[Any] = []  # what there is to say of each round
+        self.remarks: list[Phrase] = []  # of what was noticed on the way
         schema = self._resumed(resume, options) if resume is not None else None
         for name, value in beside.items():
             beside[name] = value if isinstance(value, list) else inputs.as_array(value, name)
@@ -161,6 +172,7 @@ class Run(Learning):
             raise OptionError(f"training of this model was begun with other settings: {training.get('plan')}")
         self.progress = before
         self.midway, self.known = True, training.get("known") is True
+        self.rounds = training.get("rounds")
         self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
         self.baseline = Baseline.restore(model, training.get("baseline") or {})
         self.last_label = LastLabel.restore(model, training.get("last_label") or {})
@@ -197,11 +209,12 @@ class Run(Learning):
         if (plan.passes or 1) > 1 and not self.source.repeatable:
             raise OptionError(Phrase(f"{name} can be read only once; ", Option("passes"), " must be 1"))
 
-    def save(self) -> None:
-        """Write the model with all that is needed to go on."""
-        if self.plan.path is not None and self.model is not None:
+    def save(self, path: str | None = None) -> None:
+        """Write the model with all that is needed to go on: to where it is to be saved, or somewhere else."""
+        path = path or self.plan.path
+        if path is not None and self.model is not None:
             self._describe()
-            self.model.save(self.plan.path)
+            self.model.save(path)
 
     def _describe(self) -> None:
         assert self.model is not None
@@ -222,14 +235,18 @@ class Run(Learning):
             "baseline": None if done or self.baseline is None else self.baseline.state(),
             "last_label": None if done or self.last_label is None else self.last_label.state(),
             "best": None if done or not self.passes.best else self.passes.plain(),
+            "rounds": None if done else self.rounds,
         }
         self.model._earlier = None if done else self.passes.state
 
     # ------------------------------------------------------------------------------------------------ the way
 
-    def go(self, watch: Callable[[Run], None] | None) -> TrainResult:
-        """To the end of the data, or until interrupted."""
-        way = Fit(self) if self.fitted else Follow(self)
+    def go(self, watch: Callable[[Run], None] | None, make: Callable[[Run], Way] | None = None) -> TrainResult:
+        """To the end of the data, or until interrupted. `make`: another way than to fit or to follow."""
+        if self.midway and (self.rounds is not None) != (make is not None):
+            how = "in rounds, by several shards" if self.rounds is not None else "in one go"
+            raise OptionError(f"training of this model was begun {how}; go on in the same way")
+        way: Way = make(self) if make is not None else Fit(self) if self.fitted else Follow(self)
         with interruptible() as interrupted:
             self.progress.done = way.go(Watched(self, watch, interrupted))
         self.interrupted = not self.progress.done
@@ -246,7 +263,7 @@ class Run(Learning):
 
     def notes(self) -> list[Phrase]:
         """What a careful colleague would remark."""
-        return notes(self)
+        return [*notes(self), *self.remarks]
 
     def begin_pass(self) -> None:
         """The same rows again."""

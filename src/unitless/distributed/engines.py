@@ -1,0 +1,47 @@
+"""The engines by their names."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from ..errors import Option, OptionError, Phrase
+from .engine import Engine
+
+# Where each is; a module is imported when its engine is asked for, because it needs a library that few have.
+_HOMES = {
+    "local": ("local", "LocalEngine"),
+    "ray": ("on_ray", "RayEngine"),
+    "dask": ("on_dask", "DaskEngine"),
+    "spark": ("on_spark", "SparkEngine"),
+}
+NAMES = tuple(_HOMES)
+
+
+@contextlib.contextmanager
+def engine_for(on: Any, workers: int | None = None, address: str | None = None) -> Iterator[Engine]:
+    """The engine of that name, closed in the end; or the engine that was given, which stays open.
+
+    Args:
+        on: a name, or an engine; threads of this process if it is None.
+        workers: how many tasks run at the same time.
+        address: of a cluster.
+    """
+    if isinstance(on, Engine):
+        for option, value in (("workers", workers), ("address", address)):
+            if value is not None:
+                raise OptionError("is the engine's own", option=option, advice="it was decided when it was made")
+        yield on
+        return
+    name = "local" if on is None else on
+    if name not in _HOMES:
+        raise OptionError(f"is {on!r}; it must be {', '.join(NAMES[:-1])} or {NAMES[-1]}", option="on")
+    if name == "local" and address is not None:
+        problem = Phrase(Option("address"), " is that of a cluster; say of which kind with ", Option("on"))
+        raise OptionError(problem, advice="ray, dask or spark")
+    module, engine = _HOMES[name]
+    where = {} if address is None else {"address": address}
+    with getattr(importlib.import_module(f".{module}", __package__), engine)(workers, **where) as opened:
+        yield opened

@@ -1,0 +1,205 @@
+"""Tasks on Spark: each is a job of one task, started by a thread of the driver; values come back to the driver.
+
+Spark has no place where values could wait for other tasks, so they are brought together in the driver.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+import uuid
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..data.memory import default_memory
+from ..errors import OptionError, WorkerError
+from ..version import __version__
+from .engine import RETRIES, Failed, Handle, Task, carried_out, lost, not_run, reach
+from .local import Later, LocalEngine
+
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # about pandas, which is not used here
+        import pyspark
+        from py4j.protocol import Py4JError, Py4JJavaError
+        from pyspark.errors import PySparkException
+        from pyspark.java_gateway import launch_gateway
+except ModuleNotFoundError:
+    raise OptionError("Spark is not installed: pip install 'unitless[spark]'") from None
+
+_LOST = re.compile(r"Python worker exited unexpectedly|ExecutorLostFailure|OutOfMemoryError|EOFException|[Ss]lave lost")
+_ADDRESS = re.compile(r"spark://([^,]+:\d+)")
+
+
+class _Call:
+    """What a worker does."""
+
+    def __init__(self, function: Task, common: Any) -> None:
+        self._function, self._common, self._version = function, common, __version__
+
+    def __call__(self, item: Any) -> Any:
+        common = None if self._common is None else self._common.value
+        return carried_out(self._function, common, item, self._version)
+
+
+@dataclass
+class _Shipped:
+    """A value that workers have, how many tasks are at it, and whether there will be more."""
+
+    broadcast: Any
+    tasks: int = 0
+    forgotten: bool = False
+
+
+class SparkEngine(LocalEngine):
+    """A Spark cluster: that of a session, the one that this program has joined, or one of this machine's own.
+
+    Args:
+        workers: how many tasks run at once; for a cluster of this machine's own one for each core, if not given.
+        address: the master's, such as "spark://head:7077".
+        spark: a session.
+    """
+
+    name = "spark"
+
+    def __init__(self, workers: int | None = None, address: str | None = None, spark: Any = None) -> None:
+        there = pyspark.SparkContext._active_spark_context if spark is None else _context_of(spark)
+        self._own = there is None
+        self._spark: Any = there or _started(address or f"local[{workers or os.cpu_count() or 1},{RETRIES + 1}]")
+        known = int(self._spark.defaultParallelism)
+        super().__init__(workers or (known if self._own else max(known, 64)))  # clusters may grow when there is work
+        self.slots = workers or known
+        self._tries = tries_of(self._spark.master)
+        self._group = f"unitless-{uuid.uuid4()}"
+        self._shipped: dict[Later, _Shipped] = {}
+        self._shipping = threading.Lock()
+
+    def _run(self, function: Task, common: Later | None, item: Any, name: str) -> Any:
+        if common is not None and isinstance(failed := common.result(), Failed):
+            return failed
+        shared = None if common is None else self._shared(common)
+        try:
+            return self._job(_Call(function, shared), item, name or function.__name__)
+        finally:
+            if common is not None:
+                self._done_with(common, tasks=1)
+
+    def _job(self, call: _Call, item: Any, name: str) -> Any:
+        self._spark.setJobGroup(self._group, name, interruptOnCancel=True)
+        for left in reversed(range(self._tries)):
+            try:
+                return self._spark.parallelize([item], 1).map(call).collect()[0]
+            except (Py4JError, PySparkException, OSError) as error:
+                said = _message(error)
+                is_lost = _LOST.search(said) is not None
+                if self._closing.is_set() or left == 0 or not is_lost:
+                    raise (lost(name) if is_lost else not_run(name, said)) from None
+        raise AssertionError
+
+    def _shared(self, later: Later) -> Any:
+        """The value where workers find it; it is sent when the first task needs it."""
+        with self._shipping:
+            if later not in self._shipped:
+                self._shipped[later] = _Shipped(self._spark.broadcast(later.result()))
+            self._shipped[later].tasks += 1
+            return self._shipped[later].broadcast
+
+    def _done_with(self, later: Later, tasks: int = 0, forgotten: bool = False) -> None:
+        """Free the value on the workers, after the last task that needs it."""
+        with self._shipping:
+            shipped = self._shipped.get(later)
+            if shipped is None:
+                return
+            shipped.tasks -= tasks
+            shipped.forgotten |= forgotten
+            if shipped.forgotten and shipped.tasks == 0 and not self._closing.is_set():
+                del self._shipped[later]
+                shipped.broadcast.destroy()
+
+    def forget(self, handles: Sequence[Handle]) -> None:
+        """Let go of the values, here and on the workers."""
+        for handle in handles:
+            if handle.later is not None:
+                self._done_with(handle.later, forgotten=True)
+        super().forget(handles)
+
+    def close(self) -> None:
+        """Cancel what still runs, and stop Spark if it was started for this engine."""
+        if self._closing.is_set():
+            return
+        self._closing.set()
+        self._spark.cancelJobGroup(self._group)
+        super().close()
+        if self._own:
+            _stop(self._spark)
+
+
+def tries_of(master: str) -> int:
+    """How often a job is to be tried. On a cluster Spark does that itself; in a local session only if told so."""
+    return RETRIES + 1 if re.fullmatch(r"local(\[[^,]*\])?", master) else 1
+
+
+def _message(error: Exception) -> str:
+    """What Spark says, without Java's list of calls."""
+    return str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
+
+
+def _context_of(spark: Any) -> Any:
+    if isinstance(spark, pyspark.SparkContext):
+        return spark
+    try:
+        return spark.sparkContext
+    except (PySparkException, AttributeError):
+        problem = "a session of Spark Connect cannot run tasks"
+        raise OptionError(problem, advice="give a SparkSession of the cluster itself") from None
+
+
+def _started(master: str) -> Any:
+    """A Spark of this program's own. On this machine alone, it listens to this machine alone."""
+    settings = {
+        "spark.app.name": "unitless",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.maxResultSize": "0",
+        "spark.driver.memory": f"{max(1024, default_memory() >> 20)}m",
+    }
+    if master.startswith("local"):
+        settings |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+    elif found := _ADDRESS.fullmatch(master):
+        try:
+            reach(found[1])
+        except OSError as error:
+            problem = f"the Spark cluster at {master} cannot be reached: {error}"
+            raise WorkerError(problem, advice="is it running, and is this its address?") from None
+    conf = pyspark.SparkConf().setMaster(master).setAll(list(settings.items()))
+    try:
+        gateway = launch_gateway(conf, {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL})
+    except (PySparkException, OSError):
+        raise WorkerError("Spark cannot be started", advice="it needs Java 17 or later; is JAVA_HOME right?") from None
+    try:
+        context = pyspark.SparkContext(conf=conf, gateway=gateway)
+    except (Py4JError, PySparkException) as error:
+        _end(gateway)
+        raise WorkerError(f"Spark cannot be started: {_message(error).partition(chr(10))[0]}") from None
+    if master.startswith("local"):
+        context.pythonExec = sys.executable  # Spark would take the first python3 of the path
+    return context
+
+
+def _stop(spark: Any) -> None:
+    gateway = spark._gateway
+    spark.stop()
+    _end(gateway)
+
+
+def _end(gateway: Any) -> None:
+    """End the Java process, which Spark would leave running for a later session of the program."""
+    pyspark.SparkContext._gateway = pyspark.SparkContext._jvm = None
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)

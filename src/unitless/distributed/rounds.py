@@ -1,0 +1,301 @@
+"""To learn apart: rows are dealt to shards, which learn at the same time and become one model again after each round.
+
+A third way beside to fit and to follow. What comes out depends on the data, the seed, and the numbers of shards and
+rounds; neither on the engine nor on how many workers it has.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..data import Batch
+from ..data.memory import memory_size
+from ..errors import InputError, OptionError, Phrase
+from ..evaluation.baseline import Baseline
+from ..evaluation.evaluation import Evaluation
+from ..models.model import State
+from ..models.rounds import Agreed, merged_round, whole
+from ..training.notes import drifts
+from ..training.passes import steering_loss
+from ..training.run import Run
+from ..training.watched import Watched
+from . import work
+from .agreement import agree
+from .blocks import DataSpec, FileSurvey, batches, row_numbers
+from .engine import Engine, Handle
+from .layout import Layout, lay_out
+from .units import Scales, parts_of
+from .work import Base, Cell, Job, Learned
+
+SHARDS, ROUNDS = 64, 8  # unless said otherwise
+FAN_IN = 8  # of the tree in which shards are added up
+
+
+class StoppedError(Exception):
+    """The user has asked to stop."""
+
+
+@dataclass(frozen=True)
+class Round:
+    """What there is to say of a round that is done, for whoever looks on."""
+
+    number: int  # from 1, all passes counted
+    rows: int  # that were learned in it
+    loss: float  # progressive, of these rows
+    held_loss: float  # of the merged model, on the rows held back so far
+    seconds: float
+    merging: float  # of these, for putting the shards together
+    shards: int
+
+
+class Rounds:
+    """One training in rounds.
+
+    Args:
+        run: what is trained.
+        engine: who does the work.
+        shards: how many learn at the same time; part of the result.
+        rounds: how often they become one model in a pass; part of the result.
+    """
+
+    def __init__(self, run: Run, engine: Engine, shards: int, rounds: int) -> None:
+        self.run, self.engine = run, engine
+        self._asked = shards, rounds
+        self._held: list[Batch] = []
+        self._scales = Scales(())
+        self._examples = 0  # that were learned, all passes counted
+        self._job: Job | None = None
+        self._job_handle: Handle = None
+        self._surveys: list[FileSurvey] = []
+
+    # ------------------------------------------------------------------------------------------------ the way
+
+    def go(self, watched: Watched) -> bool:
+        """Give whether it came to its end."""
+        run = self.run
+        try:
+            layout = self._begin(watched)
+            if not self._passes(layout, watched):
+                return False
+        except StoppedError:
+            return False
+        model = run.model
+        assert model is not None
+        run.score_rows(iter(self._held), run.progress.held)
+        if run.row_errors is not None:
+            numbers = [row_numbers(batch) for batch in self._held]  # type: ignore[arg-type]
+            run.drifting = drifts(run.row_errors.errors, np.concatenate(numbers)) if numbers else False
+        run.remarks += [Phrase(warning) for warning in self._scales.warnings()]
+        state = self._learn_held(layout, watched)
+        model._go_back(whole(model.options, state, layout.shards, self._examples))
+        run.progress.rows = layout.rows
+        run.check_values()
+        run.passes.finish(model)
+        return True
+
+    def _begin(self, watched: Watched) -> Layout:
+        """Look at the data, agree on what it is, and make the model."""
+        run = self.run
+        data = DataSpec.of(run.source, run.reader.options, *run.reader.beside)
+        common = self.engine.put(data)
+        handles = [self.engine.submit(work.survey, common, file, f"file {file + 1}") for file in range(data.parts)]
+        self._wait(handles, watched)
+        self._surveys = [self.engine.get(handle) for handle in handles]
+        self.engine.forget([*handles, common])
+        schema, labels = agree(data, self._surveys)
+        schema = run.reader.schema or schema
+        data = replace(data, schema=schema)
+        run.reader.schema = schema
+        run.source.hold(schema)
+        layout = lay_out(self._surveys, *self._asked, run.plan.seed)
+        if run.model is None:
+            if not labels.present().any():
+                raise InputError(f"none of the first rows of {run.source.name} has a label")
+            first = next(batch for batch in batches(data, layout.cells[0][0]) if batch.rows)
+            run.begin_with(labels, first.data)
+        run.shuffled = f"dealt to {layout.shards} shards, {layout.rounds} rounds"
+        run.read = layout.rows
+        held = run.plan.held_rows(layout.rows) / layout.rows
+        assert run.model is not None
+        assert run.target is not None
+        fresh = run.model._fresh(run.model.options.asdict(), None, run.model._open_to_classes(), None)
+        memory = max(64 << 20, memory_size(run.plan.memory) // max(1, self.engine.slots))
+        parts = parts_of(self._surveys)
+        self._scales = Scales(parts)
+        self._job = Job(data, fresh, run.target, run.plan.seed, held, memory, parts)
+        self._job_handle = self.engine.put(self._job)
+        self._take_up(layout, watched)
+        return layout
+
+    def _take_up(self, layout: Layout, watched: Watched) -> None:
+        """Go on where it was interrupted, if it was."""
+        run = self.run
+        if not run.midway:
+            run.rounds = {"identity": layout.identity, "done": 0, "examples": 0}
+            return
+        assert run.rounds is not None
+        if run.rounds["identity"] != layout.identity:
+            raise OptionError(
+                "training of this model was begun with other data, shards, rounds or another seed; give the same ones "
+                "to go on"
+            )
+        self._examples = run.rounds["examples"]
+        done = min(run.rounds["done"], layout.rounds)
+        cells = [self._cell(shard, blocks) for row in layout.cells[:done] for shard, blocks in enumerate(row)]
+        assert self._job is not None
+        handles = [self.engine.submit(work.held_rows, self._job_handle, cell, cell.name) for cell in cells]
+        self._wait(handles, watched)
+        self._held = [batch for handle in handles for batch in self.engine.get(handle)]
+        self.engine.forget(handles)
+
+    def _passes(self, layout: Layout, watched: Watched) -> bool:
+        """As many passes as help; gives whether all were made."""
+        run, passes, progress = self.run, self.run.passes, self.run.progress
+        assert run.rounds is not None
+        if run.model is not None:
+            passes.begin(run.model)
+        size = layout.rows, round(layout.rows * (self._job.held if self._job else 0.0))
+        for number in passes.made(run.plan, size, progress.passes, lambda: run.model, self._held_loss):
+            dealt = layout if number == 1 else lay_out(self._surveys, *self._asked, run.plan.seed, number - 1)
+            for row in dealt.cells[run.rounds["done"] - (number - 1) * layout.rounds :]:
+                cells = [self._cell(shard, blocks) for shard, blocks in enumerate(row)]
+                self._round(cells, number == 1, watched)
+                run.save(run.checkpoint_path)
+                if watched.tell():
+                    return False
+            run.check_rows(self._examples)
+            run.check_learned()
+            progress.passes = number
+        return True
+
+    @staticmethod
+    def _cell(shard: int, blocks: Any) -> Cell:
+        return Cell(shard, tuple(blocks))
+
+    # ------------------------------------------------------------------------------------------------ one round
+
+    def _round(self, cells: Sequence[Cell], first_pass: bool, watched: Watched) -> None:
+        """All shards learn, and become one model."""
+        run, engine, started = self.run, self.engine, time.perf_counter()
+        assert run.model is not None
+        assert run.rounds is not None
+        base = run.model._state_and_labels()
+        number = run.rounds["done"]
+        judging = first_pass and base[0]["examples"] > 0
+        common = engine.put(Base(base, number, judging, first_pass))
+        placed = [engine.put(cell) for cell in cells]
+        handles = [
+            engine.combine(work.learn, common, [self._job_handle, cell], f"{one.name} in round {number + 1}")
+            for cell, one in zip(placed, cells, strict=True)
+        ]
+        small = [engine.combine(work.without_state, None, [handle]) for handle in handles]
+        self._wait(small, watched)
+        learned: list[Learned] = [engine.get(handle) for handle in small]
+        merging = time.perf_counter()
+        state = self._merged(base, learned, handles)
+        engine.forget([common, *placed, *handles, *small])
+        run.model._go_back(state)
+        if judging:
+            run.model._sift_rates()
+        counted = run.evaluation
+        self._count(learned, base, first_pass)
+        run.rounds = {**run.rounds, "done": number + 1, "examples": self._examples}
+        rows = sum(int(one.said.totals["examples"]) - base[0]["examples"] for one in learned)
+        now = time.perf_counter()
+        loss = self._loss_since(counted) if first_pass else math.nan
+        run.told.append(Round(number + 1, rows, loss, self._held_loss(), now - started, now - merging, len(cells)))
+
+    def _merged(self, base: State, learned: list[Learned], handles: list[Handle]) -> State:
+        """Shards are added up in a tree whose form depends on their number alone."""
+        engine, model = self.engine, self.run.model
+        assert model is not None
+        said = [one.said for one in learned]
+        agreed = Agreed.of(model, base, said)
+        shapes = {one.shape for one in said if one.learned} - {None, "linear"}
+        common = engine.put((agreed, base, bool(shapes)))
+        level, made = list(handles), []
+        while True:
+            level = [engine.combine(work.fold, common, level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
+            made += level
+            if len(level) == 1:
+                break
+        sums, states = engine.get(level[0])
+        engine.forget([common, *made])
+        merged = merged_round(agreed, base, said, sums)
+        if shapes and states:
+            raise NotImplementedError
+        return merged
+
+    def _count(self, learned: list[Learned], base: State, first_pass: bool) -> None:
+        run, model = self.run, self.run.model
+        assert model is not None
+        self._examples += sum(int(one.said.totals["examples"]) - base[0]["examples"] for one in learned)
+        if not first_pass:
+            return
+        for one in learned:
+            run.progress.absorb(one.counts)
+            self._held += one.held
+        self._scales.join(one.scales for one in learned)
+        assert run.evaluation is not None
+        assert run.baseline is not None
+        states = [one.evaluation for one in learned if one.evaluation is not None]
+        run.evaluation = Evaluation.join(model, states, after=run.evaluation.state())
+        baselines = [one.baseline for one in learned if one.baseline is not None]
+        run.baseline = Baseline.join(model, [run.baseline.state(), *baselines])
+
+    def _learn_held(self, layout: Layout, watched: Watched) -> State:
+        """The rows held back, dealt to the shards, as one more round."""
+        run = self.run
+        assert run.model is not None
+        held = sum(batch.rows for batch in self._held)
+        if run.plan.learn_holdout and held:
+            run.finishing = True
+            shards = min(layout.shards, max(1, held // work.LEAST_JUDGED))
+            cells = [Cell(shard, (), tuple(_every(self._held, shard, shards))) for shard in range(shards)]
+            kept = run.model.kept
+            self._round(cells, False, watched)
+            run.progress.learned += held
+            if run.model.options.average:
+                run.model.keep(kept)
+        return run.model._state_and_labels()
+
+    # ------------------------------------------------------------------------------------------------ the rest
+
+    def _loss_since(self, before: Evaluation | None) -> float:
+        """Of the predictions that have been counted since."""
+        now = self.run.evaluation
+        assert now is not None
+        if before is None or not before.examples:
+            return now.metrics["loss"]
+        weight = now.weight - before.weight
+        total = now.metrics["loss"] * now.weight - before.metrics["loss"] * before.weight
+        return total / weight if weight > 0 else math.nan
+
+    def _held_loss(self) -> float:
+        """Of what the model says of the rows held back so far."""
+        assert self.run.model is not None
+        evaluation = Evaluation(self.run.model)
+        self.run.count(self._held, [evaluation], known_classes=True)
+        return steering_loss(evaluation)
+
+    def _wait(self, handles: Sequence[Handle], watched: Watched) -> None:
+        def told(_: int) -> None:
+            if watched.tell():
+                raise StoppedError
+
+        self.engine.wait(handles, told)
+
+
+def _every(batches: list[Batch], first: int, step: int) -> Iterator[Batch]:
+    """Every so-manieth of all rows, beginning with one of the first."""
+    for start, batch in zip(itertools.accumulate([0, *(one.rows for one in batches)]), batches, strict=False):
+        mine = (np.arange(batch.rows) + start) % step == first
+        if mine.any():
+            yield batch.select(mine)

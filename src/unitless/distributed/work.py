@@ -1,0 +1,214 @@
+"""What workers do: pure tasks, whose result depends on their arguments alone, so that an engine may run them anywhere
+and once more where a machine was lost.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..data import Batch, Target
+from ..data.progress import Progress
+from ..data.shuffle import Shuffle, hashes_of
+from ..models.learner import Learner
+from ..models.model import State
+from ..models.one_vs_all import OneVsAll
+from ..models.rounds import Agreed, Said, Sums
+from ..training.learning import Learning
+from ..training.screening import usable
+from . import blocks
+from .blocks import Block, DataSpec, FileSurvey
+from .engine import go_on
+from .units import Part, Scales
+
+JUDGED = 8  # of a cell's rows one in so many judges the rates, ...
+LEAST_JUDGED, MOST_JUDGED = 256, 4096  # ... but at least and at most so many
+_HOLDING = 0x6A09E667F3BCC909  # so that rows are not held back in the order in which others are learned
+
+
+@dataclass(frozen=True)
+class Job:
+    """What all tasks of a training know: the data, the model as it begins, and which rows are held back."""
+
+    data: DataSpec
+    model: Learner | OneVsAll
+    target: Target
+    seed: int
+    held: float  # the share of the rows
+    memory: int  # bytes that rows may take in one task
+    parts: tuple[Part, ...]  # of the data, whose units are compared
+
+    def holds_back(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which rows, told by their numbers among all, are held back."""
+        found = hashes_of(self.seed ^ _HOLDING, rows)
+        return np.asarray((found >> np.uint64(11)).astype(np.float64) * 2.0**-53 < self.held)
+
+
+@dataclass(frozen=True)
+class Base:
+    """What all shards of a round know."""
+
+    state: State
+    number: int  # of the round, all passes counted
+    judging: bool  # rates are judged by rows that nobody has learned: in the first pass
+    counting: bool  # rows, and how good their predictions are: in the first pass
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one shard learns in one round: blocks of the data, or rows that the driver has."""
+
+    shard: int
+    blocks: tuple[Block, ...] = ()
+    rows: tuple[Batch, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"shard {self.shard + 1}"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What a shard gives back."""
+
+    said: Said
+    state: State | None  # None where only what is small is wanted
+    counts: Progress
+    evaluation: dict[str, Any] | None
+    baseline: dict[str, Any] | None
+    held: tuple[Batch, ...]
+    scales: Scales
+    seconds: float
+
+
+Folded: TypeAlias = "tuple[Sums, tuple[State, ...]]"  # and, of models that are more than linear, their states
+
+
+def survey(data: DataSpec, file: int) -> FileSurvey:
+    """Look at one file."""
+    return blocks.survey(data, file)
+
+
+def learn(base: Base, job_and_cell: tuple[Job, Cell]) -> Learned:
+    """Go on from the base with the rows of a cell."""
+    started = time.perf_counter()
+    job, cell = job_and_cell
+    model = copy.copy(job.model)
+    model._go_back(base.state)
+    learning = Learning(job.data.options.on_error, fitted=True)
+    learning.take_up(model, job.target)
+    held: list[Batch] = []
+    counts, scales = Progress(), Scales(job.parts)
+    with Shuffle(_seed(job.seed, base.number, cell.shard), job.memory) as rows:
+        for batch in cell.rows:
+            rows.add(batch)
+        for batch, back in _usable(job, cell, counts, scales):
+            if base.counting and back.any():
+                held.append(_plain(batch.select(back)))
+            rows.add(batch.select(~back))
+            go_on()
+        rows.seal()
+        judged = _learn_rows(learning, rows, base)
+    counts.learned, counts.held = learning.progress.learned, sum(batch.rows for batch in held)
+    state = model._state_and_labels()
+    assert learning.evaluation is not None
+    assert learning.baseline is not None
+    return Learned(
+        Said.of(state, base.state, judged),
+        state,
+        counts,
+        learning.evaluation.state() if base.counting else None,
+        learning.baseline.state() if base.counting else None,
+        tuple(held),
+        scales,
+        time.perf_counter() - started,
+    )
+
+
+def _learn_rows(learning: Learning, rows: Shuffle, base: Base) -> float:
+    """Judge the rates, and learn; gives the weight of the rows by which they were judged."""
+    model, judged = learning.model, 0.0
+    assert model is not None
+    if not base.state[0]["examples"]:  # there is nothing to be judged yet: shards find their own rates
+        model._choose_rates(True)
+        model._keep_rates(True)
+    else:
+        if base.judging:
+            count = min(rows.rows, max(LEAST_JUDGED, min(MOST_JUDGED, rows.rows // JUDGED)))
+            judged = learning.judge(rows.batches(0, count))
+        model._choose_rates(False)
+    learning.progress.passes = 0 if base.counting else 1
+    for batch in rows.batches():
+        learning.learn(batch)
+        go_on()
+    return judged
+
+
+def _usable(job: Job, cell: Cell, counts: Progress, scales: Scales) -> Iterator[tuple[Batch, NDArray[np.bool_]]]:
+    """The rows of a cell's blocks that can be learned, and which of them are held back."""
+    for batch in blocks.batches(job.data, cell.blocks):
+        counts.read_in(batch)
+        counts.rows += batch.rows
+        if not batch.rows:
+            continue
+        good = usable(batch, job.target, job.data.options.on_error, counts)
+        assert batch.labels is not None
+        labelled = batch.labels.present()
+        counts.unlabelled += int((good & ~labelled).sum())
+        good &= labelled
+        if batch.weight is not None:
+            good &= batch.weight != 0
+        scales.add(batch)
+        some: Any = batch.select(good)
+        yield some, job.holds_back(blocks.row_numbers(some))
+
+
+def _plain(batch: Batch) -> Batch:
+    """The rows alone, to be sent."""
+    return replace(batch, bad=[], bad_count=0, bad_numbers=(), missing=Counter(), original=None)
+
+
+def _seed(seed: int, number: int, shard: int) -> int:
+    """Of the random order of a cell's rows."""
+    return (seed * 1_000_003 + number) * 1_000_003 + shard
+
+
+def held_rows(job: Job, cell: Cell) -> tuple[Batch, ...]:
+    """The rows of a cell that are held back, read once more."""
+    found = []
+    for batch, back in _usable(job, cell, Progress(), Scales(job.parts)):
+        if back.any():
+            found.append(_plain(batch.select(back)))
+    return tuple(found)
+
+
+def without_state(_: None, learned: list[Learned]) -> Learned:
+    """What is small of what a shard gives back."""
+    return replace(learned[0], state=None)
+
+
+def fold(common: tuple[Agreed, State, bool], several: list[Learned | Folded]) -> Folded:
+    """Add up what shards, or shards that are added up already, have learned; `common` says what is agreed, the base,
+    and whether models are more than linear.
+    """
+    agreed, base, shaped = common
+    sums: list[Sums] = []
+    states: list[State] = []
+    for one in several:
+        if isinstance(one, Learned):
+            assert one.state is not None
+            if one.said.learned:
+                sums.append(Sums.of(agreed, base, one.state))
+                states += [one.state] if shaped else []
+        else:
+            sums.append(one[0])
+            states += one[1]
+    return Sums.folded(agreed, sums or [Sums.of(agreed, base, base)]), tuple(states)

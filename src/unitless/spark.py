@@ -1,0 +1,38 @@
+"""Training on a Spark cluster.
+
+result = unitless.spark.train(spark, "clicks/*.parquet", "clicked", shards=64)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .training.request import train as _train
+from .training.result import TrainResult
+
+
+def train(
+    spark: Any,
+    source: Any,
+    target: Any = None,
+    *,
+    shards: int = 64,
+    rounds: int = 8,
+    passes: int = 1,
+    **options: Any,
+) -> TrainResult:
+    """Learn from any data on Spark: `unitless.train` with `on="spark"`. Needs `pip install 'unitless[spark]'` and Java.
+
+    Args:
+        spark: a `SparkSession`; None for a Spark of this machine alone, stopped at the end.
+        source: what `unitless.train` takes, or a Spark DataFrame. Files must be where all machines can read them.
+        target: the column to predict.
+        shards: into how many parts the rows are dealt. The result depends on it, but not on the number of machines.
+        rounds: how often in a pass the parts are brought together.
+        passes: how often to go through the data.
+        options: all others of `unitless.train`, for example `checkpoint`, `resume` and `model`.
+    """
+    from .distributed.on_spark import SparkEngine  # noqa: PLC0415  (it needs Spark)
+
+    with SparkEngine(spark=spark) as engine:
+        return _train(source, target, on=engine, shards=shards, rounds=rounds, passes=passes, **options)

@@ -1,0 +1,23 @@
+"""Workers can import the tests' tasks, and no test leaves a process behind."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+from collections.abc import Iterator
+
+import processes
+import pytest
+
+
+@pytest.fixture(scope="module")
+def clean() -> Iterator[None]:
+    """Around a cluster: what it has started is gone afterwards."""
+    before, path = set(processes.descendants()), os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(pathlib.Path(__file__).parent), *([path] if path else [])])
+    yield
+    if path is None:
+        del os.environ["PYTHONPATH"]
+    else:
+        os.environ["PYTHONPATH"] = path
+    assert not processes.left_after(10, before)
