@@ -93,6 +93,7 @@ class Loss:
     has_quantile: bool = False  # whether the option `quantile` says which loss it is
     smallest_label: float | None = None  # of numbers: None if they may be negative
     rounds_below_zero: bool = False  # a loss of 0 may be computed as slightly less, from terms that cancel
+    curvature: float = 0.0  # the largest second derivative; 0: there is none that would say how far to go
     other_class: float = -1.0  # in one-vs-all, the label of rows of the other classes; that of its own is 1
 
     @property
@@ -110,6 +111,7 @@ _RECORDS = (
         scikit_learn="linear_model.LinearRegression",
         in_label_unit=True,
         is_squared_error=True,
+        curvature=2.0,
     ),
     Loss(
         "logistic",
@@ -117,6 +119,7 @@ _RECORDS = (
         task="binary",
         link=LOGISTIC,
         scikit_learn="linear_model.LogisticRegression",
+        curvature=0.25,
     ),
     Loss(
         "hinge",

@@ -1,0 +1,132 @@
+"""Rounds of models with curves and trees."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unitless as ul
+from unitless.models.rounds import Agreed, Said, Sums, merged_round
+from unitless.models.rounds_shape import shaped_round
+
+SHAPES = ["curves", "trees", "curves only"]
+
+
+def problem(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4)) * [1, 1000, 1e-3, 1]
+    y = np.abs(X[:, 0]) * (X[:, 1] > 300) + 2.0 * (X[:, 2] > 0) + 0.1 * rng.normal(size=rows)
+    return X, y
+
+
+def brought_together(base: Any, shards: Sequence[Any]) -> Any:
+    """The model that shards which went on from `base` become."""
+    start, states = base._state_and_labels(), [shard._state_and_labels() for shard in shards]
+    said = [Said.of(state, start, 0.0) for state in states]
+    agreed = Agreed.of(base, start, said)
+    parts = [state for state, one in zip(states, said, strict=True) if one.learned]
+    sums = Sums.folded(agreed, [Sums.of(agreed, start, state) for state in parts])
+    merged = merged_round(agreed, start, said, sums)
+    state, labels = shaped_round(agreed, start, parts, [0.0] * len(parts), merged)
+    new = base._fresh(base.options.asdict(), labels, base._open_to_classes(), base._own_rates())
+    new._restore(state)
+    return new
+
+
+def in_rounds(make: Any, X: Any, y: Any, shards: int, rounds: int) -> Any:
+    base = make()
+    for rows in np.array_split(np.arange(len(y)), rounds):
+        parts = []
+        for own in np.array_split(rows, shards):
+            part = base.copy()
+            part.learn(X[own] if isinstance(X, np.ndarray) else [X[row] for row in own], y[own])
+            parts.append(part)
+        base = brought_together(base, parts)
+    return base
+
+
+def learner(shape: str, **options: Any) -> Any:
+    return ul.Learner(shape=shape, learning_rate=0.5, **options)  # type: ignore[arg-type]
+
+
+def arrays(model: Any) -> dict[str, Any]:
+    shape: dict[str, Any] = model._snapshot()["shape"]
+    return shape
+
+
+def same(a: dict[str, Any], b: dict[str, Any], but: Sequence[str] = ()) -> None:
+    assert a.keys() == b.keys()
+    for name in a.keys() - {"settled", *but}:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("options", [{"target": "auto", "centre": True}, {"loss": "logistic"}, {"loss": "hinge"}])
+def test_rounds_are_better_than_one_shard_and_can_go_on(shape: str, options: Any) -> None:
+    X, y = problem(6400)
+    truth = (y > 1) if "loss" in options else y
+    many = in_rounds(lambda: learner(shape, **options), X, truth, 4, 4)
+    assert many.examples == 1600
+    alone = learner(shape, **options)
+    alone.learn(X[:1600], truth[:1600])
+    test, labels = problem(2000, 1)
+
+    def loss(model: Any) -> float:
+        said = model.predict(test)
+        return float(np.mean((said > 0) != (labels > 1)) if "loss" in options else np.mean((said - labels) ** 2))
+
+    assert loss(many) < 1.02 * loss(alone) + 0.005
+    copy = many.copy()
+    np.testing.assert_array_equal(copy.predict(test), many.predict(test))
+    copy.learn(test, (labels > 1) if "loss" in options else labels)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_same_shards_give_the_same_bits_whatever_the_units(shape: str) -> None:
+    X, y = problem(2400)
+    powers = np.ldexp(1.0, [-30, 5, 0, 90])
+    a, b, other = (in_rounds(lambda: learner(shape), X * units, y, 3, 2) for units in (1.0, 1.0, powers))
+    same(arrays(a), arrays(b))
+    np.testing.assert_array_equal(a.predict(X), other.predict(X * powers))
+    same(arrays(a), arrays(other), ("curve.thresholds", "curve.values", "tree.low", "tree.watched"))
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_one_shard_is_what_it_was(shape: str) -> None:
+    X, y = problem(1600)
+    base = learner(shape, target="auto", centre=True)
+    base.learn(X[:800], y[:800])
+    part = base.copy()
+    part.learn(X[800:], y[800:])
+    merged = brought_together(base, [part])
+    np.testing.assert_allclose(merged.predict(X), part.predict(X), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_shard_without_rows_does_not_count(shape: str) -> None:
+    X, y = problem(1600)
+    base = learner(shape)
+    for start in (base, in_rounds(lambda: learner(shape), X, y, 2, 1)):
+        part, idle = start.copy(), start.copy()
+        part.learn(X[:400], y[:400])
+        same(arrays(brought_together(start, [part, idle])), arrays(brought_together(start, [part])))
+
+
+def test_leaves_that_nobody_has_split_are_averaged_by_evidence() -> None:
+    X, y = problem(4000)
+    base = learner("trees")
+    base.learn(X[:3000], y[:3000])
+    parts = [base.copy(), base.copy()]
+    for part, rows in zip(parts, (slice(3000, 3010), slice(3010, 3020)), strict=True):  # too few for any split
+        part.learn(X[rows], y[rows])
+    merged, a, b = (arrays(model) for model in (brought_together(base, parts), *parts))
+    assert merged["tree.sizes"].min() >= arrays(base)["tree.sizes"].min()
+    old = np.isin(merged["trees.leaves"], a["trees.leaves"])
+    if old.all() and len(merged["trees.leaves"]) == len(a["trees.leaves"]):  # no region was split together
+        G = [one["trees.evidence"] for one in (a, b)]
+        np.testing.assert_allclose(merged["trees.evidence"], (G[0] + G[1]) / 2, rtol=1e-12)
+        mean = (G[0] * a["trees.weights"] + G[1] * b["trees.weights"]) / (G[0] + G[1])
+        np.testing.assert_allclose(merged["trees.weights"], mean, rtol=1e-9, atol=1e-12)
