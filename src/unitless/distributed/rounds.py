@@ -22,6 +22,7 @@ from ..evaluation.baseline import Baseline
 from ..evaluation.evaluation import Evaluation
 from ..models.model import State
 from ..models.rounds import Agreed, merged_round, whole
+from ..models.rounds_shape import shaped_round
 from ..training.notes import drifts
 from ..training.passes import steering_loss
 from ..training.run import Run
@@ -225,7 +226,7 @@ class Rounds:
         engine.forget([common, *made])
         merged = merged_round(agreed, base, said, sums)
         if shapes and states:
-            raise NotImplementedError
+            merged = shaped_round(agreed, base, states, [one.judged for one in said if one.learned], merged)
         return merged
 
     def _count(self, learned: list[Learned], base: State, first_pass: bool) -> None:
