@@ -270,7 +270,11 @@ def _together(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
     waiting: list[Chunk] = []
     for chunk in chunks:
         plain = hasattr(chunk.content, "combine_chunks") and chunk.place.numbers is None and not chunk.bad_count
-        if waiting and (not plain or sum(one.rows for one in waiting) + chunk.rows > TOGETHER):
+        if waiting and not (
+            plain
+            and sum(one.rows for one in waiting) + chunk.rows <= TOGETHER
+            and chunk.content.schema.equals(waiting[0].content.schema)  # JSON lines may have other keys
+        ):
             yield _one_chunk(waiting)
             waiting = []
         if plain:
