@@ -103,19 +103,22 @@ class Rounds:
     def _begin(self, watched: Watched) -> Layout:
         """Look at the data, agree on what it is, and make the model."""
         run = self.run
-        data = DataSpec.of(run.source, run.reader.options, *run.reader.beside)
+        known, options = run.reader.schema, run.reader.options
+        if known is not None:  # of a model that goes on
+            options = replace(options, target=known.target, weight=known.weight)
+        data = DataSpec.of(run.source, options, *run.reader.beside)
         common = self.engine.put(data)
         handles = [self.engine.submit(work.survey, common, file, f"file {file + 1}") for file in range(data.parts)]
         self._wait(handles, watched)
         self._surveys = [self.engine.get(handle) for handle in handles]
         self.engine.forget([*handles, common])
-        schema, labels = agree(data, self._surveys)
-        schema = run.reader.schema or schema
+        schema, labels = agree(data, self._surveys) if known is None else (known, None)
         data = replace(data, schema=schema)
         run.reader.schema = schema
         run.source.hold(schema)
         layout = lay_out(self._surveys, *self._asked, run.plan.seed)
         if run.model is None:
+            assert labels is not None
             if not labels.present().any():
                 raise InputError(f"none of the first rows of {run.source.name} has a label")
             first = next(batch for batch in batches(data, layout.cells[0][0]) if batch.rows)
