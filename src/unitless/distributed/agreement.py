@@ -28,7 +28,7 @@ def agree(spec: DataSpec, surveys: Sequence[FileSurvey]) -> tuple[Schema, RawLab
     if spec.family == "table":
         schema, table = _agreed_table(spec, surveys, heads)
         for one in surveys:
-            if not one.heads:  # there were enough of others
+            if one.columns and not one.heads:  # there were enough of others
                 check(schema, dict(one.columns), one.name, 1)
         labels = data_tables.labels(table, schema)
         return schema, labels if labels is not None else _labels_beside(heads)
@@ -61,10 +61,10 @@ def _used(name: str, options: ReadOptions) -> bool:
 
 
 def _check_columns(surveys: Sequence[FileSurvey], options: ReadOptions) -> None:
-    """All files have the columns of the first."""
-    first = surveys[0]
+    """All files have the columns of the first. A file of whose first rows none can be read has shown none."""
+    first, *others = (one for one in surveys if one.columns)
     known = {name for name, _ in first.columns if _used(name, options)}
-    for one in surveys[1:]:
+    for one in others:
         found = {name for name, _ in one.columns if _used(name, options)}
         for name, _ in first.columns:
             if name in known - found:
