@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -29,11 +28,12 @@ from ..training.run import Run
 from ..training.watched import Watched
 from . import work
 from .agreement import agree
-from .blocks import DataSpec, FileSurvey, batches, row_numbers
+from .blocks import DataSpec, FileSurvey, all_blocks, batches
 from .engine import Engine, Handle
 from .layout import Layout, lay_out
 from .units import Scales, parts_of
-from .work import Base, Cell, Job, Learned
+from .whole_data import is_small, let_go
+from .work import Base, Cell, Job, Learned, TakenIn
 
 SHARDS, ROUNDS = 64, 8  # unless said otherwise
 FAN_IN = 8  # of the tree in which shards are added up
@@ -74,24 +74,31 @@ class Rounds:
         self._examples = 0  # that were learned, all passes counted
         self._job: Job | None = None
         self._surveys: list[FileSurvey] = []
+        self._taken: TakenIn | None = None  # of data that workers hold as a whole
 
     # ------------------------------------------------------------------------------------------------ the way
 
     def go(self, watched: Watched) -> bool:
         """Give whether it came to its end."""
-        run = self.run
         try:
-            layout = self._begin(watched)
-            if not self._passes(layout, watched):
-                return False
+            return self._go(watched)
         except StoppedError:
+            return False
+        finally:
+            if self._job is not None:
+                let_go(self._job.identity)
+
+    def _go(self, watched: Watched) -> bool:
+        run = self.run
+        layout = self._begin(watched)
+        if not self._passes(layout, watched):
             return False
         model = run.model
         assert model is not None
         run.score_rows(iter(self._held), run.progress.held)
         if run.row_errors is not None:
-            numbers = [row_numbers(batch) for batch in self._held]  # type: ignore[arg-type]
-            run.drifting = drifts(run.row_errors.errors, np.concatenate(numbers)) if numbers else False
+            numbers = [np.asarray(batch.place.numbers) for batch in self._held]
+            run.drifting = self._taken is not None and drifts(run.row_errors.errors, np.concatenate(numbers))
         run.remarks += [Phrase(warning) for warning in self._scales.warnings()]
         state = self._learn_held(layout, watched)
         model._go_back(whole(model.options, state, layout.shards, self._examples))
@@ -132,9 +139,27 @@ class Rounds:
         memory = max(64 << 20, memory_size(run.plan.memory) // max(1, self.engine.slots))
         parts = parts_of(self._surveys)
         self._scales = Scales(parts)
-        self._job = Job(data, fresh, run.target, run.plan.seed, held, memory, parts)
+        whole = all_blocks(self._surveys) if is_small(data, self._surveys) else ()
+        self._job = Job(data, fresh, run.target, run.plan.seed, held, memory, parts, layout.identity, whole)
+        self._taken = self._take_in(watched) if whole else None
         self._take_up(layout, watched)
         return layout
+
+    def _take_in(self, watched: Watched) -> TakenIn:
+        """Of data that workers hold: how many rows there are, and those that are held back."""
+        run, engine = self.run, self.engine
+        common = engine.put(self._job)
+        handle = engine.submit(work.take_in, common, run.plan.held_rows(run.read), run.source.name)
+        self._wait([handle], watched)
+        taken: TakenIn = engine.get(handle)
+        engine.forget([common, handle])
+        self._held = list(taken.held)
+        self._scales.join([taken.scales])
+        if not run.midway:
+            run.progress.absorb(taken.counts)
+            run.progress.held = sum(batch.rows for batch in taken.held)
+        run.check_rows(taken.rows)
+        return taken
 
     def _take_up(self, layout: Layout, watched: Watched) -> None:
         """Go on where it was interrupted, if it was."""
@@ -149,8 +174,10 @@ class Rounds:
                 "to go on"
             )
         self._examples = run.rounds["examples"]
+        if self._taken is not None:
+            return
         done = min(run.rounds["done"], layout.rounds)
-        cells = [self._cell(shard, blocks) for row in layout.cells[:done] for shard, blocks in enumerate(row)]
+        cells = [cell for cells in self._dealt(layout, 0)[:done] for cell in cells]
         common = self.engine.put(self._job)
         handles = [self.engine.submit(work.held_rows, common, cell, cell.name) for cell in cells]
         self._wait(handles, watched)
@@ -165,9 +192,7 @@ class Rounds:
             passes.begin(run.model)
         size = layout.rows, round(layout.rows * (self._job.held if self._job else 0.0))
         for number in passes.made(run.plan, size, progress.passes, lambda: run.model, self._held_loss):
-            dealt = layout if number == 1 else lay_out(self._surveys, *self._asked, run.plan.seed, number - 1)
-            for row in dealt.cells[run.rounds["done"] - (number - 1) * layout.rounds :]:
-                cells = [self._cell(shard, blocks) for shard, blocks in enumerate(row)]
+            for cells in self._dealt(layout, number - 1)[run.rounds["done"] - (number - 1) * layout.rounds :]:
                 self._round(cells, number == 1, watched)
                 run.save(run.checkpoint_path)
                 if watched.tell():
@@ -177,9 +202,20 @@ class Rounds:
             progress.passes = number
         return True
 
-    @staticmethod
-    def _cell(shard: int, blocks: Any) -> Cell:
-        return Cell(shard, tuple(blocks))
+    def _dealt(self, layout: Layout, number: int) -> list[list[Cell]]:
+        """The cells of a pass, by round."""
+        if self._taken is None:
+            if number:
+                layout = lay_out(self._surveys, *self._asked, self.run.plan.seed, number)
+            return [[Cell(shard, tuple(some)) for shard, some in enumerate(row)] for row in layout.cells]
+        rows, count = self._taken.rows - self.run.progress.held, layout.shards * layout.rounds
+        cuts = [k * rows // count for k in range(count + 1)]
+        spans = [(a, b) for a, b in itertools.pairwise(cuts)]
+        return [
+            # In another pass another shard has the same rows.
+            [Cell(shard, (), spans[first + (shard + number) % layout.shards]) for shard in range(layout.shards)]
+            for first in range(0, count, layout.shards)
+        ]
 
     # ------------------------------------------------------------------------------------------------ one round
 
@@ -257,7 +293,7 @@ class Rounds:
         if run.plan.learn_holdout and held:
             run.finishing = True
             shards = min(layout.shards, max(1, held // work.LEAST_JUDGED))
-            cells = [Cell(shard, (), tuple(_every(self._held, shard, shards))) for shard in range(shards)]
+            cells = [Cell(shard, rows=tuple(_every(self._held, shard, shards))) for shard in range(shards)]
             kept = run.model.kept
             self._round(cells, False, watched)
             run.progress.learned += held
