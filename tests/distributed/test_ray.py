@@ -109,6 +109,7 @@ def test_a_task_that_kills_its_workers_is_named(
     assert capfd.readouterr() == ("", "")
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray copies settings of its own that are deprecated
 def test_blocks_of_a_dataset_in_their_order(engine: RayEngine, capfd: pytest.CaptureFixture[str]) -> None:
     data = pytest.importorskip("ray.data")
     given = [pa.table({"a": range(10 * i, 10 * i + 5 + i)}) for i in range(3)]

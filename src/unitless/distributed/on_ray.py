@@ -78,8 +78,9 @@ class RayEngine(Engine):
         with contextlib.ExitStack() as joined:
             if not ray.is_initialized():
                 _join(address, workers, joined)
-                # Workers that are lost are no news to users, as long as their tasks are run again.
-                joined.enter_context(_replaced(ray_worker, "print_to_stdstream", lambda *_, **__: None))
+                # Workers that are lost are no news to users: their tasks are run again, or else there is an error.
+                for spoken in ("print_to_stdstream", "_unhandled_error_handler"):
+                    joined.enter_context(_replaced(ray_worker, spoken, lambda *_, **__: None))
             self._joined = joined.pop_all()
         self.slots = int(ray.cluster_resources().get("CPU", 1))
         settings = {"num_returns": 2, "num_cpus": 1, "max_retries": RETRIES}
