@@ -8,6 +8,7 @@ import os
 import signal
 import tempfile
 import threading
+import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -218,17 +219,13 @@ def _join(address: str | None, workers: int | None, joined: contextlib.ExitStack
                 **settings,
             )
         joined.callback(ray.shutdown)
-    except (OSError, ray.exceptions.RayError, ValueError) as error:
+    except Exception as error:  # of many kinds, and some of none
+        if "Version mismatch" in str(error):
+            problem = f"the Ray cluster at {address} has another version of Ray or of Python than this program"
+            raise WorkerError(problem, advice=f"this program has Ray {ray.__version__}") from None
         what = "a Ray cluster cannot be started" if own else f"the Ray cluster at {address} cannot be reached"
-        reason = str(error).strip().partition("\n")[0]
-        raise WorkerError(
-            f"{what}: {reason}", advice="" if own else "is it running, and is this its address?"
-        ) from None
-    except RuntimeError as error:
-        if "mismatch" not in str(error):
-            raise
-        problem = f"the Ray cluster at {address} has another version of Ray or of Python than this program"
-        raise WorkerError(problem, advice=f"this program has Ray {ray.__version__}") from None
+        advice = "" if own else "is it running, and is this its address?"
+        raise WorkerError(f"{what}: {str(error).strip().partition(chr(10))[0]}", advice=advice) from None
 
 
 @contextlib.contextmanager
@@ -243,7 +240,9 @@ def _starting(own: bool) -> Iterator[None]:
     polite_kill = signal.getsignal(signal.SIGTERM)
     os.environ.update(settings)
     try:
-        with _replaced(ray_constants, "ENABLE_RAY_CLUSTER", ray_constants.ENABLE_RAY_CLUSTER and not own):
+        clusters = ray_constants.ENABLE_RAY_CLUSTER and not own
+        with _replaced(ray_constants, "ENABLE_RAY_CLUSTER", clusters), warnings.catch_warnings():
+            warnings.simplefilter("ignore", FutureWarning)  # about graphics processors
             yield
     finally:
         for name, value in before.items():
