@@ -32,6 +32,7 @@ class Workload:
     name: str
     seconds: float  # to learn a row that was read, with all learning rates, on one thread
     row_bytes: float  # of a row in a text file
+    shaped: bool  # with curves or trees
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Costs:
     add: float  # per MB of a model: what it has added to the one that it went on from
     fold: float  # per MB of the models: the sum of what eight of them have added
     settle: float  # per MB of a model: from such a sum to the merged model
+    shape: float  # of the driver, per MB of a shard's state: its curves and trees
     sums: float  # MB of what a model has added, per MB of the model
     join: float  # of the driver, per shard: what it has counted of its predictions
     give: float  # per MB of a model: its state as bytes
@@ -85,6 +87,7 @@ def measured(quick: bool) -> Costs:
         give, take = _handing_over(models[0])
         found = {
             **_merging(models, size),
+            "shape": _shapes(rows),
             "give": give / size,
             "take": take / size,
             "save": _passing(lambda: models[0].save(pathlib.Path(folder) / "model.unitless")) / size,
@@ -129,7 +132,8 @@ def _dense(rows: int) -> list[Workload]:
         y = X @ rng.normal(size=columns) + rng.normal(size=rows) > 0
         for shape in ("linear", "curves", "trees"):
             model = ul.Learner(loss="logistic", learning_rate="auto", centre=True, shape=shape)
-            found.append(Workload(f"{shape}, {columns} columns", _learning(model, X, y), 8.0 * columns))
+            seconds, shaped = _learning(model, X, y), shape != "linear"
+            found.append(Workload(f"{shape}, {columns} columns", seconds, 8.0 * columns, shaped))
     return found
 
 
@@ -143,7 +147,8 @@ def _sparse(rows: int, features: int = 30, bits: int = 18) -> Workload:
     ends = np.arange(0, len(columns) + 1, features)
     X = scipy.sparse.csr_matrix((np.ones(len(columns)), columns, ends), shape=(rows, 2**bits))
     model = ul.Learner(loss="logistic", learning_rate="auto", bits=bits)
-    return Workload(f"sparse, {features} features", _learning(model, X, rng.random(rows) < 0.5), 8.0 * features)
+    seconds = _learning(model, X, rng.random(rows) < 0.5)
+    return Workload(f"sparse, {features} features", seconds, 8.0 * features, shaped=False)
 
 
 def _models(bits: int) -> list[Any]:
@@ -175,6 +180,28 @@ def _merging(models: list[Any], size: float) -> dict[str, float]:
         "settle": _best(lambda: merged_round(agreed, base, said, folded)) / size,
         "sums": len(pickle.dumps(folded, 5)) / 1e6 / size,
     }
+
+
+def _shapes(rows: int, columns: int = 54) -> float:
+    """Seconds per MB to bring together trees that eight shards have gone on with."""
+    import unitless as ul
+    from unitless.models.rounds import Agreed, Said, Sums, merged_round
+    from unitless.models.rounds_shape import shaped_round
+
+    rng = np.random.default_rng(0)
+    base = ul.Learner(loss="logistic", learning_rate="auto", centre=True, shape="trees")
+    models = [base, *(base.copy() for _ in range(FAN_IN))]
+    for number, model in enumerate(models):
+        if number:
+            model._go_back(base._state_and_labels())
+        X = rng.normal(size=(max(1000, rows // 4), columns))
+        model.learn(X, np.abs(X[:, 0]) + X[:, 1] * X[:, 2] > 0.8)
+    start, *states = (model._state_and_labels() for model in models)
+    said = [Said.of(state, start, 0.0) for state in states]
+    agreed = Agreed.of(base, start, said)
+    merged = merged_round(agreed, start, said, Sums.folded(agreed, [Sums.of(agreed, start, one) for one in states]))
+    size = sum(len(pickle.dumps(state, 5)) for state in states) / 1e6
+    return _best(lambda: shaped_round(agreed, start, states, [0.0] * FAN_IN, merged)) / size
 
 
 def _joining(rows: int) -> float:

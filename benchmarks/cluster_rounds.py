@@ -3,7 +3,7 @@
 In each round the driver ships the model to all machines; every shard takes it, judges the learning rates on its first
 rows, reads and learns its rows and gives its state; what the states have added to the model is summed in a tree; the
 driver makes a model of the sum, saves it and scores it on the rows held back. These rows are learned at the end, in one
-more round.
+more round. Curves and trees are not summed: all states go up the tree, and the driver brings them together.
 
 What is left out: the driver's own failure (it goes on from its last save), workers that are shared with others, and
 messages of the engine. Machines have one link each, full at the given speed in both directions.
@@ -116,18 +116,21 @@ def one_round(job: Job, cluster: Cluster, costs: Costs, rows: float, first: bool
     learning = own * costs.row(job.workload) + judged * job.workload.seconds
     begin = 0.0 if first else costs.take * size
     task = costs.start + begin + max(learning, reading) + costs.give * size
+    shaped = job.workload.shaped
     folds, traffic, inputs = [], 0.0, shards
-    input_size, work = size, costs.add + costs.fold  # above the first level the inputs are sums
+    input_size, work = size, 0.0 if shaped else costs.add + costs.fold  # above the first level the inputs are sums
     for nodes in levels(shards):
         wide = min(FAN_IN, inputs)
         beside = min(cluster.workers_per_machine, math.ceil(nodes / cluster.machines))  # mergings that share a link
-        fetch = cluster.seconds(wide * input_size) * beside
-        folds.append(costs.start + fetch + wide * size * work + costs.give * costs.sums * size)
-        traffic += inputs * input_size
-        inputs, input_size, work = nodes, costs.sums * size, costs.fold
+        fetched = min(wide * input_size, shards * size) if shaped else wide * input_size
+        given = fetched if shaped else costs.sums * size
+        folds.append(costs.start + cluster.seconds(fetched) * beside + wide * size * work + costs.give * given)
+        traffic += shards * size if shaped else inputs * input_size
+        inputs, input_size, work = nodes, given, 0.0 if shaped else costs.fold
     copies = 0 if first else cluster.machines
     ship = 0.0 if first else costs.give * size + link * math.ceil(math.log2(cluster.machines + 1))
     finish = cluster.seconds(input_size) + (costs.settle + costs.take + costs.save) * size
+    finish += costs.shape * shards * size if shaped else 0.0
     finish += HELD_BACK * job.workload.seconds + shards * costs.join
     return Round(ship, task, tuple(folds), finish, traffic + copies * size + input_size)
 

@@ -127,6 +127,12 @@ class Prediction:
             parts.append(table(["rows", *(f"{workers:,} workers" for workers in WORKERS)], lines) + "\n")
         return "\n".join(parts).strip()
 
+    def _memory(self, model: float, workload: str, workers: int) -> float:
+        """MB that the largest merging takes: of sums, or of all states where these are not summed."""
+        if self._costs.workloads[workload].shaped:
+            return workers * model
+        return (FAN_IN + 1) * self._costs.sums * model
+
     def rounds(self) -> str:
         """What a round takes besides learning, and what it moves."""
         lines = []
@@ -141,10 +147,10 @@ class Prediction:
                         *map(duration, parts),
                         duration(sum(parts)),
                         volume(one.traffic),
-                        volume((FAN_IN + 1) * self._costs.sums * model),
+                        volume(self._memory(model, workload, workers)),
                     ]
                 )
-        names = ["ship it", "take and give it", "merge", "save, score, count", "together", "traffic", "memory to merge"]
+        names = ["ship it", "take and give it", "merge", "driver", "together", "traffic", "memory to merge"]
         return table(["model", "workers", *names], lines)
 
 
@@ -194,7 +200,7 @@ def _draw_rounds(axis: Any, prediction: Prediction, colours: Any) -> None:
     for model, colour in zip(MODELS, colours, strict=False):
         parts = [prediction.round(model, one) for one in DRAWN]
         seconds = [one.aside + one.task for one in parts]
-        axis.plot(DRAWN, seconds, color=colour, label=f"a model of {volume(model[0])}")
+        axis.plot(DRAWN, seconds, color=colour, label=f"{volume(model[0])}, {model[1].partition(',')[0]}")
     axis.set_title("a round without rows: ship, merge, save", loc="left", fontsize=10, weight="bold")
     axis.set(ylabel="time", ylim=(0.03, 7200))
     axis.legend(fontsize=8, loc="lower left", ncols=2, reverse=True)

@@ -28,17 +28,19 @@ def costs(simulation: Any) -> Any:
     return simulation.Costs.read()
 
 
-def job(simulation: Any, costs: Any, rows: float = 1e9, model: float = 3.0, **more: Any) -> Any:
-    return simulation.Job(rows, model, costs.workloads["trees, 54 columns"], **more)
+def job(
+    simulation: Any, costs: Any, rows: float = 1e9, model: float = 3.0, name: str = "linear, 54 columns", **more: Any
+) -> Any:
+    return simulation.Job(rows, model, costs.workloads[name], **more)
 
 
 @pytest.mark.parametrize("per_worker", [1, 3])
 @pytest.mark.parametrize("workers", [1, 2, 10, 64, 1000, 1001])
-@pytest.mark.parametrize("model", [3.0, 5000.0])
+@pytest.mark.parametrize(("model", "name"), [(3.0, "trees, 54 columns"), (5000.0, "sparse, 30 features")])
 def test_if_nothing_fails_events_give_the_closed_form(
-    simulation: Any, costs: Any, workers: int, model: float, per_worker: int
+    simulation: Any, costs: Any, workers: int, model: float, name: str, per_worker: int
 ) -> None:
-    one, cluster = job(simulation, costs, model=model, per_worker=per_worker), simulation.Cluster(workers)
+    one, cluster = job(simulation, costs, 1e9, model, name, per_worker=per_worker), simulation.Cluster(workers)
     exact, found = simulation.closed_form(one, cluster, costs), simulation.simulate(one, cluster, costs)
     assert found.seconds == pytest.approx(exact.seconds, rel=1e-12)
     assert found.failed == 0
@@ -90,6 +92,9 @@ def test_a_tree_has_as_many_levels_as_powers_of_eight(simulation: Any, costs: An
     traffic = simulation.one_round(one, simulation.Cluster(64), costs, 0.0).traffic
     expected = 64 + 4 + (8 + 1) * costs.sums  # into the tree, to four machines; sums within the tree, and to the driver
     assert traffic == pytest.approx(expected)
+    trees = job(simulation, costs, model=1.0, name="trees, 54 columns")
+    traffic = simulation.one_round(trees, simulation.Cluster(64), costs, 0.0).traffic
+    assert traffic == pytest.approx(3 * 64 + 4)  # all states through both levels, and to the driver
 
 
 def test_short_data_has_fewer_shards(simulation: Any, costs: Any) -> None:

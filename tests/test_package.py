@@ -56,7 +56,7 @@ def test_scipy_is_imported_only_when_used() -> None:
 
 
 def test_one_root_for_all_errors() -> None:
-    errors = [ul.DivergedError, ul.InputError, ul.MergeError, ul.ModelFileError, ul.OptionError]
+    errors = [ul.DivergedError, ul.InputError, ul.MergeError, ul.ModelFileError, ul.OptionError, ul.WorkerError]
     assert all(issubclass(error, ul.Error) for error in errors)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .convert.export.estimators import to_sklearn
     from .convert.export.onnx_graph import to_onnx
     from .convert.vw.model import from_vw
-    from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError
+    from .errors import DivergedError, Error, InputError, MergeError, ModelFileError, OptionError, WorkerError
     from .evaluation import evaluation as evaluate
     from .inference.curve_plot import plot_curves
     from .inference.explanation import explain
@@ -51,6 +51,7 @@ __all__ = [
     "Score",
     "Sweep",
     "TrainResult",
+    "WorkerError",
     "__version__",
     "compare",
     "evaluate",

@@ -5,6 +5,7 @@ result = unitless.spark.train(spark, "clicks/*.parquet", "clicked", shards=64)
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from .training.request import train as _train
@@ -19,6 +20,7 @@ def train(
     shards: int = 64,
     rounds: int = 8,
     passes: int = 1,
+    scratch: str | os.PathLike[str] | None = None,
     **options: Any,
 ) -> TrainResult:
     """Learn from any data on Spark: `unitless.train` with `on="spark"`. Needs `pip install 'unitless[spark]'` and Java.
@@ -30,9 +32,11 @@ def train(
         shards: into how many parts the rows are dealt. The result depends on it, but not on the number of machines.
         rounds: how often in a pass the parts are brought together.
         passes: how often to go through the data.
+        scratch: a folder that all machines can read and write, for a frame, which is written down once; a temporary one
+            if Spark runs on this machine alone.
         options: all others of `unitless.train`, for example `checkpoint`, `resume` and `model`.
     """
     from .distributed.on_spark import SparkEngine  # noqa: PLC0415  (it needs Spark)
 
-    with SparkEngine(spark=spark) as engine:
+    with SparkEngine(spark=spark, scratch=scratch) as engine:
         return _train(source, target, on=engine, shards=shards, rounds=rounds, passes=passes, **options)

@@ -16,7 +16,7 @@ import pyarrow.parquet
 import pytest
 from sources import write
 
-from unitless.data import ReadOptions, Schema
+from unitless.data import ReadOptions, Schema, columnar
 from unitless.data import labels as task_labels
 from unitless.data.labels import Numbers, RawLabels, Texts
 from unitless.distributed.agreement import agree
@@ -199,3 +199,15 @@ def test_contiguous_shards_of_real_files_agree(name: str, format: str, tmp_path:
     ready = DataSpec(spec.options, spec.files, schema=schema)
     layout = lay_out(surveys, 4, 2, 0)
     assert sum(batch.rows for row in layout.cells for cell in row for batch in batches(ready, cell)) == table.num_rows
+
+
+def test_of_many_groups_only_the_first_rows_are_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = str(tmp_path / "t.parquet")
+    table = pa.table({"x": np.repeat([0, 1, 7, 1], 20_000), "y": np.repeat(np.arange(20), 4000)})
+    pa.parquet.write_table(table, path, row_group_size=4000)
+    decoded: list[int] = []
+    monkeypatch.setattr(columnar.Parquet, "_group", lambda *args: decoded.append(args[2]))
+    schema, labels = agreed(path)
+    assert decoded == []
+    assert schema.kinds == {"x": "number"}
+    assert len(labels.distinct()[0]) == 20

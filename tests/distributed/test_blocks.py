@@ -9,6 +9,7 @@ import json
 import os
 import pickle
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -198,6 +199,15 @@ def test_bad_rows_are_counted_once_and_the_others_are_there(tmp_path: Path) -> N
         list(batches(replace(spec, options=replace(options, on_error="fail")), cell))
 
 
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_dates_are_read_as_parts(format: str, tmp_path: Path) -> None:
+    days = pd.date_range("2020-01-01", periods=1500, freq="7h")
+    frame = pd.DataFrame({"when": days, "x": np.arange(1500.0), "y": np.arange(1500) % 5})
+    path = str(tmp_path / f"t.{format}")
+    frame.to_csv(path, index=False) if format == "csv" else frame.to_parquet(path)
+    check(DataSpec.of(path, ReadOptions(target="y", dates="parts")))
+
+
 # ------------------------------------------------------------------------------------------------ where rows stand
 
 FIELDS = st.sampled_from(["1", "", '"a\nb"', '"say ""x"", y"', "a\rb", '"c\r\nd"', "plain", 'mid"quote', '""', " "])
@@ -329,6 +339,17 @@ def test_json_lines_may_have_keys_that_not_all_rows_have(tmp_path: Path) -> None
         tmp_path / "t.jsonl",
         "".join(json.dumps(row | ({"odd": 1} if k == 77 else {})) + "\n" for k, row in enumerate(rows)),
     )
+    check(DataSpec.of(path, ReadOptions(target="y", ignore=("odd",))))
     block = Block(Position(), Position(0, 1 << 40, 4000), 4000, 0)
     with pytest.raises(InputError, match=r"line 78: the key 'odd' was not in the first rows"):
         list(batches(spec, [block]))
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.csv.gz"])
+def test_threads_read_at_the_same_time(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts._Parts())
+    spec, surveys = surveyed(DataSpec.of(str(folder / name), ReadOptions(target="y")))
+    cells = [cell for row in lay_out(surveys, 8, 2, 0, 0, 10).cells for cell in row]
+    with ThreadPoolExecutor(4) as pool:
+        found = pool.map(lambda cell: list(batches(spec, cell)), cells)
+        assert content(itertools.chain.from_iterable(found)) == ordinary(spec)

@@ -13,14 +13,17 @@ import time
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 import processes
 import pytest
 import tasks
 
 from unitless.errors import InputError, OptionError, WorkerError
 
-distributed = pytest.importorskip("distributed")
-from unitless.distributed.on_dask import DaskEngine  # noqa: E402
+pytest.importorskip("distributed")
+import dask.dataframe as dask_frames
+
+from unitless.distributed.on_dask import DaskEngine
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +125,22 @@ def test_a_task_that_kills_its_workers_is_named(
     assert caught.value.__cause__ is None
     assert len(list(tmp_path.iterdir())) == 4
     assert capfd.readouterr() == ("", "")
+
+
+def test_partitions_of_a_frame_are_computed_by_the_tasks(engine: DaskEngine, tmp_path: pathlib.Path) -> None:
+    frame = pd.DataFrame({"a": np.arange(100.0), "b": ["x", "y"] * 50})
+    for i in range(2):
+        frame[i::2].to_parquet(tmp_path / f"{i}.parquet")
+    lazy = dask_frames.read_parquet(tmp_path)
+    lazy = lazy.assign(c=lazy.a + 1)
+    tables = engine.tables(lazy)
+    assert tables is not None
+    assert [table.rows for table in tables] == [50, 50]
+    rows = [engine.get(engine.submit(tasks.first_row, None, table)) for table in tables]
+    assert rows == [(50, [{"a": 0.0, "b": "x", "c": 1.0}]), (50, [{"a": 1.0, "b": "y", "c": 2.0}])]
+    assert engine.tables(frame) is None
+    with pytest.raises(OptionError, match=r"give the frame as it was before persist\(\)"):
+        engine.tables(engine._client.persist(lazy))
 
 
 def test_ctrl_c_and_the_client_of_others_stays(engine: DaskEngine) -> None:

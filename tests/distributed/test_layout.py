@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from unitless.data.row_places import RowPlaces
 from unitless.distributed.blocks import Block, FileSurvey
-from unitless.distributed.layout import Layout, fitting, lay_out
+from unitless.distributed.layout import BLOCKS_PER_CELL, Layout, fitting, lay_out
 
 
 def of_groups(file: int, *groups: int, direct: bool = True) -> FileSurvey:
@@ -77,8 +77,8 @@ def test_every_row_is_in_one_cell_and_cells_are_even(
 def test_a_cell_has_blocks_from_different_places() -> None:
     layout = lay_out([of_groups(0, 1_000_000)], 16, 8, 0)
     assert (layout.shards, layout.rounds) == (16, 8)
-    assert {len(cell) for cell in cells_of(layout)} == {8}
-    assert max(sizes(layout)) - min(sizes(layout)) <= 8
+    assert {len(cell) for cell in cells_of(layout)} == {BLOCKS_PER_CELL}
+    assert max(sizes(layout)) - min(sizes(layout)) <= BLOCKS_PER_CELL
     spread = [np.std([block.start.offset for block in cell]) for cell in cells_of(layout)]
     assert np.mean(spread) > 200_000  # of a uniform distribution: 289,000
     short = lay_out([of_text(0, 45_211)], 4, 8, 0)
@@ -87,7 +87,7 @@ def test_a_cell_has_blocks_from_different_places() -> None:
 
 def test_files_that_must_be_read_from_the_beginning_are_cut_less() -> None:
     counts = [len(rows_of(lay_out([of_text(0, 500_000, direct=direct)], 4, 4, 0))) for direct in (True, False)]
-    assert counts == [128, 32]
+    assert counts == [16 * BLOCKS_PER_CELL, 32]
 
 
 def test_short_data_has_fewer_shards_and_then_fewer_rounds() -> None:
@@ -137,15 +137,15 @@ def test_the_layout_is_the_same_on_every_machine(pass_number: int) -> None:
 
 STORED = [
     [
-        [(0, 750), (0, 1000), (0, 1500)],
-        [(0, 3500), (0, 3750), (1, 3584)],
-        [(0, 1750), (0, 2000), (0, 3250)],
-        [(0, 0), (0, 250), (0, 500)],
+        [(0, 195), (0, 260), (0, 391)],
+        [(0, 913), (0, 978), (0, 1173)],
+        [(0, 456), (0, 521), (0, 847)],
+        [(0, 0), (0, 65), (0, 130)],
     ],
     [
-        [(0, 500), (0, 2000), (0, 2500)],
-        [(0, 1000), (0, 1250), (0, 2250)],
-        [(0, 250), (0, 3000), (0, 3250)],
-        [(0, 0), (0, 750), (0, 1500)],
+        [(0, 130), (0, 521), (0, 652)],
+        [(0, 65), (0, 260), (0, 326)],
+        [(0, 195), (0, 782), (0, 847)],
+        [(0, 0), (0, 391), (0, 456)],
     ],
 ]

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import processes
+import pyarrow as pa
 import pytest
 import tasks
 
@@ -105,6 +106,19 @@ def test_a_task_that_kills_its_workers_is_named(
     assert str(caught.value).startswith("the worker was lost 4 times while it was at shard 7 of round 2; perhaps")
     assert caught.value.__cause__ is None
     assert len(list(tmp_path.iterdir())) == 4
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # Ray copies settings of its own that are deprecated
+def test_blocks_of_a_dataset_in_their_order(engine: RayEngine, capfd: pytest.CaptureFixture[str]) -> None:
+    data = pytest.importorskip("ray.data")
+    given = [pa.table({"a": range(10 * i, 10 * i + 5 + i)}) for i in range(3)]
+    tables = engine.tables(data.from_arrow(given))
+    assert tables is not None
+    assert [table.rows for table in tables] == [5, 6, 7]
+    rows = [engine.get(engine.submit(tasks.first_row, None, table)) for table in tables]
+    assert rows == [(5 + i, [{"a": 10 * i}]) for i in range(3)]
+    assert engine.tables(given[0]) is None
     assert capfd.readouterr() == ("", "")
 
 

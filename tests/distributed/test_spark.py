@@ -25,7 +25,7 @@ try:
     from unitless.distributed.on_spark import SparkEngine, tries_of
 except OptionError as error:
     pytest.skip(str(error), allow_module_level=True)
-import pyspark
+import pyspark.sql
 
 
 @pytest.fixture(scope="module")
@@ -134,6 +134,24 @@ def test_a_module_that_workers_do_not_have(engine: SparkEngine, monkeypatch: pyt
     exec("def task(common, item): return item", vars(module))
     with pytest.raises(WorkerError, match="a worker has no Python module 'not_there'; install the same packages"):
         engine.get(engine.submit(module.task, None, 1))
+
+
+def test_a_frame_is_written_once_and_read_in_order(engine: SparkEngine, tmp_path: pathlib.Path) -> None:
+    spark = pyspark.sql.SparkSession(engine._spark)
+    frame = (
+        spark.range(0, 1000, numPartitions=3).withColumnRenamed("id", "a").where("a >= 334")
+    )  # the first part is empty
+    for scratch in (None, tmp_path / "folder", f"file://{tmp_path}/other"):
+        with SparkEngine(spark=spark, scratch=scratch) as other:
+            tables = other.tables(frame)
+            assert tables is not None
+            assert [table.rows for table in tables] == [332, 334]  # one part has no rows
+            rows = [other.get(other.submit(tasks.first_row, None, table)) for table in tables]
+            assert rows == [(332, [{"a": 334}]), (334, [{"a": 666}])]
+            path = pathlib.Path(tables[0].path.removeprefix("file://"))  # type: ignore[attr-defined]
+            assert path.exists()
+            assert other.tables("a.csv") is None
+        assert not path.parent.exists()
 
 
 UNREACHABLE = """

@@ -196,8 +196,7 @@ def make(kind: str) -> ul.Learner | ul.OneVsAll | ul.Sweep:
     return options[kind]()
 
 
-ASSOCIATIVE = ["auto", "pairs", "sweep", "classes", "open"]
-ALL = [*ASSOCIATIVE, "centre", "target"]
+ALL = ["auto", "pairs", "sweep", "classes", "open", "centre", "target"]
 
 
 def problem(kind: str, rows: int = 6000) -> tuple[np.ndarray, np.ndarray]:
@@ -220,7 +219,7 @@ def same_predictions(a: ul.Learner, b: ul.Learner, kind: str, tolerance: float =
     np.testing.assert_allclose(a.predict(X), b.predict(X), rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("kind", ASSOCIATIVE)
+@pytest.mark.parametrize("kind", ALL)
 def test_models_of_every_kind_merge_associatively(kind: str) -> None:
     a, b, c = apart(kind)
     left, right = ul.merge([ul.merge([a, b]), c]), ul.merge([a, ul.merge([b, c])])

@@ -165,6 +165,8 @@ class Watch:
             return
         if run.evaluation is None:  # the rows are read, to be put into random order
             return self._advance(run.progress, "-", "-", rows=run.read)
+        if run.rounds is not None:
+            return self._show_rounds(run)
         if self._shown == 0 and run.evaluation.history:
             self._head(run)
         for moment in run.evaluation.history[self._shown :]:
@@ -176,6 +178,19 @@ class Watch:
         self._judged = len(run.passes.losses)
         now = run.evaluation.now
         share = run.progress.rows / max(1, run.read) if run.fitted else None  # of the pass
+        self._advance(run.progress, number(now.loss), number(now.since_last), share)
+
+    def _show_rounds(self, run: Any) -> None:
+        """One line for each round in which several shards have learned."""
+        if self._shown == 0 and run.told and self._out is not None:
+            self._out.print(str(run.target), markup=False, style="bold" if self._terminal else None)
+            header = f"{'round':>6}{'rows':>12}{'loss':>12}{'held back':>12}{'seconds':>9}{'merging':>9}"
+            self._out.print(header, style="dim" if self._terminal else None)
+        for told in run.told[self._shown :]:
+            losses = "".join(f"{'-' if math.isnan(loss) else number(loss):>12}" for loss in (told.loss, told.held_loss))
+            self.say(f"{told.number:>6}{told.rows:>12,}{losses}{told.seconds:>9.2f}{told.merging:>9.2f}")
+        self._shown = len(run.told)
+        now, share = run.evaluation.now, run.progress.rows / max(1, run.read)
         self._advance(run.progress, number(now.loss), number(now.since_last), share)
 
     def _advance(

@@ -178,7 +178,10 @@ def _progressive(result: TrainResult, wanted: list[str]) -> str:
         name = "zero_one" if "zero_one" in metrics else "rmse"
         show = (lambda x: f"accuracy {display.share(1 - x)}") if name == "zero_one" else display.number
         repeated = f"; repeating the label before: {show(result.repeated[name])}"
-    return ", ".join(filter(None, (main, _listed(metrics, result, wanted, apart=("zero_one", "rmse"))))) + repeated
+    stale = f"; without up to {result.stale:,} rows that others learned in the same round" if result.stale else ""
+    return (
+        ", ".join(filter(None, (main, _listed(metrics, result, wanted, apart=("zero_one", "rmse"))))) + repeated + stale
+    )
 
 
 def _listed(metrics: dict[str, float], result: TrainResult, wanted: list[str], apart: tuple[str, ...]) -> str:

@@ -87,7 +87,7 @@ class _Columnar(FileSource):
         begin, size = 0, batch_rows(len(columns))
         for number, rows in enumerate(groups.rows):
             end = begin + rows
-            if begin < last and end > first and number in groups.large:
+            if begin < last and end > first and (self.once or number in groups.large):
                 yield from self._streamed(file, number, columns, max(0, first - begin), min(last, end) - begin)
             elif begin < last and end > first:
                 group = kept_part(
@@ -118,8 +118,8 @@ class _Columnar(FileSource):
         return int((file.size or 0) * rows / self._rows) if self._rows else 0
 
     def _streamed(self, file: File, number: int, columns: list[str], first: int, last: int) -> Iterator[Any]:
-        """Rows of a large group."""
-        raise NotImplementedError
+        """Rows of a group that is not kept."""
+        yield self._group(file, number, self._groups(file), columns).slice(first, last - first)
 
     @abc.abstractmethod
     def _batches(self, file: File, skip: int) -> Iterator[Any]:
@@ -173,9 +173,9 @@ class Parquet(_Columnar):
         )
 
     def _streamed(self, file: File, number: int, columns: list[str], first: int, last: int) -> Iterator[Any]:
-        at = 0
+        at, size = 0, min(last, batch_rows(len(columns)))
         with self._reader(file, self._groups(file)) as reader:
-            for batch in reader.iter_batches(batch_rows(len(columns)), [number], columns, use_threads=False):
+            for batch in reader.iter_batches(size, [number], columns, use_threads=False):
                 begin, end = max(first - at, 0), min(last - at, batch.num_rows)
                 if begin < end:
                     yield pyarrow().Table.from_batches([batch.slice(begin, end - begin)])

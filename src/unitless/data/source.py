@@ -23,6 +23,7 @@ class Source(abc.ABC):
     family: str = "table"
     schema: Schema | None = None
     keep: bool = False  # also give the columns that are not features
+    once: bool = False  # no other part of what lies around a part will be wanted: nothing is kept
     strict: bool = False  # a key that the schema does not know is an error, wherever reading begins
     columns_may_come_later: bool = False  # after the first rows, which decide what the columns are
     files: Sequence[File] = ()  # that are read, if there are any

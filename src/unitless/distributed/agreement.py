@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ def agree(spec: DataSpec, surveys: Sequence[FileSurvey]) -> tuple[Schema, RawLab
     if spec.family == "table":
         schema, table = _agreed_table(spec, surveys, heads)
         for one in surveys:
-            if not one.heads:  # there were enough of others
+            if one.columns and not one.heads:  # there were enough of others
                 check(schema, dict(one.columns), one.name, 1)
         labels = data_tables.labels(table, schema)
         return schema, labels if labels is not None else _labels_beside(heads)
@@ -45,11 +46,7 @@ def _agreed_table(spec: DataSpec, surveys: Sequence[FileSurvey], heads: list[Hea
         _check_columns(surveys, spec.options)
     names = list(dict.fromkeys(name for one in surveys for name, _ in one.columns))
     text = matching(spec.options.text, names, "text", strict=False)
-    columns = {
-        name: _agreed(name, heads, name in text, name == spec.options.target)
-        for name in names
-        if _used(name, spec.options)
-    }
+    columns = {name: _agreed(name, heads, name in text, spec.options) for name in names if _used(name, spec.options)}
     others = {name: pa.nulls(sum(head.rows for head in heads)) for name in names if name not in columns}
     table = pa.table({name: columns.get(name, others.get(name)) for name in names})
     first = surveys[0].name or "the data"
@@ -64,10 +61,10 @@ def _used(name: str, options: ReadOptions) -> bool:
 
 
 def _check_columns(surveys: Sequence[FileSurvey], options: ReadOptions) -> None:
-    """All files have the columns of the first."""
-    first = surveys[0]
+    """All files have the columns of the first. A file of whose first rows none can be read has shown none."""
+    first, *others = (one for one in surveys if one.columns)
     known = {name for name, _ in first.columns if _used(name, options)}
-    for one in surveys[1:]:
+    for one in others:
         found = {name for name, _ in one.columns if _used(name, options)}
         for name, _ in first.columns:
             if name in known - found:
@@ -81,11 +78,15 @@ def _check_columns(surveys: Sequence[FileSurvey], options: ReadOptions) -> None:
                 )
 
 
-def _agreed(name: str, heads: list[Head], as_words: bool, is_target: bool) -> Any:
-    """One column of all heads together, in a type that all of them have."""
+def _agreed(name: str, heads: list[Head], as_words: bool, options: ReadOptions) -> Any:
+    """One column of all heads together, in a type that all of them have.
+
+    Where rows that cannot be read are to be skipped, it is the kind that most heads have.
+    """
     pa, types = pyarrow(), pyarrow("types")
     found = [head.table.column(name) if name in head.table.column_names else pa.nulls(head.rows) for head in heads]
     kinds: dict[str, int] = {}  # and the first head of each
+    counts: Counter[str] = Counter()
     for number, (column, head) in enumerate(zip(found, heads, strict=True)):
         if types.is_null(column.type) or column.null_count == len(column):
             continue
@@ -96,16 +97,32 @@ def _agreed(name: str, heads: list[Head], as_words: bool, is_target: bool) -> An
                 file=head.place.file,
             )
         kinds.setdefault(kind, number)
+        counts[kind] += 1
     if len(kinds) > 1 and not as_words and not kinds.keys() <= {"date", "moment"}:
-        raise _contradiction(name, heads, kinds, is_target)
+        if options.on_error != "skip":
+            raise _contradiction(name, heads, kinds, name == options.target)
+        ((most, _),) = counts.most_common(1)
+        found = [
+            column
+            if types.is_null(column.type) or kind_of(column.type) == most
+            else convert(_words(column), _type_of(most))[0]
+            for column in found
+        ]
+        kinds = {most: kinds[most]}
     if as_words or "text" in kinds:
         return pa.chunked_array([_words(column) for column in found], pa.string())
     wanted = {column.type for column in found if not types.is_null(column.type)}
     if len(wanted) > 1:
-        common = {"number": pa.float64(), "boolean": pa.bool_(), "time": pa.time64("us")}
-        wanted = {common.get(min(kinds, default="number"), pa.timestamp("us"))}
+        wanted = {_type_of(min(kinds, default="number"))}
     type = next(iter(wanted), pa.null())
     return pa.chunked_array([chunk for column in found for chunk in _chunks(column.cast(type, safe=False))], type)
+
+
+def _type_of(kind: str) -> Any:
+    """An Arrow type that holds values of a kind."""
+    pa = pyarrow()
+    types = {"number": pa.float64(), "boolean": pa.bool_(), "time": pa.time64("us"), "text": pa.string()}
+    return types.get(kind, pa.timestamp("us"))
 
 
 def _chunks(column: Any) -> list[Any]:
@@ -149,7 +166,7 @@ def _first_there(column: Any) -> int:
 def _first_odd(column: Any, kind: str) -> int:
     """The first text that cannot be read as another kind, or simply the first."""
     pa = pyarrow()
-    wanted = {"number": pa.float64(), "boolean": pa.bool_(), "time": pa.time64("us")}.get(kind, pa.timestamp("us"))
+    wanted = _type_of(kind)
     words = pyarrow("compute").utf8_trim_whitespace(_words(column))
     nulls = pa.array(["", *pyarrow("csv").ConvertOptions().null_values])
     words = pyarrow("compute").if_else(pyarrow("compute").is_in(words, nulls), pa.scalar(None, pa.string()), words)

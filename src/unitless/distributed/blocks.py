@@ -24,6 +24,8 @@ from ..errors import InputError
 
 HEADS = 64  # stretches of rows, spread over all data, that decide what the columns and the task are
 HEAD_ROWS = 256  # of each, and fewer where a table has very many columns
+MOST_HEAD_ROWS = 4096  # where there are few places to read from
+MANY_GROUPS = 8  # of a file: only their first rows are looked at
 HEAD_VALUES = 1 << 20  # of each, at most
 MOST_PLACES = 1 << 20  # of all files
 MOST_PLACES_PER_FILE = 1 << 14
@@ -163,8 +165,7 @@ def survey(spec: DataSpec, file: int) -> FileSurvey:
     for what, beside in (("target", spec.target), ("weight", spec.weight)):
         if beside is not None and len(beside) != places.rows:
             raise InputError(f"{what} has {len(beside):,} values, but the data has {places.rows:,} rows")
-    starts = _head_starts(places, max(1, HEADS // files))
-    heads = tuple(_head(spec, places, start) for start in starts)
+    heads = _heads(spec, places, max(1, HEADS // files))
     columns: dict[str, Any] = {}
     for table in (head.table for head in heads if head.table is not None):
         columns |= {name: table.schema.field(name).type for name in table.column_names if name not in columns}
@@ -177,31 +178,34 @@ def survey(spec: DataSpec, file: int) -> FileSurvey:
     )
 
 
-def _head_starts(places: RowPlaces, heads: int) -> list[Position]:
-    """Where heads begin: evenly spread."""
+def _heads(spec: DataSpec, places: RowPlaces, heads: int) -> tuple[Head, ...]:
+    """Rows from some places, evenly spread."""
     heads = min(heads, max(1, places.rows // HEAD_ROWS))
-    if places.between and places.direct:
-        rows = [k * places.rows // heads for k in range(heads)]
-        return [Position(places.file, row, row) for row in rows]
     last = len(places.offsets) - 1
-    return [places.position(k) for k in sorted({k * last // heads for k in range(heads)})]
+    if places.between and places.direct and last < MANY_GROUPS:
+        starts = [Position(places.file, row, row) for row in (k * places.rows // heads for k in range(heads))]
+    else:
+        starts = [places.position(k) for k in sorted({k * last // heads for k in range(heads)})]
+    rows = min(MOST_HEAD_ROWS, HEAD_ROWS * heads // len(starts))  # fewer places, more rows
+    return tuple(_head(spec, places, start, rows) for start in starts)
 
 
-def _head(spec: DataSpec, places: RowPlaces, start: Position) -> Head:
+def _head(spec: DataSpec, places: RowPlaces, start: Position, rows: int) -> Head:
     """Rows from a position on, enough to know what they are."""
     source = replace(spec, schema=None).source()
     if places.between:
-        last = min(places.rows, start.offset + HEAD_ROWS)
+        last = min(places.rows, start.offset + rows)
         end = Position(start.file, last, last)
+        source.once = len(places.offsets) > MANY_GROUPS or not places.direct
     else:
         before = places.before[np.searchsorted(places.offsets, start.offset)]
-        end = places.position(min(int(np.searchsorted(places.before, before + HEAD_ROWS)), len(places.offsets) - 1))
+        end = places.position(min(int(np.searchsorted(places.before, before + rows)), len(places.offsets) - 1))
     found = next((chunk for chunk in source.chunks(start, end) if chunk.rows), None)
-    return Head(Place("", "row", 1), 0) if found is None else _head_of(spec, source, found)
+    return Head(Place("", "row", 1), 0) if found is None else _head_of(spec, source, found, rows)
 
 
-def _head_of(spec: DataSpec, source: Source, chunk: Chunk) -> Head:
-    rows = min(chunk.rows, HEAD_ROWS)
+def _head_of(spec: DataSpec, source: Source, chunk: Chunk, rows: int) -> Head:
+    rows = min(chunk.rows, rows)
     if spec.target is not None:
         first = chunk.position.offset - chunk.rows
         labels: Any = spec.target[first : first + rows]
@@ -246,8 +250,19 @@ def _digest_of_rows(spec: DataSpec, rows: int) -> list[Any]:
             found.update(repr(content).encode(errors="replace"))
         for beside in (spec.target, spec.weight):
             if beside is not None:
-                found.update(repr(list(beside[first:last])).encode(errors="replace"))
+                found.update(repr(np.asarray(beside[first:last]).tolist()).encode(errors="replace"))
     return [found.hexdigest()]
+
+
+def all_blocks(surveys: Iterable[FileSurvey]) -> tuple[Block, ...]:
+    """All rows of all files, each file in one block."""
+    found: list[Block] = []
+    before = 0
+    for one in surveys:
+        places = one.places
+        found.append(Block(places.position(0), places.position(len(places.offsets) - 1), one.rows, before))
+        before += one.numbers
+    return tuple(found)
 
 
 def batches(spec: DataSpec, blocks: Iterable[Block]) -> Iterator[BlockBatch]:
@@ -270,7 +285,11 @@ def _together(chunks: Iterator[Chunk]) -> Iterator[Chunk]:
     waiting: list[Chunk] = []
     for chunk in chunks:
         plain = hasattr(chunk.content, "combine_chunks") and chunk.place.numbers is None and not chunk.bad_count
-        if waiting and (not plain or sum(one.rows for one in waiting) + chunk.rows > TOGETHER):
+        if waiting and not (
+            plain
+            and sum(one.rows for one in waiting) + chunk.rows <= TOGETHER
+            and chunk.content.schema.equals(waiting[0].content.schema)  # JSON lines may have other keys
+        ):
             yield _one_chunk(waiting)
             waiting = []
         if plain:

@@ -116,9 +116,11 @@ class TableHandle(abc.ABC):
 
     Attributes:
         rows: how many it has.
+        direct: whether they are there, or are made anew whenever they are asked for.
     """
 
     rows: int
+    direct: bool = True
 
     @abc.abstractmethod
     def table(self) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import multiprocessing
 import os
 import pickle
 import weakref
@@ -71,6 +72,7 @@ class DaskTable(TableHandle):
 
     partition: Any
     rows: int
+    direct: bool = False
 
     def table(self) -> Any:
         """The partition, computed where this is called."""
@@ -98,10 +100,11 @@ class DaskEngine(Engine):
     def __init__(self, workers: int | None = None, address: str | None = None, client: Any = None) -> None:
         if workers is not None and (address is not None or client is not None):
             raise OptionError("has no use for a cluster that is there", option="workers")
-        self._joined = contextlib.ExitStack()
-        if client is None:
-            cluster = address or self._joined.enter_context(_own_cluster(workers))
-            client = self._joined.enter_context(_client(cluster))
+        with contextlib.ExitStack() as joined:
+            if client is None:
+                cluster = address or joined.enter_context(_own_cluster(workers))
+                client = joined.enter_context(_client(cluster))
+            self._joined = joined.pop_all()
         self._client = client
         self.slots = max(1, sum(client.nthreads().values()))
         self._names: dict[str, str] = {}
@@ -184,15 +187,23 @@ class DaskEngine(Engine):
 
 def _own_cluster(workers: int | None) -> Any:
     """Processes of this machine, each with one thread, that listen to this machine alone."""
-    return distributed.LocalCluster(
-        n_workers=workers or os.cpu_count() or 1,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        scheduler_kwargs={"dashboard": False},
-        silence_logs=logging.CRITICAL,
-    )
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise SystemExit(
+            1
+        )  # this is such a process, and runs the script from its beginning; the message is the other's
+    try:
+        return distributed.LocalCluster(
+            n_workers=workers or os.cpu_count() or 1,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            scheduler_kwargs={"dashboard": False},
+            silence_logs=logging.CRITICAL,
+        )
+    except RuntimeError:
+        advice = "a script must keep what it does below the line  if __name__ == '__main__':"
+        raise WorkerError("Dask's processes cannot be started", advice=advice) from None
 
 
 def _client(cluster: Any) -> Any:

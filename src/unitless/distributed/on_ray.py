@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import signal
+import tempfile
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
@@ -74,12 +75,13 @@ class RayEngine(Engine):
     name = "ray"
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
-        self._joined = contextlib.ExitStack()
-        if not ray.is_initialized():
-            _join(address, workers)
-            self._joined.callback(ray.shutdown)
-            # Workers that are lost are no news to users, as long as their tasks are run again.
-            self._joined.enter_context(_replaced(ray_worker, "print_to_stdstream", lambda *_, **__: None))
+        with contextlib.ExitStack() as joined:
+            if not ray.is_initialized():
+                _join(address, workers, joined)
+                # Workers that are lost are no news to users: their tasks are run again, or else there is an error.
+                for spoken in ("print_to_stdstream", "_unhandled_error_handler"):
+                    joined.enter_context(_replaced(ray_worker, spoken, lambda *_, **__: None))
+            self._joined = joined.pop_all()
         self.slots = int(ray.cluster_resources().get("CPU", 1))
         settings = {"num_returns": 2, "num_cpus": 1, "max_retries": RETRIES}
         self._carry_out, self._combine = (ray.remote(**settings)(task) for task in (_carry_out, _combine))
@@ -191,11 +193,20 @@ def _worker_error(error: Exception, name: str) -> WorkerError:
     return not_run(name, str(error.cause if isinstance(error, ray.exceptions.RayTaskError) else error))
 
 
-def _join(address: str | None, workers: int | None) -> None:
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Where a cluster of this machine's own keeps its records; Ray cannot have a long name here."""
+    place = "/tmp" if os.path.isdir("/tmp") else None
+    return tempfile.TemporaryDirectory(prefix="unitless-", dir=place, ignore_cleanup_errors=True)
+
+
+def _join(address: str | None, workers: int | None, joined: contextlib.ExitStack) -> None:
+    """Join a cluster, until all is left that was joined."""
     own = address in (None, "local")
     if workers is not None and not own:
         raise OptionError(f"has no use for a cluster that is there: {address} has its own", option="workers")
-    settings = {"num_cpus": workers, "include_dashboard": False} if own else {}
+    settings: dict[str, Any] = {}
+    if own:
+        settings = {"num_cpus": workers, "include_dashboard": False, "_temp_dir": joined.enter_context(_folder())}
     try:
         if address is not None and ":" in address:
             reach(address)  # Ray itself would try for hours
@@ -206,6 +217,7 @@ def _join(address: str | None, workers: int | None) -> None:
                 log_to_driver=False,
                 **settings,
             )
+        joined.callback(ray.shutdown)
     except (OSError, ray.exceptions.RayError, ValueError) as error:
         what = "a Ray cluster cannot be started" if own else f"the Ray cluster at {address} cannot be reached"
         reason = str(error).strip().partition("\n")[0]

@@ -5,30 +5,41 @@ Spark has no place where values could wait for other tasks, so they are brought 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import uuid
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..data.memory import default_memory
-from ..errors import OptionError, WorkerError
+from ..errors import Option, OptionError, Phrase, WorkerError
 from ..version import __version__
-from .engine import RETRIES, Failed, Handle, Task, carried_out, lost, not_run, reach
+from .engine import RETRIES, Failed, Handle, TableHandle, Task, carried_out, lost, not_run, reach
 from .local import Later, LocalEngine
 
-try:
+
+@contextlib.contextmanager
+def _no_remarks() -> Iterator[None]:
+    """While Spark is loaded: nothing about pandas, which is not used here."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # about pandas, which is not used here
+        warnings.simplefilter("ignore", FutureWarning)
+        yield
+
+
+try:
+    with _no_remarks():
         import pyspark
         from py4j.protocol import Py4JError, Py4JJavaError
         from pyspark.errors import PySparkException
         from pyspark.java_gateway import launch_gateway
+    from pyarrow import fs, parquet
 except ModuleNotFoundError:
     raise OptionError("Spark is not installed: pip install 'unitless[spark]'") from None
 
@@ -56,6 +67,18 @@ class _Shipped:
     forgotten: bool = False
 
 
+@dataclass(frozen=True)
+class SparkTable(TableHandle):
+    """A file of a Spark frame that was written down."""
+
+    path: str
+    rows: int
+
+    def table(self) -> Any:
+        """The file's rows."""
+        return parquet.read_table(self.path)
+
+
 class SparkEngine(LocalEngine):
     """A Spark cluster: that of a session, the one that this program has joined, or one of this machine's own.
 
@@ -63,11 +86,19 @@ class SparkEngine(LocalEngine):
         workers: how many tasks run at once; for a cluster of this machine's own one for each core, if not given.
         address: the master's, such as "spark://head:7077".
         spark: a session.
+        scratch: a folder that all machines can read and write, where frames are written down until the engine closes;
+            a temporary one if Spark runs on this machine alone.
     """
 
     name = "spark"
 
-    def __init__(self, workers: int | None = None, address: str | None = None, spark: Any = None) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        address: str | None = None,
+        spark: Any = None,
+        scratch: str | os.PathLike[str] | None = None,
+    ) -> None:
         there = pyspark.SparkContext._active_spark_context if spark is None else _context_of(spark)
         self._own = there is None
         self._spark: Any = there or _started(address or f"local[{workers or os.cpu_count() or 1},{RETRIES + 1}]")
@@ -76,6 +107,7 @@ class SparkEngine(LocalEngine):
         self.slots = workers or known
         self._tries = tries_of(self._spark.master)
         self._group = f"unitless-{uuid.uuid4()}"
+        self._scratch, self._written = scratch, contextlib.ExitStack()
         self._shipped: dict[Later, _Shipped] = {}
         self._shipping = threading.Lock()
 
@@ -128,6 +160,34 @@ class SparkEngine(LocalEngine):
                 self._done_with(handle.later, forgotten=True)
         super().forget(handles)
 
+    def tables(self, source: Any) -> list[TableHandle] | None:
+        """The files of a Spark frame, which is written once, so that its rows keep their order."""
+        if not type(source).__module__.startswith("pyspark.sql"):
+            return None
+        folder = self._folder()
+        try:
+            source.write.parquet(folder)
+        except (Py4JError, PySparkException) as error:
+            raise WorkerError(f"the Spark frame cannot be written to {folder}: {_first_line(error)}") from None
+        files, inside = fs.FileSystem.from_uri(folder)
+        self._written.callback(files.delete_dir, inside)
+        found = sorted(info.path for info in files.get_file_info(fs.FileSelector(inside)))
+        prefix = folder.removesuffix(inside)
+        parts = [path for path in found if path.endswith(".parquet")]  # their names begin with their numbers
+        counts = [parquet.read_metadata(path, filesystem=files).num_rows for path in parts]
+        return [SparkTable(prefix + path, rows) for path, rows in zip(parts, counts, strict=True) if rows]
+
+    def _folder(self) -> str:
+        """A new folder for a frame."""
+        if self._scratch is not None:
+            scratch = os.fspath(self._scratch).rstrip("/")
+            folder = scratch if "://" in scratch else os.path.abspath(scratch)
+            return f"{folder}/unitless-{uuid.uuid4()}"
+        if not self._spark.master.startswith("local"):
+            problem = "a Spark frame is written down once, where all machines can read it"
+            raise OptionError(problem, advice=Phrase("name a folder for it with ", Option("scratch")))
+        return os.path.join(self._written.enter_context(tempfile.TemporaryDirectory(prefix="unitless-")), "frame")
+
     def close(self) -> None:
         """Cancel what still runs, and stop Spark if it was started for this engine."""
         if self._closing.is_set():
@@ -135,6 +195,7 @@ class SparkEngine(LocalEngine):
         self._closing.set()
         self._spark.cancelJobGroup(self._group)
         super().close()
+        self._written.close()
         if self._own:
             _stop(self._spark)
 
@@ -147,6 +208,10 @@ def tries_of(master: str) -> int:
 def _message(error: Exception) -> str:
     """What Spark says, without Java's list of calls."""
     return str(error.java_exception.getMessage()) if isinstance(error, Py4JJavaError) else str(error)
+
+
+def _first_line(error: Exception) -> str:
+    return _message(error).strip().partition("\n")[0]
 
 
 def _context_of(spark: Any) -> Any:
@@ -182,10 +247,11 @@ def _started(master: str) -> Any:
     except (PySparkException, OSError):
         raise WorkerError("Spark cannot be started", advice="it needs Java 17 or later; is JAVA_HOME right?") from None
     try:
-        context = pyspark.SparkContext(conf=conf, gateway=gateway)
+        with _no_remarks():
+            context = pyspark.SparkContext(conf=conf, gateway=gateway)
     except (Py4JError, PySparkException) as error:
         _end(gateway)
-        raise WorkerError(f"Spark cannot be started: {_message(error).partition(chr(10))[0]}") from None
+        raise WorkerError(f"Spark cannot be started: {_first_line(error)}") from None
     if master.startswith("local"):
         context.pythonExec = sys.executable  # Spark would take the first python3 of the path
     return context

@@ -11,7 +11,6 @@ import math
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
@@ -22,17 +21,19 @@ from ..evaluation.baseline import Baseline
 from ..evaluation.evaluation import Evaluation
 from ..models.model import State
 from ..models.rounds import Agreed, merged_round, whole
+from ..models.rounds_shape import shaped_round
 from ..training.notes import drifts
 from ..training.passes import steering_loss
 from ..training.run import Run
 from ..training.watched import Watched
 from . import work
 from .agreement import agree
-from .blocks import DataSpec, FileSurvey, batches, row_numbers
+from .blocks import DataSpec, FileSurvey, all_blocks, batches
 from .engine import Engine, Handle
 from .layout import Layout, lay_out
 from .units import Scales, parts_of
-from .work import Base, Cell, Job, Learned
+from .whole_data import is_small, let_go
+from .work import Base, Cell, Job, Learned, TakenIn
 
 SHARDS, ROUNDS = 64, 8  # unless said otherwise
 FAN_IN = 8  # of the tree in which shards are added up
@@ -72,26 +73,32 @@ class Rounds:
         self._scales = Scales(())
         self._examples = 0  # that were learned, all passes counted
         self._job: Job | None = None
-        self._job_handle: Handle = None
         self._surveys: list[FileSurvey] = []
+        self._taken: TakenIn | None = None  # of data that workers hold as a whole
 
     # ------------------------------------------------------------------------------------------------ the way
 
     def go(self, watched: Watched) -> bool:
         """Give whether it came to its end."""
-        run = self.run
         try:
-            layout = self._begin(watched)
-            if not self._passes(layout, watched):
-                return False
+            return self._go(watched)
         except StoppedError:
+            return False
+        finally:
+            if self._job is not None:
+                let_go(self._job.identity)
+
+    def _go(self, watched: Watched) -> bool:
+        run = self.run
+        layout = self._begin(watched)
+        if not self._passes(layout, watched):
             return False
         model = run.model
         assert model is not None
         run.score_rows(iter(self._held), run.progress.held)
         if run.row_errors is not None:
-            numbers = [row_numbers(batch) for batch in self._held]  # type: ignore[arg-type]
-            run.drifting = drifts(run.row_errors.errors, np.concatenate(numbers)) if numbers else False
+            numbers = [np.asarray(batch.place.numbers) for batch in self._held]
+            run.drifting = self._taken is not None and drifts(run.row_errors.errors, np.concatenate(numbers))
         run.remarks += [Phrase(warning) for warning in self._scales.warnings()]
         state = self._learn_held(layout, watched)
         model._go_back(whole(model.options, state, layout.shards, self._examples))
@@ -103,19 +110,22 @@ class Rounds:
     def _begin(self, watched: Watched) -> Layout:
         """Look at the data, agree on what it is, and make the model."""
         run = self.run
-        data = DataSpec.of(run.source, run.reader.options, *run.reader.beside)
+        known, options = run.reader.schema, run.reader.options
+        if known is not None:  # of a model that goes on
+            options = replace(options, target=known.target, weight=known.weight)
+        data = DataSpec.of(run.source, options, *run.reader.beside)
         common = self.engine.put(data)
         handles = [self.engine.submit(work.survey, common, file, f"file {file + 1}") for file in range(data.parts)]
         self._wait(handles, watched)
         self._surveys = [self.engine.get(handle) for handle in handles]
         self.engine.forget([*handles, common])
-        schema, labels = agree(data, self._surveys)
-        schema = run.reader.schema or schema
+        schema, labels = agree(data, self._surveys) if known is None else (known, None)
         data = replace(data, schema=schema)
         run.reader.schema = schema
         run.source.hold(schema)
         layout = lay_out(self._surveys, *self._asked, run.plan.seed)
         if run.model is None:
+            assert labels is not None
             if not labels.present().any():
                 raise InputError(f"none of the first rows of {run.source.name} has a label")
             first = next(batch for batch in batches(data, layout.cells[0][0]) if batch.rows)
@@ -129,10 +139,27 @@ class Rounds:
         memory = max(64 << 20, memory_size(run.plan.memory) // max(1, self.engine.slots))
         parts = parts_of(self._surveys)
         self._scales = Scales(parts)
-        self._job = Job(data, fresh, run.target, run.plan.seed, held, memory, parts)
-        self._job_handle = self.engine.put(self._job)
+        whole = all_blocks(self._surveys) if is_small(data, self._surveys) else ()
+        self._job = Job(data, fresh, run.target, run.plan.seed, held, memory, parts, layout.identity, whole)
+        self._taken = self._take_in(watched) if whole else None
         self._take_up(layout, watched)
         return layout
+
+    def _take_in(self, watched: Watched) -> TakenIn:
+        """Of data that workers hold: how many rows there are, and those that are held back."""
+        run, engine = self.run, self.engine
+        common = engine.put(self._job)
+        handle = engine.submit(work.take_in, common, run.plan.held_rows(run.read), run.source.name)
+        self._wait([handle], watched)
+        taken: TakenIn = engine.get(handle)
+        engine.forget([common, handle])
+        self._held = list(taken.held)
+        self._scales.join([taken.scales])
+        if not run.midway:
+            run.progress.absorb(taken.counts)
+            run.progress.held = sum(batch.rows for batch in taken.held)
+        run.check_rows(taken.rows)
+        return taken
 
     def _take_up(self, layout: Layout, watched: Watched) -> None:
         """Go on where it was interrupted, if it was."""
@@ -147,13 +174,15 @@ class Rounds:
                 "to go on"
             )
         self._examples = run.rounds["examples"]
+        if self._taken is not None:
+            return
         done = min(run.rounds["done"], layout.rounds)
-        cells = [self._cell(shard, blocks) for row in layout.cells[:done] for shard, blocks in enumerate(row)]
-        assert self._job is not None
-        handles = [self.engine.submit(work.held_rows, self._job_handle, cell, cell.name) for cell in cells]
+        cells = [cell for cells in self._dealt(layout, 0)[:done] for cell in cells]
+        common = self.engine.put(self._job)
+        handles = [self.engine.submit(work.held_rows, common, cell, cell.name) for cell in cells]
         self._wait(handles, watched)
         self._held = [batch for handle in handles for batch in self.engine.get(handle)]
-        self.engine.forget(handles)
+        self.engine.forget([common, *handles])
 
     def _passes(self, layout: Layout, watched: Watched) -> bool:
         """As many passes as help; gives whether all were made."""
@@ -163,9 +192,7 @@ class Rounds:
             passes.begin(run.model)
         size = layout.rows, round(layout.rows * (self._job.held if self._job else 0.0))
         for number in passes.made(run.plan, size, progress.passes, lambda: run.model, self._held_loss):
-            dealt = layout if number == 1 else lay_out(self._surveys, *self._asked, run.plan.seed, number - 1)
-            for row in dealt.cells[run.rounds["done"] - (number - 1) * layout.rounds :]:
-                cells = [self._cell(shard, blocks) for shard, blocks in enumerate(row)]
+            for cells in self._dealt(layout, number - 1)[run.rounds["done"] - (number - 1) * layout.rounds :]:
                 self._round(cells, number == 1, watched)
                 run.save(run.checkpoint_path)
                 if watched.tell():
@@ -175,9 +202,20 @@ class Rounds:
             progress.passes = number
         return True
 
-    @staticmethod
-    def _cell(shard: int, blocks: Any) -> Cell:
-        return Cell(shard, tuple(blocks))
+    def _dealt(self, layout: Layout, number: int) -> list[list[Cell]]:
+        """The cells of a pass, by round."""
+        if self._taken is None:
+            if number:
+                layout = lay_out(self._surveys, *self._asked, self.run.plan.seed, number)
+            return [[Cell(shard, tuple(some)) for shard, some in enumerate(row)] for row in layout.cells]
+        rows, count = self._taken.rows - self.run.progress.held, layout.shards * layout.rounds
+        cuts = [k * rows // count for k in range(count + 1)]
+        spans = [(a, b) for a, b in itertools.pairwise(cuts)]
+        return [
+            # In another pass another shard has the same rows.
+            [Cell(shard, (), spans[first + (shard + number) % layout.shards]) for shard in range(layout.shards)]
+            for first in range(0, count, layout.shards)
+        ]
 
     # ------------------------------------------------------------------------------------------------ one round
 
@@ -189,18 +227,15 @@ class Rounds:
         base = run.model._state_and_labels()
         number = run.rounds["done"]
         judging = first_pass and base[0]["examples"] > 0
-        common = engine.put(Base(base, number, judging, first_pass))
-        placed = [engine.put(cell) for cell in cells]
-        handles = [
-            engine.combine(work.learn, common, [self._job_handle, cell], f"{one.name} in round {number + 1}")
-            for cell, one in zip(placed, cells, strict=True)
-        ]
+        assert self._job is not None
+        common = engine.put(Base(self._job, base, number, judging, first_pass))
+        handles = [engine.submit(work.learn, common, cell, f"{cell.name} in round {number + 1}") for cell in cells]
         small = [engine.combine(work.without_state, None, [handle]) for handle in handles]
         self._wait(small, watched)
         learned: list[Learned] = [engine.get(handle) for handle in small]
         merging = time.perf_counter()
         state = self._merged(base, learned, handles)
-        engine.forget([common, *placed, *handles, *small])
+        engine.forget([common, *handles, *small])
         run.model._go_back(state)
         if judging:
             run.model._sift_rates()
@@ -230,7 +265,7 @@ class Rounds:
         engine.forget([common, *made])
         merged = merged_round(agreed, base, said, sums)
         if shapes and states:
-            raise NotImplementedError
+            merged = shaped_round(agreed, base, states, [one.judged for one in said if one.learned], merged)
         return merged
 
     def _count(self, learned: list[Learned], base: State, first_pass: bool) -> None:
@@ -258,7 +293,7 @@ class Rounds:
         if run.plan.learn_holdout and held:
             run.finishing = True
             shards = min(layout.shards, max(1, held // work.LEAST_JUDGED))
-            cells = [Cell(shard, (), tuple(_every(self._held, shard, shards))) for shard in range(shards)]
+            cells = [Cell(shard, rows=tuple(_every(self._held, shard, shards))) for shard in range(shards)]
             kept = run.model.kept
             self._round(cells, False, watched)
             run.progress.learned += held

@@ -13,6 +13,7 @@ from ..training.plan import Plan
 from ..training.result import TrainResult
 from ..training.run import Run
 from .engine import Engine
+from .engine_tables import EngineTables
 from .engines import engine_for
 from .rounds import ROUNDS, SHARDS, Rounds
 
@@ -69,9 +70,14 @@ def run(
             Phrase(Option("shuffle", False), " follows the rows in their order, which cannot be done in parts; leave ")
             + Phrase("out ", Option("on"), ", ", Option("shards"), ", ", Option("rounds"), " and ", Option("workers"))
         )
-    training = Run(*arguments)
-    training.checkpoint_path = None if parts.checkpoint is None else os.fspath(parts.checkpoint)
-    if opened is not None:
-        opened(training)
+    source, *others = arguments
+    elsewhere = type(source).__module__.partition(".")[0] in ("ray", "dask", "dask_expr", "pyspark")
+    training = None if elsewhere else Run(*arguments)  # what is wrong with it is said before an engine is started
     with engine_for(parts.on, parts.workers, parts.address) as engine:
+        if training is None:
+            tables = engine.tables(source)
+            training = Run(source if tables is None else EngineTables(tables), *others)
+        training.checkpoint_path = None if parts.checkpoint is None else os.fspath(parts.checkpoint)
+        if opened is not None:
+            opened(training)
         return training.go(progress, lambda run: Rounds(run, engine, *parts.of(engine)))

@@ -3,8 +3,9 @@
 A column's scale in a part of the data is the geometric mean of its values there, signs and zeros left out: other units
 multiply it by their ratio and change nothing else, and outliers, which rule the largest value, hardly move it. Parts
 are put in order of their scales. Where a column drifts along the data, as a row counter does, one follows upon the
-other; where units differ there is a gap. On the columns of eleven real tables, cut into sixteen parts in their order or
-at random, the widest gap was a factor of 4; a factor of 10 in some parts was found in 9 of 10 columns.
+other; where units differ there is a gap. On 209 columns of eleven real tables, cut into sixteen parts, the widest gap
+was a factor of 4 (row counters). Where some parts were multiplied by 10, the gap that is looked for was there in 83 to
+89% of the columns if the parts were stretches of the table, and in 99% if rows were dealt to them at random.
 """
 
 from __future__ import annotations

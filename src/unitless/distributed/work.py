@@ -5,9 +5,10 @@ and once more where a machine was lost.
 from __future__ import annotations
 
 import copy
+import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..data import Batch, Target
+from ..data.prefetch import prefetched
 from ..data.progress import Progress
 from ..data.shuffle import Shuffle, hashes_of
 from ..models.learner import Learner
@@ -27,6 +29,7 @@ from . import blocks
 from .blocks import Block, DataSpec, FileSurvey
 from .engine import go_on
 from .units import Part, Scales
+from .whole_data import WholeData, whole_data
 
 JUDGED = 8  # of a cell's rows one in so many judges the rates, ...
 LEAST_JUDGED, MOST_JUDGED = 256, 4096  # ... but at least and at most so many
@@ -44,6 +47,8 @@ class Job:
     held: float  # the share of the rows
     memory: int  # bytes that rows may take in one task
     parts: tuple[Part, ...]  # of the data, whose units are compared
+    identity: str  # of the data and of how it is dealt out
+    whole: tuple[Block, ...]  # all rows, where workers hold them and deal them one by one
 
     def holds_back(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Which rows, told by their numbers among all, are held back."""
@@ -55,6 +60,7 @@ class Job:
 class Base:
     """What all shards of a round know."""
 
+    job: Job
     state: State
     number: int  # of the round, all passes counted
     judging: bool  # rates are judged by rows that nobody has learned: in the first pass
@@ -63,10 +69,11 @@ class Base:
 
 @dataclass(frozen=True)
 class Cell:
-    """What one shard learns in one round: blocks of the data, or rows that the driver has."""
+    """What one shard learns in one round: blocks of the data, some of its rows in random order, or given ones."""
 
     shard: int
     blocks: tuple[Block, ...] = ()
+    span: tuple[int, int] = (0, 0)  # from which row up to which
     rows: tuple[Batch, ...] = ()
 
     @property
@@ -97,26 +104,28 @@ def survey(data: DataSpec, file: int) -> FileSurvey:
     return blocks.survey(data, file)
 
 
-def learn(base: Base, job_and_cell: tuple[Job, Cell]) -> Learned:
+def learn(base: Base, cell: Cell) -> Learned:
     """Go on from the base with the rows of a cell."""
-    started = time.perf_counter()
-    job, cell = job_and_cell
+    started, job = time.perf_counter(), base.job
     model = copy.copy(job.model)
     model._go_back(base.state)
     learning = Learning(job.data.options.on_error, fitted=True)
     learning.take_up(model, job.target)
     held: list[Batch] = []
     counts, scales = Progress(), Scales(job.parts)
-    with Shuffle(_seed(job.seed, base.number, cell.shard), job.memory) as rows:
-        for batch in cell.rows:
-            rows.add(batch)
-        for batch, back in _usable(job, cell, counts, scales):
-            if base.counting and back.any():
-                held.append(_plain(batch.select(back)))
-            rows.add(batch.select(~back))
-            go_on()
-        rows.seal()
-        judged = _learn_rows(learning, rows, base)
+    if cell.span[0] < cell.span[1]:
+        judged = _learn_rows(learning, _whole(job).rows, cell.span, base)
+    else:
+        with Shuffle(_seed(job.seed, base.number, cell.shard), job.memory) as rows:
+            for batch in cell.rows:
+                rows.add(batch)
+            for batch, back in _usable(job, cell.blocks, counts, scales):
+                if base.counting and back.any():
+                    held.append(_plain(batch.select(back)))
+                rows.add(batch.select(~back))
+                go_on()
+            rows.seal()
+            judged = _learn_rows(learning, rows, (0, rows.rows), base)
     counts.learned, counts.held = learning.progress.learned, sum(batch.rows for batch in held)
     state = model._state_and_labels()
     assert learning.evaluation is not None
@@ -133,28 +142,63 @@ def learn(base: Base, job_and_cell: tuple[Job, Cell]) -> Learned:
     )
 
 
-def _learn_rows(learning: Learning, rows: Shuffle, base: Base) -> float:
-    """Judge the rates, and learn; gives the weight of the rows by which they were judged."""
+def _learn_rows(learning: Learning, rows: Shuffle, span: tuple[int, int], base: Base) -> float:
+    """Judge the rates, and learn rows; gives the weight of the rows by which they were judged."""
     model, judged = learning.model, 0.0
+    first, last = span
     assert model is not None
     if not base.state[0]["examples"]:  # there is nothing to be judged yet: shards find their own rates
         model._choose_rates(True)
         model._keep_rates(True)
     else:
         if base.judging:
-            count = min(rows.rows, max(LEAST_JUDGED, min(MOST_JUDGED, rows.rows // JUDGED)))
-            judged = learning.judge(rows.batches(0, count))
+            count = max(LEAST_JUDGED, min(MOST_JUDGED, (last - first) // JUDGED))
+            judged = learning.judge(rows.batches(first, min(last, first + count)))
         model._choose_rates(False)
     learning.progress.passes = 0 if base.counting else 1
-    for batch in rows.batches():
+    for batch in rows.batches(first, last):
         learning.learn(batch)
         go_on()
     return judged
 
 
-def _usable(job: Job, cell: Cell, counts: Progress, scales: Scales) -> Iterator[tuple[Batch, NDArray[np.bool_]]]:
-    """The rows of a cell's blocks that can be learned, and which of them are held back."""
-    for batch in blocks.batches(job.data, cell.blocks):
+def _whole(job: Job) -> WholeData:
+    """All rows that can be learned, in random order; this process reads them once."""
+
+    def read() -> WholeData:
+        counts, scales, rows = Progress(), Scales(job.parts), Shuffle(job.seed, sys.maxsize)
+        for batch, _ in _usable(job, job.whole, counts, scales):
+            rows.add(batch)
+            go_on()
+        rows.seal()
+        return WholeData(rows, counts, scales)
+
+    return whole_data(job.identity, read)
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """What the driver must know of data that workers hold."""
+
+    rows: int  # that can be learned
+    held: tuple[Batch, ...]
+    counts: Progress
+    scales: Scales
+
+
+def take_in(job: Job, most: int) -> TakenIn:
+    """Read all data, and give the rows that are held back, at most so many: the last ones in the random order."""
+    whole = _whole(job)
+    total = whole.rows.rows
+    held = min(int(job.held * total), most)
+    return TakenIn(total, tuple(whole.rows.batches(total - held)), whole.counts, whole.scales)
+
+
+def _usable(
+    job: Job, which: Sequence[Block], counts: Progress, scales: Scales
+) -> Iterator[tuple[Batch, NDArray[np.bool_]]]:
+    """The rows of blocks that can be learned, and which of them are held back."""
+    for batch in prefetched(lambda: blocks.batches(job.data, which)):
         counts.read_in(batch)
         counts.rows += batch.rows
         if not batch.rows:
@@ -184,7 +228,7 @@ def _seed(seed: int, number: int, shard: int) -> int:
 def held_rows(job: Job, cell: Cell) -> tuple[Batch, ...]:
     """The rows of a cell that are held back, read once more."""
     found = []
-    for batch, back in _usable(job, cell, Progress(), Scales(job.parts)):
+    for batch, back in _usable(job, cell.blocks, Progress(), Scales(job.parts)):
         if back.any():
             found.append(_plain(batch.select(back)))
     return tuple(found)

@@ -393,6 +393,10 @@ def whole(options: Options, state: State, shards: int, examples: int) -> State:
     own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards])
     own["centre_means"] = (own["centre_means"].reshape(-1, 2) * np.array([1.0, shards])).ravel()
     own["followed"] = own["followed"] * shards
+    own["shape"] = {
+        key: value * shards if key.endswith((".N", ".rows", ".followed")) else value
+        for key, value in own["shape"].items()
+    }
     if len(own["scores"]):
         scores = own["scores"].reshape(-1, 6).copy()
         scores[:, [_LOSS, _RECENT]] *= shards

@@ -164,7 +164,7 @@ def train(
         }
     )
     request = ModelRequest(task, positive, learning)
-    in_parts = any(given is not None for given in (on, shards, rounds, workers, address))
+    in_parts = any(given is not None for given in (on, shards, rounds, address)) or workers not in (None, 1)
     every: Any = None if in_parts else checkpoint
     plan = Plan(
         passes,

@@ -53,6 +53,8 @@ class TrainResult:
         self.missing = dict(progress.missing)
         self.seconds = progress.seconds
         self.fitted = run.fitted
+        self.rounds: Sequence[Any] = run.told
+        """What there is to say of each round, where shards learned at the same time; empty otherwise."""
         self.shuffled = run.shuffled
         self.kept: str = run.model.kept
         self.kept_pass = run.passes.best or self.passes
@@ -139,6 +141,11 @@ class TrainResult:
     def metrics(self) -> dict[str, float]:
         """Progressive metrics by name: the loss, and those of the task, such as zero_one and auc, or rmse and mae."""
         return self.evaluation.metrics
+
+    @property
+    def stale(self) -> int:
+        """How many rows a progressive prediction may not have known at most: other shards learned them in its round."""
+        return max((told.rows - told.rows // told.shards for told in self.rounds), default=0)
 
     @property
     def per_class(self) -> dict[Any, dict[str, float]]:
@@ -268,6 +275,8 @@ class TrainResult:
             "shuffled": self.shuffled,
             "kept": self.kept,
             "kept_pass": self.kept_pass,
+            "rounds": [{name: plain(value) for name, value in vars(told).items()} for told in self.rounds],
+            "stale": self.stale,
             "notes": list(self.notes),
             "per_class": {str(label): {k: plain(v) for k, v in row.items()} for label, row in self.per_class.items()},
             "history": [

@@ -1,0 +1,66 @@
+"""Data that each worker can hold as a whole: then its rows are dealt one by one, in the random order of `train`.
+
+Blocks of rows that follow one another are alike where a file has an order, which small cells feel. A worker reads such
+data once, whatever number of cells it learns.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ..data.progress import Progress
+from ..data.shuffle import Shuffle
+from .blocks import DataSpec, FileSurvey
+from .units import Scales
+
+MOST = 512 << 20  # bytes of rows that a worker holds
+_TEXT = 4  # how much larger than their text rows of named features may be
+_KEPT = 2  # data sets that a process holds
+
+
+def is_small(data: DataSpec, surveys: Sequence[FileSurvey]) -> bool:
+    """Whether each worker can hold all rows."""
+    assert data.schema is not None
+    if data.schema.columns:
+        return 8 * (len(data.schema.columns) + 2) * sum(one.rows for one in surveys) <= MOST
+    return data.memory is not None or _TEXT * sum(file.size or 0 for file in data.files) <= MOST
+
+
+@dataclass(frozen=True)
+class WholeData:
+    """All rows that can be learned, and what was noticed when they were read."""
+
+    rows: Shuffle
+    counts: Progress
+    scales: Scales
+
+
+_held: OrderedDict[str, WholeData] = OrderedDict()
+_locks: dict[str, threading.Lock] = {}
+_lock = threading.Lock()
+
+
+def whole_data(key: str, read: Callable[[], WholeData]) -> WholeData:
+    """The data of that key, read if this process does not hold it; one thread reads, and others wait for it."""
+    with _lock:
+        reading = _locks.setdefault(key, threading.Lock())
+    with reading:
+        with _lock:
+            found = _held.get(key)
+        if found is None:
+            found = read()
+            with _lock:
+                _held[key] = found
+                while len(_held) > _KEPT:
+                    _locks.pop(_held.popitem(last=False)[0], None)
+        return found
+
+
+def let_go(key: str) -> None:
+    """This process needs the data no more."""
+    with _lock:
+        _held.pop(key, None)
+        _locks.pop(key, None)

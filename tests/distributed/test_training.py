@@ -1,0 +1,214 @@
+"""The same `train` in parts: by threads of this process."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute
+import pytest
+from pyarrow import csv, parquet
+from training_data import PLAN, ROWS, digest, table, write
+
+import unitless as ul
+from unitless.errors import InputError, OptionError
+
+OTHERS = {"price": ["dear", "class"], "dear": ["price", "class"], "class": ["price", "dear"]}
+
+
+def trained(source: Any, target: str = "price", **options: Any) -> Any:
+    return ul.train(source, target, ignore=OTHERS[target], **{**PLAN, "passes": 1, **options})
+
+
+@pytest.fixture
+def files(tmp_path: pathlib.Path) -> str:
+    return write(tmp_path)
+
+
+@pytest.mark.parametrize("target", ["price", "dear", "class"])
+@pytest.mark.parametrize("shape", ["linear", "trees"])
+def test_the_number_of_workers_does_not_matter(files: str, target: str, shape: Any) -> None:
+    one, two = (trained(files, target, shape=shape, workers=workers) for workers in (1, 2))
+    assert digest(one.model) == digest(two.model)
+    assert one.score == two.score
+    assert one.metrics == two.metrics
+    assert one.shape == shape
+    assert one.model.examples == one.learned == ROWS
+    assert one.rounds[0].shards == 3
+    assert len(one.rounds) == 3  # of which the last learns the rows held back
+    assert 0 < one.stale < ROWS / 2
+    alone = ul.train(files, target, ignore=OTHERS[target], passes=1, shape=shape)
+    key = "rmse" if target == "price" else "log_loss"
+    assert one.score[key] < (1.3 if shape == "linear" else 2.5) * alone.score[key]
+    assert one.score[key] < one.baseline[key]
+
+
+def test_what_is_given_is_what_is_learned(files: str, tmp_path: pathlib.Path) -> None:
+    model = tmp_path / "m.unitless"
+    result = trained(files, model=model)
+    loaded = ul.Predictor(model)
+    frame = table(50, seed=1)
+    assert loaded.predict(frame) == pytest.approx(list(result.predict(frame)))
+    assert result.held == pytest.approx(ROWS / 10, rel=0.2)
+    assert "dealt to 3 shards, 2 rounds" in result.shuffled
+    result.report(tmp_path / "report.html")
+    assert result.asdict()["stale"] == result.stale
+
+
+def test_frames_arrays_and_files_of_all_formats(tmp_path: pathlib.Path) -> None:
+    whole = table()
+    plain = whole.select(["size", "count", "price"])
+    csv.write_csv(plain, tmp_path / "t.csv")
+    (tmp_path / "t.jsonl").write_text("".join(f"{row}\n".replace("'", '"') for row in plain.to_pylist()))
+    with (tmp_path / "t.vw").open("w") as text:
+        text.writelines(f"{row['price']} | size:{row['size']} count:{row['count']}\n" for row in plain.to_pylist())
+    columns = np.column_stack([plain["size"], plain["count"]])
+    options: dict[str, Any] = {**PLAN, "passes": 1, "shape": "linear"}
+    frame = ul.train(plain, "price", **options)
+    from_csv = ul.train(str(tmp_path / "t.csv"), "price", **options)
+    from_json = ul.train(str(tmp_path / "t.jsonl"), "price", **options)
+    arrays = ul.train(columns, np.array(plain["price"]), **options)
+    vw = ul.train(str(tmp_path / "t.vw"), **options)
+    mappings = ul.train(plain.to_pylist(), "price", **options)
+    for result in (frame, from_csv, from_json, arrays, vw, mappings):
+        assert result.score["rmse"] < 0.9 * result.baseline["rmse"]
+        assert result.model.examples == ROWS
+    pandas = pytest.importorskip("pandas")
+    assert digest(ul.train(plain.to_pandas(), "price", **options).model) == digest(frame.model)
+    assert pandas
+
+
+def test_options_of_learners(files: str) -> None:
+    for options in (
+        {"bits": 10, "shape": "linear"},
+        {"interactions": [("size", "heat")], "shape": "linear"},
+        {"centre": False, "shape": "linear"},
+        {"rule": "snag", "shape": "linear"},
+        {"learning_rate": 0.5, "shape": "linear"},
+        {"shape": "curves"},
+        {"shape": "curves only"},
+        {"loss": "quantile", "quantile": 0.9},
+        {"weight": "count"},
+    ):
+        result = trained(files, **options)
+        assert result.score, options
+        assert result.learned > 0
+
+
+def test_passes_until_they_do_not_help(files: str) -> None:
+    once, often = trained(files, shape="linear"), trained(files, shape="linear", passes=None)
+    assert often.passes > 1
+    assert often.model.examples > 2 * ROWS
+    assert often.score["rmse"] <= 1.02 * once.score["rmse"]
+
+
+def test_only_one_worker_and_nothing_else_said_is_training_as_ever(files: str) -> None:
+    same = [ul.train(files, "price", ignore=OTHERS["price"], passes=1, **more) for more in ({}, {"workers": 1})]
+    assert digest(same[0].model) == digest(same[1].model)
+    assert not same[1].rounds
+
+
+INTERRUPTED = """
+import os, signal, sys
+sys.path.insert(0, {folder!r})
+import unitless as ul
+from test_training import trained
+
+def kill(run):
+    if len(run.told) == {round}:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+if __name__ == "__main__":
+    trained({files!r}, {target!r}, passes=2, workers=2, checkpoint={checkpoint!r}, progress=kill)
+"""
+
+
+@pytest.mark.parametrize(("target", "after"), [("price", 1), ("class", 3)])
+def test_a_driver_that_is_killed_is_taken_up_again(files: str, tmp_path: pathlib.Path, target: str, after: int) -> None:
+    checkpoint = str(tmp_path / "kept.unitless")
+    here = str(pathlib.Path(__file__).parent)
+    script = INTERRUPTED.format(folder=here, files=files, target=target, round=after, checkpoint=checkpoint)
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=120, check=False)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    whole = trained(files, target, passes=2)
+    again = ul.train(files, **PLAN, passes=2, workers=1, resume=checkpoint, ignore=OTHERS[target])
+    assert digest(again.model) == digest(whole.model)
+    assert again.score == whole.score
+    assert again.metrics == whole.metrics
+
+
+def test_going_on_takes_the_same_plan(files: str, tmp_path: pathlib.Path) -> None:
+    checkpoint = str(tmp_path / "kept.unitless")
+
+    def stop(run: Any) -> None:
+        if len(run.told) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    stopped = trained(files, checkpoint=checkpoint, progress=stop)
+    assert stopped.interrupted
+    for other in ({"shards": 2}, {"rounds": 3}):
+        with pytest.raises(OptionError, match="other data, shards, rounds"):
+            ul.train(files, ignore=OTHERS["price"], resume=checkpoint, **{**PLAN, "passes": 1, **other})
+    with pytest.raises(OptionError, match="go on in the same way"):
+        ul.train(files, ignore=OTHERS["price"], resume=checkpoint, passes=1, seed=5)
+    done = ul.train(files, ignore=OTHERS["price"], resume=checkpoint, **PLAN, passes=1)
+    assert digest(done.model) == digest(trained(files).model)
+
+
+def test_what_is_wrong_is_said_with_file_and_row(tmp_path: pathlib.Path) -> None:
+    plain = table().select(["size", "count", "price"])
+    csv.write_csv(plain, tmp_path / "a.csv")
+    lines = (tmp_path / "a.csv").read_text().splitlines()
+    lines[4321] = "0.001,many,1.0"
+    (tmp_path / "b.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=r"b\.csv, row 4321") as found:
+        ul.train([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], "price", **PLAN)
+    assert found.value.row == 4321
+    skipping = ul.train(str(tmp_path / "b.csv"), "price", **PLAN, passes=1, on_error="skip", shape="linear")
+    assert skipping.skipped == 1
+    assert "row 4321" in skipping.bad[0]
+
+
+def test_other_units_in_one_file_are_noticed(tmp_path: pathlib.Path) -> None:
+    for number in range(3):
+        part = table(2000, seed=number)
+        if number == 1:
+            part = part.set_column(0, "size", pa.compute.multiply(part["size"], 1000.0))
+        parquet.write_table(part, tmp_path / f"{number}.parquet")
+    result = trained(str(tmp_path), passes=1, shape="linear")
+    notes = [str(note) for note in result.notes if "'size'" in str(note)]
+    assert len(notes) == 1
+    assert "1.parquet" in notes[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"shards": 0}, "shards is 0"),
+        ({"rounds": 1.5}, "rounds is 1.5"),
+        ({"on": "hadoop"}, "it must be local, ray, dask or spark"),
+        ({"shuffle": False}, "cannot be done in parts"),
+        ({"checkpoint": 100}, "file that keeps each round"),
+    ],
+)
+def test_bad_options(files: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        trained(files, **options)
+
+
+def test_streams_cannot_be_dealt_out() -> None:
+    with pytest.raises(InputError, match="can be read only once"):
+        ul.train(iter([{"a": 1.0, "y": 2.0}]), "y", workers=2)
+
+
+def test_small_tables_have_fewer_shards() -> None:
+    result = ul.train(table(1500), "price", ignore=OTHERS["price"], workers=2, passes=1)
+    assert result.rounds[0].shards == 1
+    tiny = ul.train(table(20), "price", ignore=OTHERS["price"], workers=2, passes=1)
+    assert tiny.learned == 20
