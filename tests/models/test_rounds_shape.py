@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.models.rounds import Agreed, Said, Sums, merged_round
+from unitless.models.rounds import Agreed, Said, Sums, merged_round, whole
 from unitless.models.rounds_shape import shaped_round
 
 SHAPES = ["curves", "trees", "curves only"]
@@ -227,3 +227,17 @@ def test_automatic_rates() -> None:
     merged = in_rounds(lambda: ul.Learner(shape="trees", learning_rate="auto", target="auto"), X[:800], y[:800], 2, 1)
     assert len(arrays(merged)["trees.lane_rates"]) > 1
     merged.learn(X[800:], y[800:])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rule", ["nag", "snag"])
+def test_a_model_that_speaks_for_all_shards_predicts_the_same(shape: str, rule: str) -> None:
+    X, y = problem(3000)
+    one = in_rounds(lambda: ul.Learner(shape=shape, rule=rule, learning_rate="auto"), X[:2400], y[:2400], 3, 2)  # type: ignore[arg-type]
+    every = one.copy()
+    every._go_back(whole(one.options, one._state_and_labels(), 3, 2400))
+    near = 0.02 if rule == "snag" else 1e-12  # its scale is told with the row that is predicted
+    np.testing.assert_allclose(every.predict(X), one.predict(X), rtol=1e-9, atol=near)
+    assert every.examples == 2400
+    np.testing.assert_array_equal(arrays(every)["curves.N"], 3 * arrays(one)["curves.N"])
+    every.learn(X[2400:], y[2400:])
