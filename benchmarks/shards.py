@@ -4,7 +4,8 @@
 
 A fifth of each table is never learned. One stream learns the others in random order, in one pass; so do shards that
 are merged in rounds, with as many rounds as the columns say. What is shown is the loss on the fifth over that of one
-stream, less 1, in percent, the mean over seeds. `--order`: Covertype in the order of its file, where one stream is led astray.
+stream, less 1, in percent, the mean over seeds. `--order`: Covertype in the order of its file, where one stream is led
+astray.
 """
 
 from __future__ import annotations

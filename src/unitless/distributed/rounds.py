@@ -37,6 +37,7 @@ from .work import Base, Cell, Job, Learned, TakenIn
 
 SHARDS, ROUNDS = 64, 8  # unless said otherwise
 FAN_IN = 8  # of the tree in which shards are added up
+SHOWN_ROWS = 4096  # of those held back, by which the model is judged after each round, for whoever looks on
 
 
 class StoppedError(Exception):
@@ -50,7 +51,7 @@ class Round:
     number: int  # from 1, all passes counted
     rows: int  # that were learned in it
     loss: float  # progressive, of these rows
-    held_loss: float  # of the merged model, on the rows held back so far
+    held_loss: float  # of the merged model, on some of the rows held back
     seconds: float
     merging: float  # of these, for putting the shards together
     shards: int
@@ -245,7 +246,8 @@ class Rounds:
         rows = sum(int(one.said.totals["examples"]) - base[0]["examples"] for one in learned)
         now = time.perf_counter()
         loss = self._loss_since(counted) if first_pass else math.nan
-        run.told.append(Round(number + 1, rows, loss, self._held_loss(), now - started, now - merging, len(cells)))
+        held = self._held_loss(SHOWN_ROWS)
+        run.told.append(Round(number + 1, rows, loss, held, now - started, now - merging, len(cells)))
 
     def _merged(self, base: State, learned: list[Learned], handles: list[Handle]) -> State:
         """Shards are added up in a tree whose form depends on their number alone."""
@@ -313,11 +315,16 @@ class Rounds:
         total = now.metrics["loss"] * now.weight - before.metrics["loss"] * before.weight
         return total / weight if weight > 0 else math.nan
 
-    def _held_loss(self) -> float:
-        """Of what the model says of the rows held back so far."""
+    def _held_loss(self, most: int | None = None) -> float:
+        """Of what the model says of the rows held back so far, or of the first of them."""
         assert self.run.model is not None
-        evaluation = Evaluation(self.run.model)
-        self.run.count(self._held, [evaluation], known_classes=True)
+        evaluation = Evaluation(self.run.model, small=True)
+        some: list[Batch] = []
+        for batch in self._held:
+            left = batch.rows if most is None else most - sum(one.rows for one in some)
+            if left > 0:
+                some.append(batch if left >= batch.rows else batch.part(0, left))
+        self.run.count(some, [evaluation], known_classes=True)
         return steering_loss(evaluation)
 
     def _wait(self, handles: Sequence[Handle], watched: Watched) -> None:
