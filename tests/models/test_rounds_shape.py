@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.models.rounds import Agreed, Said, Sums, merged_round
+from unitless.models.rounds import Agreed, Said, Sums, merged_round, whole
 from unitless.models.rounds_shape import shaped_round
 
 SHAPES = ["curves", "trees", "curves only"]
@@ -130,3 +130,114 @@ def test_leaves_that_nobody_has_split_are_averaged_by_evidence() -> None:
         np.testing.assert_allclose(merged["trees.evidence"], (G[0] + G[1]) / 2, rtol=1e-12)
         mean = (G[0] * a["trees.weights"] + G[1] * b["trees.weights"]) / (G[0] + G[1])
         np.testing.assert_allclose(merged["trees.weights"], mean, rtol=1e-9, atol=1e-12)
+
+
+def test_statistics_of_all_shards_split_what_none_would_split_alone() -> None:
+    """Sums of the same candidates add up, and each leaf is split at most once at a merge."""
+    X, y = problem(6000)
+    base = learner("trees")
+    base.learn(X[:2000], y[:2000])
+    parts = [base.copy() for _ in range(8)]
+    for part, rows in zip(parts, np.array_split(np.arange(2000, 2160), 8), strict=True):
+        part.learn(X[rows], y[rows])
+    merged = arrays(brought_together(base, parts))
+    grown = np.array([arrays(part)["tree.sizes"] for part in parts])
+    assert merged["tree.sizes"].sum() > grown.max(axis=0).sum()
+    facts = merged["tree.facts"].reshape(-1, 6)
+    assert not np.any((facts[:, 2] == 5) & (facts[:, 4] >= facts[:, 3]))  # nothing is left to be decided
+
+
+def test_a_tree_that_would_be_too_large_keeps_its_first_splits() -> None:
+    X = np.random.default_rng(0).uniform(size=(22000, 3))
+    y = np.floor(4 * X[:, 0]) * np.floor(4 * X[:, 1]) + 4 * (X[:, 2] > X[:, 0])
+    base = learner("trees")
+    base.learn(X[:14000], y[:14000])
+    assert arrays(base)["tree.sizes"].min() < 256
+    parts = [base.copy() for _ in range(6)]
+    for part, rows in zip(parts, np.array_split(np.arange(14000, 20000), 6), strict=True):
+        part.learn(X[rows], y[rows])
+    merged = brought_together(base, parts)
+    largest = np.max([arrays(part)["tree.sizes"] for part in parts], axis=0)
+    assert np.any((arrays(merged)["tree.sizes"] == 256) & (largest < 256))
+    losses = [float(np.mean((model.predict(X[20000:]) - y[20000:]) ** 2)) for model in (merged, *parts)]
+    assert losses[0] < np.mean(losses[1:])
+    merged.learn(X[20000:], y[20000:])
+
+
+def _named_rows(rows: int, seed: int) -> tuple[list[dict[str, float]], np.ndarray]:
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(rows):
+        row = {"size": float(rng.normal()), f"city={rng.choice(['Rome', 'Oslo', 'Kyiv'])}": 1.0}
+        if rng.uniform() < 0.8:
+            row["age"] = float(rng.integers(9))
+        names = list(row)
+        rng.shuffle(names)
+        found.append({name: row[name] for name in names})
+    y = [3.0 * ("city=Oslo" in row) + (row["size"] > 0.3) * row.get("age", 5.0) for row in found]
+    return found, np.array(y)
+
+
+def test_columns_and_texts_are_found_by_name_and_some_shards_lack_one() -> None:
+    rows, y = _named_rows(4000, 0)
+    for row in rows[:500]:
+        row.pop("age", None)
+    merged = in_rounds(lambda: learner("trees"), rows, y, 2, 4)
+    test, truth = _named_rows(1000, 1)
+    assert np.mean((merged.predict(test) - truth) ** 2) < 0.1 * np.var(truth)
+    merged.learn(test, truth)
+
+
+def test_a_column_that_joins_in_one_shard() -> None:
+    rows, y = _named_rows(1500, 0)
+    without = [{name: value for name, value in row.items() if name != "age"} for row in rows]
+    base = learner("trees")
+    base.learn(without[:500], y[:500])
+    parts = [base.copy(), base.copy()]
+    parts[0].learn(without[500:1000], y[500:1000])
+    parts[1].learn(rows[1000:], y[1000:])
+    merged = brought_together(base, parts)
+    assert "age" in merged.weights
+    np.testing.assert_array_equal(merged.copy().predict(rows), merged.predict(rows))
+    merged.learn(rows[:300], y[:300])
+
+
+@pytest.mark.parametrize("shape", ["curves", "trees"])
+def test_classes_join_in_different_shards(shape: str) -> None:
+    X, y = problem(4000)
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.6, 0.8]))
+    base = ul.OneVsAll(shape=shape)  # type: ignore[arg-type]
+    for rows in np.array_split(np.arange(4000), 3):
+        parts = [base.copy(), base.copy()]
+        halves = rows[labels[rows] != 3], rows[labels[rows] != 0]
+        for part, own in zip(parts, halves, strict=True):
+            part.learn(X[own], labels[own])
+        base = brought_together(base, parts)
+    assert sorted(base.classes) == [0, 1, 2, 3]
+    test, truth = problem(1000, 1)
+    known = np.digitize(truth, np.quantile(y, [0.3, 0.6, 0.8]))
+    said = np.array(base.classes)[np.argmax(base.predict(test), axis=1)]
+    assert np.mean(said != known) < 0.45
+    base.learn(test, known)
+
+
+def test_automatic_rates() -> None:
+    """Lanes of all rates are merged; those that choose later go on with them."""
+    X, y = problem(3200)
+    merged = in_rounds(lambda: ul.Learner(shape="trees", learning_rate="auto", target="auto"), X[:800], y[:800], 2, 1)
+    assert len(arrays(merged)["trees.lane_rates"]) > 1
+    merged.learn(X[800:], y[800:])
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("rule", ["nag", "snag"])
+def test_a_model_that_speaks_for_all_shards_predicts_the_same(shape: str, rule: str) -> None:
+    X, y = problem(3000)
+    one = in_rounds(lambda: ul.Learner(shape=shape, rule=rule, learning_rate="auto"), X[:2400], y[:2400], 3, 2)  # type: ignore[arg-type]
+    every = one.copy()
+    every._go_back(whole(one.options, one._state_and_labels(), 3, 2400))
+    near = 0.02 if rule == "snag" else 1e-12  # its scale is told with the row that is predicted
+    np.testing.assert_allclose(every.predict(X), one.predict(X), rtol=1e-9, atol=near)
+    assert every.examples == 2400
+    np.testing.assert_array_equal(arrays(every)["curves.N"], 3 * arrays(one)["curves.N"])
+    every.learn(X[2400:], y[2400:])

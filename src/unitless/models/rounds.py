@@ -30,6 +30,7 @@ from .merged_means import Moved, Terms, stored_slopes
 from .merged_slots import Numbers, OfState
 from .merged_state import Lanes, Layout, Part, lanes_by_label
 from .model import Model, State
+from .rounds_whole import whole_shape
 
 Feature: TypeAlias = str | int
 
@@ -393,10 +394,7 @@ def whole(options: Options, state: State, shards: int, examples: int) -> State:
     own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards])
     own["centre_means"] = (own["centre_means"].reshape(-1, 2) * np.array([1.0, shards])).ravel()
     own["followed"] = own["followed"] * shards
-    own["shape"] = {
-        key: value * shards if key.endswith((".N", ".rows", ".followed")) else value
-        for key, value in own["shape"].items()
-    }
+    own["shape"] = whole_shape(own["shape"], shards, RULES[options.rule].sums_squares)
     if len(own["scores"]):
         scores = own["scores"].reshape(-1, 6).copy()
         scores[:, [_LOSS, _RECENT]] *= shards
