@@ -181,7 +181,7 @@ def test_files_of_other_shapes_say_so(shape: Any) -> None:
 def test_arrays_of_a_shape_go_into_the_file_and_back(monkeypatch: pytest.MonkeyPatch) -> None:
     model, arrays = learned(shape="trees"), {"curve_columns": np.arange(3.0), "mixture": np.zeros(0)}
     state = {**model._snapshot(), "shape": {"settled": "trees", **arrays}}
-    monkeypatch.setattr(Model, "_snapshot", lambda self: state)
+    monkeypatch.setattr(Model, "_snapshot", lambda self, slots=True: state)
     data = model_file.to_bytes(model)
     monkeypatch.undo()
     assert {f"shape.{name}" for name in arrays} <= set(safetensors.numpy.load(data))

@@ -164,7 +164,8 @@ def train(
         }
     )
     request = ModelRequest(task, positive, learning)
-    in_parts = any(given is not None for given in (on, shards, rounds, address)) or workers not in (None, 1)
+    alone = workers is None or (type(workers) is int and workers == 1)
+    in_parts = not alone or any(given is not None for given in (on, shards, rounds, address))
     every: Any = None if in_parts else checkpoint
     plan = Plan(
         passes,
