@@ -73,7 +73,8 @@ pytest: $(VENV)/.test
 
 test-spark: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet 'pyspark>=3.5'
-	$(BIN)/python -m pytest -q tests/distributed/test_spark.py
+	$(BIN)/python -m pytest -q tests/distributed/test_spark.py tests/distributed/test_training_spark.py
+	$(BIN)/python -m pytest -q tests/test_docs.py -k spark
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
