@@ -207,6 +207,27 @@ def test_streams_cannot_be_dealt_out() -> None:
         ul.train(iter([{"a": 1.0, "y": 2.0}]), "y", workers=2)
 
 
+@pytest.mark.skipif("UNITLESS_DATA" not in os.environ, reason="needs UNITLESS_DATA, a folder with the large datasets")
+def test_real_files_cut_in_their_order(tmp_path: pathlib.Path) -> None:
+    bank = parquet.read_table(pathlib.Path(os.environ["UNITLESS_DATA"]) / "bank.parquet")
+    size = -(-bank.num_rows // 16)
+    for number in range(16):
+        csv.write_csv(_plain(bank.slice(number * size, size)), tmp_path / f"{number:02}.csv")
+    result = ul.train(str(tmp_path), "label", shards=16, rounds=8, passes=1, shape="linear")
+    assert result.rounds[0].shards == 5  # a thousand rows for each in a round
+    assert result.score["log_loss"] < 0.26
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    """Without dictionaries, which CSV cannot hold."""
+    return pa.table(
+        {
+            name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+            for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+    )
+
+
 def test_small_tables_have_fewer_shards() -> None:
     result = ul.train(table(1500), "price", ignore=OTHERS["price"], workers=2, passes=1)
     assert result.rounds[0].shards == 1

@@ -12,7 +12,7 @@ from training_data import Killer, digest, table, write
 if shutil.which("java") is None:
     pytest.skip("Spark needs Java", allow_module_level=True)
 pytest.importorskip("pyspark", reason="Spark is not installed: make test-spark installs it")
-from unitless.distributed.on_spark import SparkEngine  # noqa: E402
+from unitless.distributed.on_spark import SparkEngine
 
 
 @pytest.fixture(scope="module")

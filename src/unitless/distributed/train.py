@@ -52,9 +52,9 @@ class Parts:
             model_file.check_writable(os.fspath(self.checkpoint))
 
     def of(self, engine: Engine) -> tuple[int, int]:
-        """How many shards and rounds: of threads as many shards as there are workers, unless that is said."""
-        shards = engine.slots if isinstance(self.on, str | None) and engine.name == "local" else SHARDS
-        return self.shards or shards, self.rounds or ROUNDS
+        """How many shards and rounds: of threads as many shards as workers were asked for, unless that is said."""
+        threads = self.workers if engine.name == "local" else None
+        return self.shards or threads or SHARDS, self.rounds or ROUNDS
 
 
 def run(

@@ -1,0 +1,160 @@
+"""Ways of merging shards after a round, compared: what docs/distributed-semantics.md says of them.
+
+    UNITLESS_DATA=... python benchmarks/round_ways.py [--seeds 5] [--shards 16]
+
+Linear models with automatic rates. Shards of random rows judge the rates and learn as in a training in parts; only how
+weights and H become one differs. With the growth g of a shard's H, H itself, and the change d of a weight:
+
+    mean H          d by H, H the mean                                  what is done
+    total H         d by H, H = ΣH²/ΣH
+    gain            d by g, H of the base plus Σg²/Σg
+    sum             d by g, H of the base plus Σg                        what `ul.merge(parts, base=...)` does
+    plain mean      the mean of d, H the mean
+
+What is shown is the loss on a fifth of the table over that of one stream, less 1, in percent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from shards import TABLES, table
+
+import unitless as ul
+from unitless.data import frame_reader, policy
+from unitless.models.rounds import Agreed, Said, Sums, merged_round
+
+ROUNDS = (2, 8, 32)
+READING = policy.Policy(booleans="categories", text="indicators", missing="absent", dates="error")
+Array = np.ndarray[Any, np.dtype[np.float64]]
+Way = Callable[[Array, Array, Array], tuple[Array, Array]]  # from g, d by shard and the base's H: how both change
+
+
+def _by(weight: Array, values: Array) -> Array:
+    total = weight.sum(axis=0)
+    return np.divide((weight * values).sum(axis=0), total, out=np.zeros(total.shape), where=total > 0)
+
+
+WAYS: dict[str, Way] = {
+    "mean H": lambda g, d, H: (g.mean(axis=0), _by(g + H, d)),
+    "total H": lambda g, d, H: (_by(g + H, g + H) - H, _by(g + H, d)),
+    "gain": lambda g, d, H: (_by(g, g), _by(g, d)),
+    "sum": lambda g, d, H: (g.sum(axis=0), _by(g, d)),
+    "plain mean": lambda g, d, H: (g.mean(axis=0), d.mean(axis=0)),
+}
+
+
+class Study:
+    """Shards and rounds over one table."""
+
+    def __init__(self, frame: pd.DataFrame, centre: bool, seed: int) -> None:
+        labels = frame["label"]
+        self._y = np.where(labels == labels.value_counts().index[0], 1.0, -1.0)
+        self._X = frame.drop(columns="label")
+        self._centre = centre
+        order = np.random.default_rng(seed).permutation(len(frame))
+        held = len(frame) // 5
+        self._test, self._order = order[:held], order[held:]
+
+    def model(self) -> ul.Learner:
+        return ul.Learner(loss="logistic", learning_rate="auto", centre=self._centre)
+
+    def _rows(self, rows: Array) -> Any:
+        return frame_reader.read(self._X.iloc[rows], READING)
+
+    def _learn(self, model: ul.Learner, rows: Array) -> None:
+        for some in np.array_split(rows, len(rows) // 16384 + 1):
+            model._feed(self._rows(some), self._y[some], None)
+
+    def loss(self, model: ul.Learner) -> float:
+        said = model._ask(self._rows(self._test), False)
+        return float(np.mean(np.logaddexp(0, -self._y[self._test] * said)))
+
+    def alone(self) -> float:
+        model = self.model()
+        self._learn(model, self._order)
+        return self.loss(model)
+
+    def together(self, way: Way, shards: int, rounds: int) -> float:
+        merged = self.model()
+        for cell in np.array_split(self._order, rounds):
+            base = merged._state_and_labels()
+            states, said = [], []
+            for rows in np.array_split(cell, shards):
+                model, judged = self.model(), 0
+                model._go_back(base)
+                if base[0]["examples"]:
+                    judged = min(len(rows), max(256, min(4096, len(rows) // 8)))
+                    model._begin_judging(self._y[rows[:judged]], None)
+                    model._ask(self._rows(rows[:judged]), False)
+                    model._end_judging()
+                    model._choose_rates(False)
+                else:
+                    model._keep_rates(True)
+                self._learn(model, rows)
+                states.append(model._state_and_labels())
+                said.append(Said.of(states[-1], base, float(judged)))
+            agreed = Agreed.of(merged, base, said)
+            sums = [Sums.of(agreed, base, state) for state in states]
+            merged._go_back(merged_round(agreed, base, said, _as_if(way, agreed, base, sums)))
+            merged._sift_rates()
+        return self.loss(merged)
+
+
+def _as_if(way: Way, agreed: Agreed, base: Any, sums: list[Sums]) -> Sums:
+    """Sums from which `merged_round` makes what the way makes of the shards."""
+    together = Sums.folded(agreed, sums)
+    each = [Sums.folded(agreed, [replace(together, shards=0, **_nothing(together)), one]) for one in sums]
+    g = np.array([one.gained for one in each])
+    d = np.array([one.moved for one in each])
+    nobody = replace(together, shards=1, **_nothing(together))
+    H = merged_H(agreed, base, nobody)
+    more, moved = way(g, d, H)
+    behind = H + more
+    return replace(together, shards=1, gained=more, moved=np.zeros_like(moved), weighed=moved * behind)
+
+
+def _nothing(sums: Sums) -> dict[str, Array]:
+    return {name: np.zeros_like(getattr(sums, name)) for name in ("gained", "moved", "weighed")}
+
+
+def merged_H(agreed: Agreed, base: Any, nobody: Sums) -> Array:
+    """The base's H in the common units: what a merge with shards that have learned nothing gives."""
+    said = [replace(Said.of(base, base, 0.0), learned=True)]
+    state, _ = merged_round(agreed, base, said, nobody)
+    return state["H"].reshape(len(state["slots"]), -1)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--shards", type=int, default=16)
+    given = parser.parse_args()
+    if "UNITLESS_DATA" not in os.environ:
+        print("set UNITLESS_DATA to the folder of the tables")
+        return 1
+    print(f"{given.shards} shards, {given.seeds} seeds: loss over one stream's, in percent")
+    print(f"{'':<24}{'':<12}" + "".join(f"{f'R = {rounds}':>9}" for rounds in ROUNDS))
+    for title, (name, options) in TABLES.items():
+        frame = table(name)
+        found = {(way, rounds): [] for way in WAYS for rounds in ROUNDS}
+        for seed in range(given.seeds):
+            study = Study(frame, options.get("centre", True), seed)
+            alone = study.alone()
+            for (way, rounds), losses in found.items():
+                losses.append(100 * (study.together(WAYS[way], given.shards, rounds) / alone - 1))
+        for way in WAYS:
+            cells = "".join(f"{np.mean(found[way, rounds]):>+9.2f}" for rounds in ROUNDS)
+            print(f"{title:<24}{way:<12}{cells}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
