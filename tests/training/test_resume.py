@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
@@ -30,6 +31,12 @@ ROWS = 360
 
 class Killed(BaseException):
     """The end of a run, wherever it is."""
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Models are saved thousands of times here; that they reach the disk is tested where files are."""
+    monkeypatch.setattr(os, "fsync", lambda _: None)
 
 
 def after(parts: int) -> Callable[[Run], None]:
@@ -233,9 +240,9 @@ def test_frames_and_mappings_go_on(tmp_path: Path) -> None:
 def test_a_run_without_checkpoints_ends_as_one_with_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = FRAME.assign(x=np.r_[np.zeros(50), np.ones(50), FRAME["x"][100:]])
     path = write(tmp_path / "a.csv", frame.to_csv(index=False))
-    plain = ul.train(path, "y", shape="linear")
+    plain = ul.train(path, "y", shape="linear", passes=2)
     for every in (1, 40, 333):
-        result = ul.train(path, "y", model=tmp_path / "m", checkpoint=every, shape="linear")
+        result = ul.train(path, "y", model=tmp_path / "m", checkpoint=every, shape="linear", passes=2)
         assert content(result.model) == content(plain.model)
         told, expected = facts(result), facts(plain)
         assert told == expected
