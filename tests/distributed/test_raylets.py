@@ -6,10 +6,13 @@ import logging
 import pathlib
 import time
 from collections.abc import Iterator
+from typing import Any
 
 import processes
 import pytest
 import tasks
+from test_training import trained
+from training_data import digest, write
 
 ray = pytest.importorskip("ray")
 from ray import cluster_utils  # noqa: E402
@@ -49,4 +52,21 @@ def test_a_node_that_is_lost_changes_nothing(cluster: cluster_utils.Cluster, tmp
         assert engine.get(engine.combine(tasks.listed, None, second)) == [None, *range(6)]
         assert engine.get(sums) == [1_000_000 * i for i in range(6)]
         assert logging.getLogger("ray").level >= logging.ERROR
+    assert not ray.is_initialized()
+
+
+def test_training_goes_on_without_a_node(cluster: cluster_utils.Cluster, tmp_path: pathlib.Path) -> None:
+    files = write(tmp_path)
+    cluster.add_node(num_cpus=1, object_store_memory=200_000_000)
+    lost: list[int] = []
+
+    def lose_one(run: Any) -> None:
+        if len(run.told) == 1 and not lost:  # in the second round, when the first of its tasks are done
+            lost.append(1)
+            cluster.remove_node(next(iter(cluster.worker_nodes)), allow_graceful=False)
+
+    with RayEngine(address=cluster.address) as engine:
+        there = trained(files, shape="linear", on=engine, progress=lose_one)
+    assert lost
+    assert digest(there.model) == digest(trained(files, shape="linear").model)
     assert not ray.is_initialized()
