@@ -26,10 +26,11 @@ from ..options import Options
 from ..rules import RULES
 from .by_feature import latest_look, scored_weight
 from .classes import Label
+from .distributable import Distributable
 from .merged_means import Moved, Terms, stored_slopes
 from .merged_slots import Numbers, OfState
 from .merged_state import Lanes, Layout, Part, lanes_by_label
-from .model import Model, State
+from .model import State
 from .rounds_whole import whole_shape
 
 Feature: TypeAlias = str | int
@@ -99,7 +100,7 @@ class Agreed:
     judged: float
 
     @classmethod
-    def of(cls, model: Model, base: State, said: Sequence[Said]) -> Agreed:
+    def of(cls, model: Distributable, base: State, said: Sequence[Said]) -> Agreed:
         """For shards of such a model that went on from `base`."""
         known = [labels for labels in (base[1], *(one.labels for one in said)) if labels is not None]
         labels = list(dict.fromkeys(label for own in known for label in own)) if known else None
