@@ -12,9 +12,9 @@ from .model import State
 class Distributable(Protocol):
     """A learner whose state can be taken out, carried elsewhere, gone on from, and merged (rounds, rounds_shape).
 
-    A round: every shard goes back to the base (`_go_back`), judges its rates by rows that it does not learn (it predicts
-    them between `_begin_judging` and `_end_judging`), learns with the rates standing still (`_choose_rates`), and gives
-    its state. In the first round, where there is nothing to be judged, it follows its own losses but drops no rate
+    A round: every shard goes back to the base (`_go_back`), judges its rates by rows that it does not learn (predicted
+    between `_begin_judging` and `_end_judging`), learns with the rates standing still (`_choose_rates`), and gives its
+    state. In the first round, where there is nothing to be judged, it follows its own losses but drops no rate
     (`_keep_rates`). The merged model lets go of rates that have lost (`_sift_rates`).
     """
 
