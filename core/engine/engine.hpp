@@ -40,7 +40,7 @@ class Engine {
     // Are losses counted, and learning rates chosen by them?
     bool chooses_rates() const { return !choosing_.suspended(); }
     void choose_rates(bool choose) { choose ? choosing_.resume(clock_.t) : choosing_.suspend(clock_.t); }
-    // While they are chosen, are rates that have lost dropped, and neighbours of those that lead taken up?
+    // While they are chosen, do all rates run on: is none that has lost dropped, and none taken up?
     bool keeps_rates() const { return keeps_rates_; }
     void keep_rates(bool keep) { keeps_rates_ = keep; }
 

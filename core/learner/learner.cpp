@@ -180,13 +180,16 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
 }
 
 void Learner::predict_prepared(const SparseInput& rows, bool extrapolate, double* predictions) {
+    struct NoMoreLabels {
+        Engine& engine;
+        ~NoMoreLabels() { engine.judge_by({}); }
+    } const guard{*engine_};
     if (judging_) {
         if (judging_->row + rows.rows > judging_->rows) throw InputError("there are more rows than labels to judge by");
         engine_->judge_by(labels_from(judging_->labels, judging_->row));
         judging_->row += rows.rows;
     }
     engine_->predict(rows, extrapolate, predictions);
-    engine_->judge_by({});
 }
 
 template <Rows Input>

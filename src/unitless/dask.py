@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from .errors import OptionError
 from .training.request import train as _train
 from .training.result import TrainResult
 
@@ -32,6 +33,8 @@ def train(
         passes: how often to go through the data.
         options: all others of `unitless.train`, for example `checkpoint`, `resume` and `model`.
     """
+    if client is not None and not hasattr(client, "nthreads"):
+        raise OptionError("is a Dask client, or None; the data comes after it", option="client")
     from .distributed.on_dask import DaskEngine  # noqa: PLC0415  (it needs Dask)
 
     with DaskEngine(client=client) as engine:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from .errors import OptionError
 from .training.request import train as _train
 from .training.result import TrainResult
 
@@ -36,6 +37,8 @@ def train(
             if Spark runs on this machine alone.
         options: all others of `unitless.train`, for example `checkpoint`, `resume` and `model`.
     """
+    if spark is not None and not hasattr(spark, "sparkContext"):
+        raise OptionError("is a SparkSession, or None; the data comes after it", option="spark")
     from .distributed.on_spark import SparkEngine  # noqa: PLC0415  (it needs Spark)
 
     with SparkEngine(spark=spark, scratch=scratch) as engine:

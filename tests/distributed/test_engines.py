@@ -5,6 +5,7 @@ from __future__ import annotations
 import pathlib
 import subprocess
 import sys
+import types
 from typing import Any
 
 import pytest
@@ -78,10 +79,13 @@ def test_modules_of_the_engines_ask_for_the_same(asked: list[Any], monkeypatch: 
             super().__init__(1)
 
     monkeypatch.setattr(on_dask, "DaskEngine", Recorded)
-    unitless.dask.train("a client", "a.csv", "y", shards=4)
+    client = types.SimpleNamespace(nthreads=dict)
+    unitless.dask.train(client, "a.csv", "y", shards=4)
     _, parts, _, _ = asked.pop()
     assert isinstance(parts.on, Engine)
-    assert (clients, parts.shards, parts.rounds) == (["a client"], 4, 8)
+    assert (clients, parts.shards, parts.rounds) == ([client], 4, 8)
+    with pytest.raises(ul.OptionError, match="client is a Dask client"):
+        unitless.dask.train("a.csv", "y")
 
 
 def test_the_command_line_hands_its_options_on(asked: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from pyarrow import csv, parquet
 from training_data import PLAN, ROWS, digest, table, write
 
 import unitless as ul
+from unitless.distributed.local import LocalEngine
 from unitless.errors import InputError, OptionError
 
 OTHERS = {"price": ["dear", "class"], "dear": ["price", "class"], "class": ["price", "dear"]}
@@ -200,6 +201,57 @@ def test_other_units_in_one_file_are_noticed(tmp_path: pathlib.Path) -> None:
 def test_bad_options(files: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
         trained(files, **options)
+
+
+@pytest.mark.parametrize("outlier", [1e6, 1e10])
+def test_one_outlier_does_not_spoil_centred_columns(outlier: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12_000, 3))
+    y = X @ [1.0, 2.0, -1.0] + 0.1 * rng.normal(size=len(X))
+    X[5000] = [outlier, 0, 0]
+    result = ul.train(X, y, shape="linear", **PLAN, passes=1)
+    clean = np.abs(X[:, 0]) < 100
+    assert np.mean((result.model.predict(X[clean]) - y[clean]) ** 2) < 2.0  # the first column is lost
+
+
+def test_a_finished_model_learns_more_in_parts(files: str) -> None:
+    first = trained(files, shape="linear")
+    again = ul.train(files, resume=first.model.copy(), **PLAN, passes=1, ignore=OTHERS["price"])
+    assert again.model.examples == 2 * ROWS
+    assert again.model.total_weight == pytest.approx(2 * ROWS)
+
+
+@pytest.mark.parametrize("options", [{"holdout": 0}, {"learn_holdout": False}, {"shards": 5, "rounds": 1}])
+@pytest.mark.parametrize("shape", ["linear", "trees"])
+def test_what_is_saved_can_be_loaded(files: str, tmp_path: pathlib.Path, options: dict[str, Any], shape: str) -> None:
+    result = trained(files, shape=shape, model=tmp_path / "m", **options)
+    loaded = ul.load(tmp_path / "m")
+    assert digest(loaded) == digest(result.model)
+    assert loaded.total_weight == pytest.approx(loaded.examples)
+
+
+def test_a_constant_target() -> None:
+    X = np.random.default_rng(0).normal(size=(3000, 2))
+    result = ul.train(X, np.full(3000, 5.0), task="regression", **PLAN, passes=1)
+    assert np.allclose(result.model.predict(X), 5.0)
+
+
+def test_data_that_has_changed_is_read_again(tmp_path: pathlib.Path) -> None:
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    y = X @ [1.0, 2.0]
+    other = y.copy()
+    other[100:-100] *= -1
+    with LocalEngine(2) as engine:
+        models = [ul.train(X, t, shape="linear", on=engine, **PLAN, passes=1).model for t in (y, other)]
+    assert np.mean((models[0].predict(X) - y) ** 2) < 0.1
+    assert np.mean((models[1].predict(X) - other) ** 2) < 1.0
+
+
+def test_a_label_that_only_few_rows_have(tmp_path: pathlib.Path) -> None:
+    labels = ["no"] * 60_000
+    labels[31_007] = "yes"
+    result = ul.train(pa.table({"x": np.arange(60_000.0), "y": labels}), "y", **PLAN, passes=1, shape="linear")
+    assert result.target.classes == ["no", "yes"]
 
 
 def test_streams_cannot_be_dealt_out() -> None:

@@ -144,7 +144,7 @@ def test_the_merged_model_is_one_shard_that_drew_from_all(rule: str) -> None:
         state = one_round(make, state, cut(some, labels, 4))
     assert state[0]["t"] == 1000
     assert state[0]["examples"] == 1000
-    done = whole(make().options, state, 4, 4000)
+    done = whole(make().options, state, 4000.0, 4000)
     model = restored(make, done)
     assert model.examples == 4000
     assert model.total_weight == 4000
@@ -172,7 +172,7 @@ def test_shards_are_about_as_good_as_one_stream(rule: str) -> None:
         sifted = restored(make, state)
         sifted._sift_rates()
         state = sifted._state_and_labels()
-    together = restored(make, whole(make().options, state, 4, 8000))
+    together = restored(make, whole(make().options, state, 8000.0, 8000))
     errors = [np.mean((model.predict(test) - truth) ** 2) for model in (alone, together)]
     assert errors[1] < 1.3 * errors[0]
     assert errors[1] < 0.01 * np.var(truth)

@@ -235,7 +235,7 @@ def test_a_model_that_speaks_for_all_shards_predicts_the_same(shape: str, rule: 
     X, y = problem(3000)
     one = in_rounds(lambda: ul.Learner(shape=shape, rule=rule, learning_rate="auto"), X[:2400], y[:2400], 3, 2)  # type: ignore[arg-type]
     every = one.copy()
-    every._go_back(whole(one.options, one._state_and_labels(), 3, 2400))
+    every._go_back(whole(one.options, one._state_and_labels(), 3 * one.total_weight, 2400))
     near = 0.02 if rule == "snag" else 1e-12  # its scale is told with the row that is predicted
     np.testing.assert_allclose(every.predict(X), one.predict(X), rtol=1e-9, atol=near)
     assert every.examples == 2400

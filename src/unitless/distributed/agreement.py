@@ -152,7 +152,10 @@ def _contradiction(name: str, heads: list[Head], kinds: dict[str, int], is_targe
     shown = repr(value) if isinstance(value, str | int | float | bool) else str(value)
     return InputError(
         f"{what} is {shown[:60]} here, but at {there} it holds {HELD[first]}",
-        advice=Phrase("correct it, or treat the column as text (", Option("text", name), ")"),
+        advice=Phrase(
+            *("correct it, skip such rows (", Option("on_error", "skip"), "), or treat the column as text ("),
+            *(Option("text", name), ")"),
+        ),
         column=name,
         **head.place.at(row),
     )

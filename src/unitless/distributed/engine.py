@@ -174,12 +174,18 @@ class Engine(abc.ABC):
     def _failure(self, handle: Handle) -> Failed | None:
         """How a task that is done has failed."""
 
-    def wait(self, handles: Sequence[Handle], told: Callable[[int], None] | None = None) -> None:
+    def wait(
+        self,
+        handles: Sequence[Handle],
+        told: Callable[[int], None] | None = None,
+        tick: Callable[[], None] | None = None,
+    ) -> None:
         """Wait until all are done. The first that failed, by their order, raises its error.
 
         Args:
             handles: of tasks.
             told: called with the number of tasks that are done, whenever it has grown.
+            tick: called several times a second.
         """
         handles = list(handles)
         pending = list(range(len(handles)))
@@ -195,6 +201,8 @@ class Engine(abc.ABC):
             pending = [i for i, is_done in zip(pending, done, strict=True) if not is_done and i < first]
             if told is not None and any(done):
                 told(finished)
+            if tick is not None:
+                tick()
         if failures:
             failures[min(failures)].throw()
 

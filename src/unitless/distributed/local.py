@@ -76,7 +76,8 @@ class LocalEngine(Engine):
         def one_less(_: Later | None) -> None:
             with lock:
                 left[0] -= 1
-            if left[0] > 0:
+                ready = left[0] == 0
+            if not ready:
                 return
             try:
                 self._pool.submit(work)

@@ -6,17 +6,20 @@ rounds; neither on the engine nor on how many workers it has.
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ..data import Batch
 from ..data.memory import memory_size
-from ..errors import InputError, OptionError, Phrase
+from ..errors import InputError, Option, OptionError, Phrase
 from ..evaluation.baseline import Baseline
 from ..evaluation.evaluation import Evaluation
 from ..models.model import State
@@ -37,6 +40,7 @@ from .work import Base, Cell, Job, Learned, TakenIn
 
 SHARDS, ROUNDS = 64, 8  # unless said otherwise
 FAN_IN = 8  # of the tree in which shards are added up
+MOST_HELD = 1_000_000  # rows that are held back from data that workers do not hold as a whole
 SHOWN_ROWS = 4096  # of those held back, by which the model is judged after each round, for whoever looks on
 
 
@@ -56,6 +60,17 @@ class Round:
     merging: float  # of these, for putting the shards together
     shards: int
 
+    def plain(self) -> list[float | None]:
+        """As a model file stores it."""
+        return [value if math.isfinite(value) else None for value in vars(self).values()]
+
+    @classmethod
+    def read(cls, plain: list[Any]) -> Round:
+        """From a model file."""
+        number, rows, loss, held_loss, seconds, merging, shards = plain
+        loss, held_loss = (math.nan if value is None else value for value in (loss, held_loss))
+        return cls(number, rows, loss, held_loss, seconds, merging, shards)
+
 
 class Rounds:
     """One training in rounds.
@@ -72,7 +87,8 @@ class Rounds:
         self._asked = shards, rounds
         self._held: list[Batch] = []
         self._scales = Scales(())
-        self._examples = 0  # that were learned, all passes counted
+        self._examples, self._weight = 0, 0.0  # that were learned, all passes counted
+        self._after: list[list[float]] = []  # these after each pass
         self._job: Job | None = None
         self._surveys: list[FileSurvey] = []
         self._taken: TakenIn | None = None  # of data that workers hold as a whole
@@ -87,7 +103,7 @@ class Rounds:
             return False
         finally:
             if self._job is not None:
-                let_go(self._job.identity)
+                let_go(self._job.token)
 
     def _go(self, watched: Watched) -> bool:
         run = self.run
@@ -101,8 +117,10 @@ class Rounds:
             numbers = [np.asarray(batch.place.numbers) for batch in self._held]
             run.drifting = self._taken is not None and drifts(run.row_errors.errors, np.concatenate(numbers))
         run.remarks += [Phrase(warning) for warning in self._scales.warnings()]
+        examples, self._weight = self._after[(run.passes.best or run.progress.passes) - 1]
+        self._examples = int(examples)
         state = self._learn_held(layout, watched)
-        model._go_back(whole(model.options, state, layout.shards, self._examples))
+        model._go_back(whole(model.options, state, self._weight, self._examples))
         run.progress.rows = layout.rows
         run.check_values()
         run.passes.finish(model)
@@ -129,9 +147,13 @@ class Rounds:
             assert labels is not None
             if not labels.present().any():
                 raise InputError(f"none of the first rows of {run.source.name} has a label")
-            first = next(batch for batch in batches(data, layout.cells[0][0]) if batch.rows)
+            some = (batch for row in layout.cells for cell in row for batch in batches(data, cell) if batch.rows)
+            first = next(some, None)
+            if first is None:
+                raise InputError(f"no row of {run.source.name} can be read")
             run.begin_with(labels, first.data)
-        run.shuffled = f"dealt to {layout.shards} shards, {layout.rounds} rounds"
+        counted = ((layout.shards, "shard"), (layout.rounds, "round"))
+        run.shuffled = "dealt to " + ", ".join(f"{count} {what}{'s' * (count != 1)}" for count, what in counted)
         run.read = layout.rows
         held = run.plan.held_rows(layout.rows) / layout.rows
         assert run.model is not None
@@ -140,9 +162,14 @@ class Rounds:
         memory = max(64 << 20, memory_size(run.plan.memory) // max(1, self.engine.slots))
         parts = parts_of(self._surveys)
         self._scales = Scales(parts)
-        whole = all_blocks(self._surveys) if is_small(data, self._surveys) else ()
-        self._job = Job(data, fresh, run.target, run.plan.seed, held, memory, parts, layout.identity, whole)
-        self._taken = self._take_in(watched) if whole else None
+        blocks = all_blocks(self._surveys) if is_small(data, self._surveys) else ()
+        if not blocks and run.plan.held_rows(layout.rows) > MOST_HELD:
+            raise OptionError(
+                f"would hold back {run.plan.held_rows(layout.rows):,} rows, and the driver holds {MOST_HELD:,} at most",
+                option="holdout",
+            )
+        self._job = Job(data, fresh, run.target, run.plan.seed, held, memory, parts, uuid.uuid4().hex, blocks)
+        self._taken = self._take_in(watched) if blocks else None
         self._take_up(layout, watched)
         return layout
 
@@ -158,6 +185,7 @@ class Rounds:
         self._scales.join([taken.scales])
         if not run.midway:
             run.progress.absorb(taken.counts)
+            run.progress.rows = 0  # that are learned
             run.progress.held = sum(batch.rows for batch in taken.held)
         run.check_rows(taken.rows)
         return taken
@@ -166,17 +194,21 @@ class Rounds:
         """Go on where it was interrupted, if it was."""
         run = self.run
         if not run.midway:
-            run.rounds = {"identity": layout.identity, "done": 0, "examples": 0}
+            run.rounds = {"identity": layout.identity, "asked": list(self._asked), "done": 0}
+            self._begin_with_what_is_known(layout)
             return
         assert run.rounds is not None
         if run.rounds["identity"] != layout.identity:
             raise OptionError(
-                "training of this model was begun with other data, shards, rounds or another seed; give the same ones "
-                "to go on"
+                "training of this model was begun with other data, shards, rounds or another seed: "
+                f"{run.rounds['asked'][0]} shards and {run.rounds['asked'][1]} rounds; give the same ones to go on"
             )
-        self._examples = run.rounds["examples"]
+        self._examples, self._weight = run.rounds["examples"], run.rounds["weight"]
+        self._after = list(run.rounds["after"])
+        run.told = [Round.read(plain) for plain in run.rounds["told"]]
         if self._taken is not None:
             return
+        self._scales.join([Scales.read(parts_of(self._surveys), run.rounds["scales"])])
         done = min(run.rounds["done"], layout.rounds)
         cells = [cell for cells in self._dealt(layout, 0)[:done] for cell in cells]
         common = self.engine.put(self._job)
@@ -201,7 +233,17 @@ class Rounds:
             run.check_rows(self._examples)
             run.check_learned()
             progress.passes = number
+            self._after = [*self._after[: number - 1], [self._examples, self._weight]]
         return True
+
+    def _begin_with_what_is_known(self, layout: Layout) -> None:
+        """A model that has learned before: each shard goes on as one that has learned its part of that."""
+        model = self.run.model
+        assert model is not None
+        if model.examples:
+            self._examples, self._weight = model.examples, model.total_weight
+            state, share = model._state_and_labels(), 1 / layout.shards
+            model._go_back(whole(model.options, state, share * self._weight, max(1, round(share * self._examples))))
 
     def _dealt(self, layout: Layout, number: int) -> list[list[Cell]]:
         """The cells of a pass, by round."""
@@ -235,21 +277,30 @@ class Rounds:
         self._wait(small, watched)
         learned: list[Learned] = [engine.get(handle) for handle in small]
         merging = time.perf_counter()
-        state = self._merged(base, learned, handles)
+        state = self._merged(base, learned, handles, watched)
         engine.forget([common, *handles, *small])
         run.model._go_back(state)
         if judging:
             run.model._sift_rates()
         counted = run.evaluation
         self._count(learned, base, first_pass)
-        run.rounds = {**run.rounds, "done": number + 1, "examples": self._examples}
         rows = sum(int(one.said.totals["examples"]) - base[0]["examples"] for one in learned)
         now = time.perf_counter()
         loss = self._loss_since(counted) if first_pass else math.nan
         held = self._held_loss(SHOWN_ROWS)
         run.told.append(Round(number + 1, rows, loss, held, now - started, now - merging, len(cells)))
+        run.rounds = {
+            "identity": run.rounds["identity"],
+            "asked": run.rounds["asked"],
+            "done": number + 1,
+            "examples": self._examples,
+            "weight": self._weight,
+            "after": self._after,
+            "scales": self._scales.plain(),
+            "told": [told.plain() for told in run.told],
+        }
 
-    def _merged(self, base: State, learned: list[Learned], handles: list[Handle]) -> State:
+    def _merged(self, base: State, learned: list[Learned], handles: list[Handle], watched: Watched) -> State:
         """Shards are added up in a tree whose form depends on their number alone."""
         engine, model = self.engine, self.run.model
         assert model is not None
@@ -263,6 +314,7 @@ class Rounds:
             made += level
             if len(level) == 1:
                 break
+        self._wait(level, watched)
         sums, states = engine.get(level[0])
         engine.forget([common, *made])
         merged = merged_round(agreed, base, said, sums)
@@ -273,11 +325,15 @@ class Rounds:
     def _count(self, learned: list[Learned], base: State, first_pass: bool) -> None:
         run, model = self.run, self.run.model
         assert model is not None
-        self._examples += sum(int(one.said.totals["examples"]) - base[0]["examples"] for one in learned)
+        for one in learned:
+            self._examples += int(one.said.totals["examples"]) - base[0]["examples"]
+            self._weight += one.said.totals["t"] - base[0]["t"]
+            self._complete(one.classes)
         if not first_pass:
             return
         for one in learned:
             run.progress.absorb(one.counts)
+            run.progress.rows += one.counts.learned if self._taken is not None else 0
             self._held += one.held
         self._scales.join(one.scales for one in learned)
         assert run.evaluation is not None
@@ -286,6 +342,21 @@ class Rounds:
         run.evaluation = Evaluation.join(model, states, after=run.evaluation.state())
         baselines = [one.baseline for one in learned if one.baseline is not None]
         run.baseline = Baseline.join(model, [run.baseline.state(), *baselines])
+
+    def _complete(self, classes: tuple[str, ...]) -> None:
+        """Of two labels, one may have been met by a shard first; all must mean the same by them."""
+        target, job = self.run.target, self._job
+        assert target is not None
+        assert job is not None
+        if "" in target.classes and "" not in classes:
+            target.classes = list(classes)
+            self._job = replace(job, target=copy.deepcopy(target))
+        elif "" not in classes and list(classes) != target.classes:
+            one, other = next((a, b) for a, b in zip(target.classes, classes, strict=True) if a != b)
+            raise InputError(
+                f"the target is written {one!r} in some rows and {other!r} in others",
+                advice=Phrase("write it in one way, or use ", Option("task", "classes")),
+            )
 
     def _learn_held(self, layout: Layout, watched: Watched) -> State:
         """The rows held back, dealt to the shards, as one more round."""
@@ -328,11 +399,15 @@ class Rounds:
         return steering_loss(evaluation)
 
     def _wait(self, handles: Sequence[Handle], watched: Watched) -> None:
-        def told(_: int) -> None:
+        def told(_: int = 0) -> None:
             if watched.tell():
                 raise StoppedError
 
-        self.engine.wait(handles, told)
+        def tick() -> None:
+            if watched.stopped():
+                raise StoppedError
+
+        self.engine.wait(handles, told, tick)
 
 
 def _every(batches: list[Batch], first: int, step: int) -> Iterator[Batch]:

@@ -51,10 +51,14 @@ class Parts:
                 )
             model_file.check_writable(os.fspath(self.checkpoint))
 
-    def of(self, engine: Engine) -> tuple[int, int]:
-        """How many shards and rounds: of threads as many shards as workers were asked for, unless that is said."""
+    def of(self, engine: Engine, begun: dict[str, Any] | None) -> tuple[int, int]:
+        """How many shards and rounds: those that were said, or those with which a training that goes on was begun.
+
+        Of threads there are otherwise as many shards as workers were asked for.
+        """
         threads = self.workers if engine.name == "local" else None
-        return self.shards or threads or SHARDS, self.rounds or ROUNDS
+        shards, rounds = (None, None) if begun is None else begun["asked"]
+        return self.shards or shards or threads or SHARDS, self.rounds or rounds or ROUNDS
 
 
 def run(
@@ -80,4 +84,4 @@ def run(
         training.checkpoint_path = None if parts.checkpoint is None else os.fspath(parts.checkpoint)
         if opened is not None:
             opened(training)
-        return training.go(progress, lambda run: Rounds(run, engine, *parts.of(engine)))
+        return training.go(progress, lambda run: Rounds(run, engine, *parts.of(engine, run.rounds)))

@@ -11,13 +11,16 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from ..data import compression
 from ..data.progress import Progress
+from ..data.schema import TEXTS
 from ..data.shuffle import Shuffle
 from .blocks import DataSpec, FileSurvey
 from .units import Scales
 
 MOST = 512 << 20  # bytes of rows that a worker holds
-_TEXT = 4  # how much larger than their text rows of named features may be
+_TEXT = 4  # how much larger than a number a text may be, and than their text rows of named features
+_PACKED = 10  # how much larger text may be than it is when compressed
 _KEPT = 2  # data sets that a process holds
 
 
@@ -25,8 +28,10 @@ def is_small(data: DataSpec, surveys: Sequence[FileSurvey]) -> bool:
     """Whether each worker can hold all rows."""
     assert data.schema is not None
     if data.schema.columns:
-        return 8 * (len(data.schema.columns) + 2) * sum(one.rows for one in surveys) <= MOST
-    return data.memory is not None or _TEXT * sum(file.size or 0 for file in data.files) <= MOST
+        values = sum(_TEXT if kind in TEXTS else 1 for _, kind in data.schema.columns)
+        return 8 * (values + 2) * sum(one.rows for one in surveys) <= MOST
+    packed = {file: _PACKED if compression.of_name(file.path) else 1 for file in data.files}
+    return data.memory is not None or _TEXT * sum(times * (file.size or 0) for file, times in packed.items()) <= MOST
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import copy
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -47,7 +46,7 @@ class Job:
     held: float  # the share of the rows
     memory: int  # bytes that rows may take in one task
     parts: tuple[Part, ...]  # of the data, whose units are compared
-    identity: str  # of the data and of how it is dealt out
+    token: str  # of this training alone
     whole: tuple[Block, ...]  # all rows, where workers hold them and deal them one by one
 
     def holds_back(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -93,7 +92,7 @@ class Learned:
     baseline: dict[str, Any] | None
     held: tuple[Batch, ...]
     scales: Scales
-    seconds: float
+    classes: tuple[str, ...]  # of two, as they are written; one may have been met here first
 
 
 Folded: TypeAlias = "tuple[Sums, tuple[State, ...]]"  # and, of models that are more than linear, their states
@@ -106,11 +105,11 @@ def survey(data: DataSpec, file: int) -> FileSurvey:
 
 def learn(base: Base, cell: Cell) -> Learned:
     """Go on from the base with the rows of a cell."""
-    started, job = time.perf_counter(), base.job
+    job = base.job
     model = copy.copy(job.model)
     model._go_back(base.state)
     learning = Learning(job.data.options.on_error, fitted=True)
-    learning.take_up(model, job.target)
+    learning.take_up(model, copy.deepcopy(job.target))  # a label that was not met before completes it
     held: list[Batch] = []
     counts, scales = Progress(), Scales(job.parts)
     if cell.span[0] < cell.span[1]:
@@ -119,7 +118,8 @@ def learn(base: Base, cell: Cell) -> Learned:
         with Shuffle(_seed(job.seed, base.number, cell.shard), job.memory) as rows:
             for batch in cell.rows:
                 rows.add(batch)
-            for batch, back in _usable(job, cell.blocks, counts, scales):
+            assert learning.target is not None
+            for batch, back in _usable(job, cell.blocks, counts, scales, learning.target):
                 if base.counting and back.any():
                     held.append(_plain(batch.select(back)))
                 rows.add(batch.select(~back))
@@ -128,6 +128,7 @@ def learn(base: Base, cell: Cell) -> Learned:
             judged = _learn_rows(learning, rows, (0, rows.rows), base)
     counts.learned, counts.held = learning.progress.learned, sum(batch.rows for batch in held)
     state = model._state_and_labels()
+    assert learning.target is not None
     assert learning.evaluation is not None
     assert learning.baseline is not None
     return Learned(
@@ -138,7 +139,7 @@ def learn(base: Base, cell: Cell) -> Learned:
         learning.baseline.state() if base.counting else None,
         tuple(held),
         scales,
-        time.perf_counter() - started,
+        tuple(learning.target.classes),
     )
 
 
@@ -167,13 +168,13 @@ def _whole(job: Job) -> WholeData:
 
     def read() -> WholeData:
         counts, scales, rows = Progress(), Scales(job.parts), Shuffle(job.seed, sys.maxsize)
-        for batch, _ in _usable(job, job.whole, counts, scales):
+        for batch, _ in _usable(job, job.whole, counts, scales, copy.deepcopy(job.target)):
             rows.add(batch)
             go_on()
         rows.seal()
         return WholeData(rows, counts, scales)
 
-    return whole_data(job.identity, read)
+    return whole_data(job.token, read)
 
 
 @dataclass(frozen=True)
@@ -195,7 +196,7 @@ def take_in(job: Job, most: int) -> TakenIn:
 
 
 def _usable(
-    job: Job, which: Sequence[Block], counts: Progress, scales: Scales
+    job: Job, which: Sequence[Block], counts: Progress, scales: Scales, target: Target
 ) -> Iterator[tuple[Batch, NDArray[np.bool_]]]:
     """The rows of blocks that can be learned, and which of them are held back."""
     for batch in prefetched(lambda: blocks.batches(job.data, which)):
@@ -203,7 +204,7 @@ def _usable(
         counts.rows += batch.rows
         if not batch.rows:
             continue
-        good = usable(batch, job.target, job.data.options.on_error, counts)
+        good = usable(batch, target, job.data.options.on_error, counts)
         assert batch.labels is not None
         labelled = batch.labels.present()
         counts.unlabelled += int((good & ~labelled).sum())
@@ -228,7 +229,7 @@ def _seed(seed: int, number: int, shard: int) -> int:
 def held_rows(job: Job, cell: Cell) -> tuple[Batch, ...]:
     """The rows of a cell that are held back, read once more."""
     found = []
-    for batch, back in _usable(job, cell.blocks, Progress(), Scales(job.parts)):
+    for batch, back in _usable(job, cell.blocks, Progress(), Scales(job.parts), copy.deepcopy(job.target)):
         if back.any():
             found.append(_plain(batch.select(back)))
     return tuple(found)

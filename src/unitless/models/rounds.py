@@ -51,9 +51,10 @@ class Said:
     target: Float64  # started, centre, weight, sum, square
     label_range: tuple[float, float]
     totals: dict[str, float]  # t, T, N, examples, averaged_t
-    scores: dict[str, Any]  # of its own lanes and heads, as in its state
+    scores: Any  # of its own lanes and heads, as in its state
     negative: int
     judged: float  # the weight of the rows by which it has judged the rates
+    bias: Float64  # [lane]: H of the bias
     learned: bool  # any row
     shape: str | None  # what the model has become
 
@@ -74,6 +75,7 @@ class Said:
             {key: own[key] for key in ("lane_heads", "lane_rates", "scores", "followed")},
             own["negative"],
             judged,
+            own["H"].reshape(len(own["slots"]), -1)[0] if 0 in own["slots"][:1] else np.zeros(0),
             own["t"] > base[0]["t"],
             own["shape"]["settled"],
         )
@@ -129,14 +131,17 @@ class Agreed:
         return lanes_by_label(self.open, state[0], state[1], self.labels)
 
     def slots(self, state: State, layout: Layout, lanes: Lanes) -> Numbers:
-        """A model's slots, spread over a layout and lanes, at the common means: scale, H, and v with its averages."""
+        """A model's slots, spread over a layout and lanes, at the target's common offset: scale, H, v and its averages.
+
+        Means of centred columns are still its own: see `_moved_bias`.
+        """
         by_label = self.lanes(state)
         own = lanes.source(by_label)
         part = Part.of(state[0], by_label, layout, lanes)
         source = OfState(self.options, state[0], layout, own)
         terms = Terms.of_layout([state[0]], layout)
         slopes = stored_slopes(np.zeros(0), state[0], layout, terms, own, self.options.average)
-        moved = Moved.of(self.options, part, source, terms, slopes, self.means_in(layout)[0], self.target)
+        moved = Moved.of(self.options, part, source, terms, slopes, part.means, self.target)
         scale, H, values = source.read(layout.slots)
         there = np.isin(moved.slots, layout.slots)
         values[np.searchsorted(layout.slots, moved.slots[there])] += moved.by[there]
@@ -310,6 +315,7 @@ def merged_round(agreed: Agreed, base: State, said: Sequence[Said], sums: Sums) 
     behind = sums.shards * H_base + gained  # the sum of all shards' H
     H = behind / sums.shards
     u = u_base + _ratio(_for_each(H_base, moved) * moved + weighed, _for_each(behind, moved))
+    u = _moved_bias(agreed, heard, layout, lanes, _unit(options, scale), u)
     t = agreed.totals["t"]
     if rule.sums_squares:
         common = scale * np.sqrt(squared / sums.shards)
@@ -344,6 +350,34 @@ def merged_round(agreed: Agreed, base: State, said: Sequence[Said], sums: Sums) 
         averages = u[:, count:] if averaged_t > 0 else np.zeros_like(H)
         merged |= {"average": averages.ravel(), "average_scale": scale * root}
     return merged, agreed.labels
+
+
+def _moved_bias(
+    agreed: Agreed, heard: Sequence[Said], layout: Layout, lanes: Lanes, unit: Float64, u: Float64
+) -> Float64:
+    """The bias at the common means of centred columns.
+
+    Each shard's was that at its own means. What the difference is worth, the merged weights say and not the shard's: a
+    shard that has met an outlier has another mean and next to no weight, and the others' weights are not its own.
+    """
+    if not agreed.means or not agreed.options.bias or not len(layout.slots) or layout.slots[0] != 0:
+        return u
+    sources = [lanes.source(lanes_by_label(agreed.open, one.scores, one.labels, agreed.labels)) for one in heard]
+    behind = np.array([one.bias[source] for one, source in zip(heard, sources, strict=True)])
+    share = _ratio(behind, behind.sum(axis=0))
+    numbers = {name: number for number, name in enumerate(layout.names or (), 1) if name in agreed.means}
+    moved = np.zeros(u.shape[1])
+    for feature, (mean, _) in agreed.means.items():
+        slot = feature if isinstance(feature, int) else numbers.get(feature, 0)
+        at = int(np.searchsorted(layout.slots, slot))
+        if not slot or at == len(layout.slots) or layout.slots[at] != slot or not unit[at] > 0:
+            continue
+        own = [one.means.get(feature, (0.0, 0.0)) for one in heard]
+        drifts = np.array([mean - middle if mass > 0 else 0.0 for middle, mass in own])
+        moved += u[at] / unit[at] * _for_each((share * drifts[:, None]).sum(axis=0)[None], u[:1])[0]
+    u = u.copy()
+    u[0] += moved * unit[0]
+    return u
 
 
 def _merged_scores(agreed: Agreed, base: State, heard: Sequence[Said], lanes: Lanes) -> tuple[Float64, Float64, float]:
@@ -381,15 +415,23 @@ def _merged_scores(agreed: Agreed, base: State, heard: Sequence[Said], lanes: La
     return scores, followed, scored
 
 
-def whole(options: Options, state: State, shards: int, examples: int) -> State:
-    """The same model as one that has learned all examples itself: the state speaks for one of so many shards."""
+def whole(options: Options, state: State, weight: float, examples: int) -> State:
+    """The same model as one that has itself learned so many examples, of so much weight: the state speaks for a shard.
+
+    And the other way round: as one of several shards, which has learned its part.
+    """
     own: Any = dict(state[0])
+    if not own["t"] > 0:
+        return state
+    shards = weight / own["t"]
     if RULES[options.rule].sums_squares:
         own["scale"], own["average_scale"] = (own[key] * np.sqrt(shards) for key in ("scale", "average_scale"))
         own["H"] = own["H"] / shards
-    for key in ("t", "T", "N", "averaged_t", "missed"):
-        own[key] = own[key] * shards
-    own["examples"] = examples
+    for key in ("T", "N", "averaged_t", "missed"):
+        own[key] = weight if own[key] == own["t"] else own[key] * shards
+    if own["suspended_at"] is not None:
+        own["suspended_at"] = weight if own["suspended_at"] == own["t"] else own["suspended_at"] * shards
+    own["t"], own["examples"] = weight, examples
     if options.average:
         own["next_look"] = latest_look(options, examples, len(own["slots"]))
     own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards])

@@ -178,7 +178,7 @@ class Forest:
         sizes = self.history.sizes
         growing = np.where(sizes < TREE_LEAVES, sizes, 0)
         at, at_growing = ((np.cumsum(one) - one)[tree] + place for one in (sizes, growing))
-        ratio = self.unit / unit
+        ratio = self.unit / unit if unit > 0 else 1.0  # without any residual there is no unit
         facts = self._shape["tree.facts"].reshape(-1, 6)[at]
         sums = self._shape["tree.sums"].reshape(-1, self.width)[at] * ratio
         candidates = self._shape["tree.watched"].reshape(-1, self.candidates, 3 + self.width)[at_growing]

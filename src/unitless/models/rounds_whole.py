@@ -9,7 +9,7 @@ import numpy as np
 from .shape_reading import MOST_LEAVES
 
 
-def whole_shape(shape: dict[str, Any], shards: int, sums_squares: bool) -> dict[str, Any]:
+def whole_shape(shape: dict[str, Any], shards: float, sums_squares: bool) -> dict[str, Any]:
     """What counts rows or losses is that of all shards; what is predicted stays. `sums_squares`: so do scales."""
     whole = {}
     for key, value in shape.items():
@@ -21,7 +21,7 @@ def whole_shape(shape: dict[str, Any], shards: int, sums_squares: bool) -> dict[
         elif of == "H" and sums_squares:
             whole[key] = value / shards
         elif of == "seen":  # of a leaf that has not seen enough yet, it says how many values are kept
-            whole[key] = np.where(value >= MOST_LEAVES, value * shards, value)
+            whole[key] = np.where(value >= MOST_LEAVES, np.maximum(np.round(value * shards), MOST_LEAVES), value)
         else:
             whole[key] = value
     return whole

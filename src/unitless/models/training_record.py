@@ -51,8 +51,11 @@ def check(training: Any, model: Model) -> None:
         _require(not math.isnan(float.fromhex(best["loss"])), "a loss that is not a number")
     rounds = training.get("rounds")
     if rounds is not None:
-        counts = (rounds.get("done"), rounds.get("examples"))
+        counts = (rounds.get("done"), rounds.get("examples", 0))
         _require(all(type(count) is int and count >= 0 for count in counts), "impossible rounds")
+        _require(all(type(rounds.get(name, [])) is list for name in ("after", "told", "asked")), "impossible rounds")
+        asked = rounds.get("asked", [])
+        _require(len(asked) == 2 and all(type(one) is int and one > 0 for one in asked), "impossible rounds")
     reading = training.get("reading") or {}
     _require(reading.get("dates", DATES[0]) in DATES, "an unknown way of reading dates")
     _require(reading.get("missing", MISSING[0]) in MISSING, "an unknown way of reading missing values")

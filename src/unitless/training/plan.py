@@ -56,8 +56,8 @@ class Plan:
                 f"is {self.holdout!r}; it must be a fraction of the rows, from 0 to less than 1, or last",
                 option="holdout",
             )
-        if type(self.seed) is not int:
-            raise OptionError(f"is {self.seed!r}; it must be a whole number", option="seed")
+        if type(self.seed) is not int or not -(2**63) <= self.seed < 2**63:
+            raise OptionError(f"is {self.seed!r}; it must be a whole number of at most 63 bits", option="seed")
         for name in ("shuffle", "learn_holdout"):
             if type(getattr(self, name)) is not bool:
                 raise OptionError(f"is {getattr(self, name)!r}; it must be True or False", option=name)

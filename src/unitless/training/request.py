@@ -87,8 +87,9 @@ def train(
         interactions: products of features; see `Learner`.
         bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).
         shuffle: fit what can be fitted; False: follow the rows as they come.
-        passes: how often to go through the data. "auto", as if not given when fitting: until the loss on the rows held
-            back falls no more, and the best weights are kept. Only the first pass is scored progressively.
+        passes: how often to go through the data; once on a cluster, if not given. "auto", as if not given when fitting:
+            until the loss on the rows held back falls no more, and the best weights are kept. Only the first pass is
+            scored progressively.
         holdout: the fraction of the rows that the kept model predicts before it has learned them; a tenth, at most
             20,000 rows, if not given when fitting; 0 for none. "last", with `shuffle=False`: the last tenth instead,
             so that the past is learned and the future scored.
@@ -168,7 +169,7 @@ def train(
     in_parts = not alone or any(given is not None for given in (on, shards, rounds, address))
     every: Any = None if in_parts else checkpoint
     plan = Plan(
-        passes,
+        1 if passes is None and on not in (None, "local") else passes,
         holdout,
         seed,
         None if model is None else os.fspath(model),

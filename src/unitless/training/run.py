@@ -263,7 +263,7 @@ class Run(Learning):
 
     def notes(self) -> list[Phrase]:
         """What a careful colleague would remark."""
-        return [*notes(self), *self.remarks]
+        return [*self.remarks, *notes(self)]
 
     def begin_pass(self) -> None:
         """The same rows again."""
