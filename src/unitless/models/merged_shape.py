@@ -118,6 +118,16 @@ class Leaves:
             rows[numbers] = shape[f"{expert}.rows"]
         return cls(weights, evidence, rows)
 
+    def arrays(self, expert: str) -> dict[str, Any]:
+        """As a state has them: those that were ever other than zero."""
+        used = np.flatnonzero((self.evidence != 0).any(axis=1) | (self.weights != 0).any(axis=1) | (self.rows != 0))
+        return {
+            f"{expert}.leaves": used.astype(np.float64),
+            f"{expert}.weights": self.weights[used].ravel(),
+            f"{expert}.evidence": self.evidence[used].ravel(),
+            f"{expert}.rows": self.rows[used],
+        }
+
 
 def first_curve_leaf(expert: str) -> int:
     """The leaves of curves come after those of trees."""
@@ -204,13 +214,7 @@ def combined_shape(
     if "trees" in experts:
         shape |= _merged_trees(columns, parts, base, merged["trees"])
     for name, leaves in merged.items():
-        used = np.flatnonzero(
-            (leaves.evidence != 0).any(axis=1) | (leaves.weights != 0).any(axis=1) | (leaves.rows != 0)
-        )
-        shape[f"{name}.leaves"] = used.astype(np.float64)
-        shape[f"{name}.weights"] = leaves.weights[used].ravel()
-        shape[f"{name}.evidence"] = leaves.evidence[used].ravel()
-        shape[f"{name}.rows"] = leaves.rows[used]
+        shape |= leaves.arrays(name)
     return shape
 
 

@@ -121,13 +121,7 @@ def round_shape(
         forests = [Forest(model, columns) for model in shaped]
         arrays |= merged_trees(forests[0], forests[1:], heads[0]["trees"], curvature, leaves["trees"])
     for name, own_leaves in leaves.items():
-        used = np.flatnonzero(
-            (own_leaves.evidence != 0).any(axis=1) | (own_leaves.weights != 0).any(axis=1) | (own_leaves.rows != 0)
-        )
-        arrays[f"{name}.leaves"] = used.astype(np.float64)
-        arrays[f"{name}.weights"] = own_leaves.weights[used].ravel()
-        arrays[f"{name}.evidence"] = own_leaves.evidence[used].ravel()
-        arrays[f"{name}.rows"] = own_leaves.rows[used]
+        arrays |= own_leaves.arrays(name)
     return arrays
 
 
