@@ -14,6 +14,22 @@ hypothesis.settings.register_profile("unitless", deadline=None, derandomize=True
 hypothesis.settings.load_profile("unitless")
 
 
+# Files whose tests take longest come first, so that no process is left alone with one of them at the end.
+LONGEST = (
+    "test_resume",
+    "test_raylets",
+    "test_training_ray",
+    "test_ray",
+    "test_benchmarks",
+    "test_forged_models",
+    "test_docs",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: LONGEST.index(item.path.stem) if item.path.stem in LONGEST else len(LONGEST))
+
+
 @pytest.fixture(params=ul.kernels())
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     monkeypatch.setenv("UNITLESS_KERNEL", request.param)

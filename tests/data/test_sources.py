@@ -119,8 +119,9 @@ def test_files_of_several_megabytes_train_the_same(kind: str, tmp_path: Path) ->
     big = pd.concat([table(2000, seed) for seed in range(4)] * 10, ignore_index=True)
     text = big.to_csv(index=False) if kind == "t.csv" else json_lines(big)
     assert len(text) > 5 << 20
-    result = ul.train(write(tmp_path / (kind + ".gz"), gzip.compress(text.encode(), 1)), "y")
-    assert facts(result) == facts(ul.train(big, "y"))
+    quick: dict[str, Any] = {"shape": "linear", "passes": 2}
+    result = ul.train(write(tmp_path / (kind + ".gz"), gzip.compress(text.encode(), 1)), "y", **quick)
+    assert facts(result) == facts(ul.train(big, "y", **quick))
 
 
 def numeric_table() -> pd.DataFrame:
@@ -433,7 +434,7 @@ def test_a_row_is_read_the_same_in_the_first_piece_and_in_later_ones(
         with pytest.MonkeyPatch.context() as patch:
             set_chunk(patch, chunk)
             try:
-                result = ul.train(path, "y", on_error="skip" if skip else "fail", centre=False)
+                result = ul.train(path, "y", on_error="skip" if skip else "fail", centre=False, shape="linear")
             except ul.InputError:
                 return "refused"
         return {**facts(result), "bad": sorted(result.bad)}  # noted in the order of finding
