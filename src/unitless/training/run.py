@@ -168,8 +168,10 @@ class Run(Learning):
                 f"training of this model was interrupted after {before.rows:,} rows of other files than "
                 f"{self.source.name}: {differs}; give the same ones to go on"
             )
-        if training.get("plan") != self.plan.plain(self.fitted):
-            raise OptionError(f"training of this model was begun with other settings: {training.get('plan')}")
+        then, now = training.get("plan") or {}, self.plan.plain(self.fitted)
+        if then != now:
+            other = ", ".join(f"{name} {_setting(then.get(name))}" for name in now if then.get(name) != now[name])
+            raise OptionError(f"training of this model was begun with other settings: {other or then}")
         self.progress = before
         self.midway, self.known = True, training.get("known") is True
         self.rounds = training.get("rounds")
@@ -360,6 +362,16 @@ class Run(Learning):
         assert self.model is not None
         self._describe()
         return TrainResult(self)
+
+
+def _setting(value: Any) -> str:
+    """A setting of the plan, as a model file stores it, for messages."""
+    if value is None:
+        return "as usual"
+    try:
+        return f"{float.fromhex(value):g}"
+    except (TypeError, ValueError):  # it is not a fraction
+        return str(value)
 
 
 def _differing(then: Any, now: list[Any]) -> str:
