@@ -11,7 +11,6 @@ astray.
 from __future__ import annotations
 
 import argparse
-import functools
 import os
 import pathlib
 import sys
@@ -22,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 import unitless as ul
-from unitless.distributed import layout, rounds
+from unitless.distributed import layout
 
 ROUNDS = (2, 4, 8, 16, 32)
 TABLES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -95,7 +94,7 @@ def main() -> int:
         return 1
     shape = "trees" if given.trees else "linear"
     # Small tables would have fewer shards: the study wants so many.
-    rounds.lay_out = functools.partial(layout.lay_out, least_rows=1)  # type: ignore[assignment]
+    layout.LEAST_CELL = 1
     if given.order:
         in_order(given.shards, shape)
         return 0

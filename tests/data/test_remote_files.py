@@ -83,7 +83,8 @@ def test_what_is_not_there_is_said(folder: Path) -> None:
     with pytest.raises(ul.InputError, match=r"cannot read xyz://a/b.csv: Unrecognized filesystem type"):
         find("xyz://a/b.csv")
     (file,) = find("t.csv", of(folder))
-    gone = replace(file, place="gone.csv")  # type: ignore[call-arg]
+    assert isinstance(file, RemoteFile)
+    gone = replace(file, place="gone.csv")
     source = open_files([gone], ReadOptions(target="y"))
     with pytest.raises(ul.InputError, match=r"cannot read t\.csv"):
         next(source.chunks(Position()))

@@ -7,6 +7,7 @@ import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from ..errors import InputError
@@ -92,7 +93,7 @@ class _Columnar(FileSource):
             elif begin < last and end > first:
                 group = kept_part(
                     (file.path, file.stamp, number, tuple(columns)),
-                    lambda number=number: self._group(file, number, groups, columns),  # type: ignore[misc]
+                    partial(self._group, file, number, groups, columns),
                     lambda table: table.nbytes,
                 )
                 at, upto = max(first, begin), min(last, end)
@@ -106,7 +107,7 @@ class _Columnar(FileSource):
 
     @abc.abstractmethod
     def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
-        """One of them, decoded."""
+        """The rows of one of the groups."""
 
     _rows = 0
 

@@ -14,30 +14,45 @@ T = TypeVar("T")
 MOST_KEPT = 256 << 20  # bytes of all parts together
 
 
-class _Parts:
-    """Parts by key, the last used ones of a bounded size. Whoever asks for a part that is being decoded waits."""
+class KeptParts:
+    """Parts by key, the last used ones of a bounded size. Whoever asks for a part that is being decoded waits.
 
-    def __init__(self) -> None:
+    Args:
+        most: the size of all parts together.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
         self._lock = forkable_lock()
         self._decoding: dict[Hashable, Any] = {}
         self._parts: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._bytes = 0
 
     def get(self, key: Hashable, decode: Callable[[], T], size: Callable[[Any], int]) -> T:
+        """The part, decoded if it is not there."""
+        part: T
         with self._lock:
             if (found := self._found(key)) is not None:
-                return found[0]  # type: ignore[no-any-return]
+                part = found[0]
+                return part
             # A forked child does not know the locks that other threads hold: it decodes for itself.
             own = self._decoding.setdefault((os.getpid(), key), threading.Lock())
         with own:
             with self._lock:
                 if (found := self._found(key)) is not None:
-                    return found[0]  # type: ignore[no-any-return]
+                    part = found[0]
+                    return part
             part = decode()
             with self._lock:
                 self._keep(key, part, 0 if part is None else size(part))
                 self._decoding.pop((os.getpid(), key), None)
         return part
+
+    def drop(self, key: Hashable) -> None:
+        """The part is needed no more."""
+        with self._lock:
+            _, size = self._parts.pop(key, (None, 0))
+            self._bytes -= size
 
     def _found(self, key: Hashable) -> tuple[Any, int] | None:
         found = self._parts.get(key)
@@ -46,16 +61,16 @@ class _Parts:
         return found
 
     def _keep(self, key: Hashable, part: Any, size: int) -> None:
-        if size > MOST_KEPT or key in self._parts:
+        if size > self._most or key in self._parts:
             return
         self._parts[key] = part, size
         self._bytes += size
-        while self._bytes > MOST_KEPT:
+        while self._bytes > self._most:
             _, (_, dropped) = self._parts.popitem(last=False)
             self._bytes -= dropped
 
 
-_PARTS = _Parts()
+_PARTS = KeptParts(MOST_KEPT)
 
 
 def kept_part(key: Hashable, decode: Callable[[], T], size: Callable[[Any], int]) -> T:

@@ -51,7 +51,7 @@ def lay_out(
     rounds: int,
     seed: int,
     pass_number: int = 0,
-    least_rows: int = LEAST_CELL,
+    least_rows: int | None = None,
 ) -> Layout:
     """Deal the rows of all files to shards and rounds.
 
@@ -61,8 +61,10 @@ def lay_out(
         rounds: how often they are merged in a pass.
         seed: another one, another order.
         pass_number: in each pass the blocks come in another order.
-        least_rows: for one shard in one round. Where data is short there are fewer shards, and then fewer rounds.
+        least_rows: for one shard in one round, 1,000 if not given. Where data is short there are fewer shards, and
+            then fewer rounds.
     """
+    least_rows = LEAST_CELL if least_rows is None else least_rows
     total = sum(one.rows for one in surveys)
     shards, rounds = fitting(total, shards, rounds, least_rows)
     blocks = cut(surveys, total / (shards * rounds))

@@ -79,7 +79,7 @@ class RayEngine(Engine):
         with contextlib.ExitStack() as joined:
             if not ray.is_initialized():
                 _join(address, workers, joined)
-                # Workers that are lost are no news to users: their tasks are run again, or else there is an error.
+                # Ray prints a line for each worker that is lost; its tasks are run again, or an error of ours says so.
                 for spoken in ("print_to_stdstream", "_unhandled_error_handler"):
                     joined.enter_context(_replaced(ray_worker, spoken, lambda *_, **__: None))
             self._joined = joined.pop_all()

@@ -6,12 +6,11 @@ data once, whatever number of cells it learns.
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..data import compression
+from ..data.kept_parts import KeptParts
 from ..data.progress import Progress
 from ..data.schema import TEXTS
 from ..data.shuffle import Shuffle
@@ -43,29 +42,14 @@ class WholeData:
     scales: Scales
 
 
-_held: OrderedDict[str, WholeData] = OrderedDict()
-_locks: dict[str, threading.Lock] = {}
-_lock = threading.Lock()
+_held = KeptParts(_KEPT)
 
 
 def whole_data(key: str, read: Callable[[], WholeData]) -> WholeData:
     """The data of that key, read if this process does not hold it; one thread reads, and others wait for it."""
-    with _lock:
-        reading = _locks.setdefault(key, threading.Lock())
-    with reading:
-        with _lock:
-            found = _held.get(key)
-        if found is None:
-            found = read()
-            with _lock:
-                _held[key] = found
-                while len(_held) > _KEPT:
-                    _locks.pop(_held.popitem(last=False)[0], None)
-        return found
+    return _held.get(key, read, lambda _: 1)
 
 
 def let_go(key: str) -> None:
     """This process needs the data no more."""
-    with _lock:
-        _held.pop(key, None)
-        _locks.pop(key, None)
+    _held.drop(key)

@@ -364,7 +364,7 @@ def combine(parts: list[Part], base: Part | None) -> Part:
         return _added([part.totals[key] for part in parts], base.totals[key] if base else None)
 
     def within(key: str) -> float:
-        """A weight that is a part of all: what each has added to it is no more than the weight of its examples."""
+        """The sum of a weight that counts some of the examples: no model adds more to it than its examples weigh."""
         start, first = (base.totals[key], base.t) if base else (0.0, 0.0)
         return float(start + sum(min(part.totals[key] - start, part.t - first) for part in parts))
 
