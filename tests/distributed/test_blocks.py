@@ -251,7 +251,7 @@ def test_a_group_of_parquet_is_decoded_once_for_all_its_blocks(tmp_path: Path, m
     decoded: list[int] = []
     decode = columnar.Parquet._group
     monkeypatch.setattr(columnar.Parquet, "_group", lambda *args: (decoded.append(args[2]), decode(*args))[1])
-    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts._Parts())
+    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts.KeptParts(kept_parts.MOST_KEPT))
     for cells in lay_out(surveys, 4, 2, 0, 0, 10).cells:
         for cell in cells:
             list(batches(spec, cell))
@@ -261,7 +261,7 @@ def test_a_group_of_parquet_is_decoded_once_for_all_its_blocks(tmp_path: Path, m
 def test_groups_too_large_to_be_kept_are_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columnar, "MOST_KEPT", 1000)
     monkeypatch.setattr(kept_parts, "MOST_KEPT", 1000)
-    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts._Parts())
+    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts.KeptParts(kept_parts.MOST_KEPT))
     FRAME.to_parquet(tmp_path / "t.parquet", row_group_size=600)
     (one,) = check(DataSpec.of(str(tmp_path / "t.parquet"), ReadOptions(target="y")))
     assert not one.places.direct
@@ -273,7 +273,7 @@ def test_compressed_text_too_large_to_be_kept_is_read_from_its_beginning(
     from unitless.data import text_stream  # noqa: PLC0415
 
     monkeypatch.setattr(text_stream, "MOST_KEPT", 1000)
-    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts._Parts())
+    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts.KeptParts(kept_parts.MOST_KEPT))
     check(DataSpec.of(str(folder / "t.csv.gz"), ReadOptions(target="y")))
 
 
@@ -347,7 +347,7 @@ def test_json_lines_may_have_keys_that_not_all_rows_have(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["t.parquet", "t.csv", "t.csv.gz"])
 def test_threads_read_at_the_same_time(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts._Parts())
+    monkeypatch.setattr(kept_parts, "_PARTS", kept_parts.KeptParts(kept_parts.MOST_KEPT))
     spec, surveys = surveyed(DataSpec.of(str(folder / name), ReadOptions(target="y")))
     cells = [cell for row in lay_out(surveys, 8, 2, 0, 0, 10).cells for cell in row]
     with ThreadPoolExecutor(4) as pool:
