@@ -29,9 +29,7 @@ class Progress:
     position: Position = field(default_factory=Position)
     within: int = 0  # rows of the chunk at `position` that are done
     missing: Counter[str] = field(default_factory=Counter)
-    odd: dict[str, list[Any]] = field(
-        default_factory=dict
-    )  # by column: how many are odd, where the first is, its value
+    odd: dict[str, list[Any]] = field(default_factory=dict)  # by column: how many, where, the first value
     bad: list[Bad] = field(default_factory=list)
     done: bool = False
 
@@ -85,9 +83,7 @@ class Progress:
                 seconds=plain["seconds"] + 0.0,
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
-                odd={
-                    str(name): [_count(n), str(at), str(value)] for name, (n, at, value) in plain.get("odd", {}).items()
-                },
+                odd={str(name): _odd(one) for name, one in plain.get("odd", {}).items()},
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
                 done=plain["done"],
             )
@@ -96,6 +92,12 @@ class Progress:
         if progress is None or not 0 <= progress.seconds < math.inf or type(progress.done) is not bool:
             raise ModelFileError("this is not a valid model file: what it says about its training is impossible")
         return progress
+
+
+def _odd(plain: Any) -> list[Any]:
+    """Values that were odd, as a file of a model can hold them."""
+    count, where, value = plain
+    return [_count(count), str(where), str(value)]
 
 
 def _count(value: Any) -> int:
