@@ -17,9 +17,7 @@ from numpy.typing import NDArray
 
 from . import date_forms
 from .arrow import as_numpy, pyarrow
-from .date_forms import DAY_FIRST, EPOCHS, FORMS, MONTH_FIRST, MONTH_OF_YEAR, TIME, TOGETHER, WRITTEN, Moments
-
-__all__ = ["FORMS", "DateForm", "all_midnight", "read", "read_both", "read_numbers", "recognise", "recognise_numbers"]
+from .date_forms import DAY_FIRST, EPOCHS, MONTH_FIRST, MONTH_OF_YEAR, TIME, TOGETHER, WRITTEN, YEAR_FIRST, Moments
 
 _DAY = 86_400_000_000  # microseconds
 _MANY = 20  # values that are all dates by chance: never, if they are numbers of eight digits
@@ -42,7 +40,7 @@ class DateForm:
     """How the dates of a column are written.
 
     Args:
-        text: the name of the form, one of `FORMS`.
+        text: the name of the form, one of `date_forms.FORMS`.
         kind: days, days with a time, or times of day.
         ambiguous: whether day and month could be the other way round.
     """
@@ -111,14 +109,37 @@ def recognise_numbers(name: str, values: NDArray[Any]) -> DateForm | None:
 
 
 def read(texts: Any, form: str) -> Any:
-    """Text as moments, as the clock on the spot showed them (or as times of day). What cannot be read is null."""
-    return _arrow(date_forms.read_column(_plain(texts), form), form, utc=False)
+    """Text as moments, as the clock on the spot showed them (or as times of day). What cannot be read is null.
+
+    A date as 2020-02-13 can be nothing else, and is read whatever the form is.
+    """
+    return _arrow(_read(_plain(texts), form), form, utc=False)
 
 
 def read_both(texts: Any, form: str) -> tuple[Any, Any]:
     """Text as moments by the clock on the spot, and in UTC; they differ where the texts name a zone."""
-    moments = date_forms.read_column(_plain(texts), form)
+    moments = _read(_plain(texts), form)
     return _arrow(moments, form, utc=False), _arrow(moments, form, utc=True)
+
+
+def read_one(text: str, form: str) -> Moments:
+    """One text as `read_both` reads it."""
+    moments = date_forms.read_value(text, form)
+    return moments if moments.valid or form in (YEAR_FIRST, TIME) else date_forms.read_value(text, YEAR_FIRST)
+
+
+def _read(texts: Any, form: str) -> Moments:
+    found = date_forms.read_column(texts, form)
+    if form in (YEAR_FIRST, TIME) or found.valid.all():
+        return found
+    other = date_forms.read_column(texts, YEAR_FIRST)
+    wall, ahead = (np.where(found.valid, a, b) for a, b in ((found.wall, other.wall), (found.ahead, other.ahead)))
+    return Moments(wall, ahead, found.valid | other.valid)
+
+
+def usual_form(kind: str) -> str:
+    """The form of text in a column whose type said in training that it holds dates."""
+    return TIME if kind == "time" else YEAR_FIRST
 
 
 def read_numbers(values: Any, form: str) -> Any:
