@@ -51,4 +51,6 @@ def test_training_goes_on_with_the_old_parts(tmp_path: Path, monkeypatch: pytest
     names = {str(name).split("=")[0] for name in more.model.weights}
     assert "moment.time" in names
     assert "moment.year" not in names
-    assert np.isfinite(more.model.predict(pd.read_csv("more.csv", parse_dates=["moment", "date"]).assign(time=None))).all()
+    assert np.isfinite(
+        more.model.predict(pd.read_csv("more.csv", parse_dates=["moment", "date"]).assign(time=None))
+    ).all()

@@ -6,6 +6,7 @@ else as well (20200213, 1581548400, 2020-02) must have a name that speaks of tim
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import Option, Phrase
 from . import date_forms
 from .arrow import as_numpy, pyarrow
 from .date_forms import DAY_FIRST, EPOCHS, MONTH_FIRST, MONTH_OF_YEAR, TIME, TOGETHER, WRITTEN, YEAR_FIRST, Moments
@@ -43,11 +45,13 @@ class DateForm:
         text: the name of the form, one of `date_forms.FORMS`.
         kind: days, days with a time, or times of day.
         ambiguous: whether day and month could be the other way round.
+        example: a text that would then be another day.
     """
 
     text: str
     kind: Literal["date", "moment", "time"]
     ambiguous: bool = False
+    example: str = ""
 
 
 def recognise(name: str, texts: Sequence[str], day_first: bool | None = None) -> DateForm | None:
@@ -69,7 +73,7 @@ def recognise(name: str, texts: Sequence[str], day_first: bool | None = None) ->
         return None
     most = max(counts.values())
     best = [form for form in WRITTEN if counts.get(form) == most]
-    form, ambiguous = best[0], False
+    form, example = best[0], ""
     if not _nearly_all(most, len(texts)):
         return None
     if form in (DAY_FIRST, MONTH_FIRST):
@@ -78,11 +82,43 @@ def recognise(name: str, texts: Sequence[str], day_first: bool | None = None) ->
             form = said
         elif len(best) > 1:
             dotted = sum("." in text[:6] for text in texts) * 2 > len(texts)  # as where the day comes first
-            form, ambiguous = DAY_FIRST if dotted else MONTH_FIRST, not dotted
+            form = DAY_FIRST if dotted else MONTH_FIRST
+            example = "" if dotted else _in_two_ways(texts)
     moments = date_forms.read_column(date_forms.as_arrow(texts), form)
     if not _certain(name, texts, form, moments):
         return None
-    return DateForm(form, _kind(form, moments.wall[moments.valid]), ambiguous)
+    return DateForm(form, _kind(form, moments.wall[moments.valid]), bool(example), example)
+
+
+def _in_two_ways(texts: Sequence[str]) -> str:
+    """The first text that is another day if the day comes first."""
+    for text in texts:
+        one, other = (date_forms.read_value(text, form) for form in (DAY_FIRST, MONTH_FIRST))
+        if one.valid and other.valid and one.wall != other.wall:
+            return text
+    return ""
+
+
+def ambiguity(name: str, form: str, example: str) -> Phrase:
+    """What to say about a column whose dates could be read in two ways."""
+    ways = {"month-first": MONTH_FIRST, "day-first": DAY_FIRST}
+    days = {way: _day(date_forms.read_value(example, of).wall) for way, of in ways.items()}
+    taken, other = ways if form == MONTH_FIRST else reversed(ways)
+    return Phrase(
+        f"column {name!r}: {example} could be {days['month-first']} or {days['day-first']}; read as {days[taken]}; ",
+        *(Option("dates", other), " reads it the other way"),
+    )
+
+
+def _day(wall: int) -> str:
+    day = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=wall)
+    return f"{_MONTHS[day.month - 1]} {day.day}"
+
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def recognise_numbers(name: str, values: NDArray[Any]) -> DateForm | None:
