@@ -69,6 +69,16 @@ def _after_fork() -> None:
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
+date_forms: tuple[str, ...]
+
+def written_dates(
+    ends: NDArray[np.int64], text: NDArray[np.uint8], form: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """The moments that texts stand for, in microseconds; how far each is ahead of UTC; and whether it is one."""
+
+def written_date(text: str, form: str) -> tuple[int, int] | None:
+    """The moment that one text stands for, and how far it is ahead of UTC; None if it is not one."""
+
 def written_numbers(
     ends: NDArray[np.int64], text: NDArray[np.uint8], form: str, marks: list[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:

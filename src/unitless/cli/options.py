@@ -165,7 +165,10 @@ NUMBERS = Flag(
     panel=READING,
 )
 DATES = Flag(
-    "dates", "What to do with columns of dates: parts (time, month, ...), or error.", default="parts", panel=READING
+    "dates",
+    "What to do with columns of dates: parts (time, month, ...), day-first or month-first (as 1/2/2020 is), or error.",
+    default="parts",
+    panel=READING,
 )
 MISSING = Flag(
     "missing",

@@ -13,7 +13,7 @@ from . import formats
 from .policy import Policy
 from .written import MARKS
 
-DATES = ("parts", "error")
+DATES = ("parts", "day-first", "month-first", "error")
 MISSING = ("indicator", "absent", "error")
 SKIP_ROWS = Phrase("correct it, or skip such rows (", Option("on_error", "skip"), ")")
 SKIP_LINES = Phrase("correct it, or skip such lines (", Option("on_error", "skip"), ")")
@@ -34,7 +34,9 @@ class ReadOptions:
         text: columns whose values are names although they look like numbers or dates (a zip code).
         numbers: columns that are numbers to learn from although they look like row counters, or begin with nothing but
             zeros and ones.
-        dates: what to do with columns of dates and times: "error", or "parts" (time, month, weekday, hour).
+        dates: what to do with columns of dates and times: "parts" takes their parts as features (time, year, month,
+            weekday, hour, day of the year); so do "day-first" and "month-first", which say how 1/2/2020 is to be read
+            where nothing in the column tells; or "error".
         missing: what a missing value is: "indicator" (a feature of its own, `column=(missing)`; for rows that are not a
             table as "absent"), "absent" (the feature is not there), or an "error".
         na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
@@ -56,7 +58,7 @@ class ReadOptions:
     only: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    dates: Literal["error", "parts"] = "parts"
+    dates: Literal["parts", "day-first", "month-first", "error"] = "parts"
     missing: Literal["indicator", "absent", "error"] = "indicator"
     na: tuple[str, ...] = ()
     decimal: Literal[".", ","] | None = None
@@ -106,7 +108,8 @@ class ReadOptions:
     def policy(self) -> Policy:
         """What values that are not numbers become."""
         marks = () if self.as_written else (*MARKS[1:], *self.na)
-        return Policy("categories", "indicators", self.missing, self.dates, marks, trim=not self.as_written)
+        dates: Literal["parts", "error"] = "error" if self.dates == "error" else "parts"
+        return Policy("categories", "indicators", self.missing, dates, marks, trim=not self.as_written)
 
     def kept(self, family: str) -> dict[str, Any]:
         """What later data must be read with as well. A table's schema knows which columns are used, and as what."""

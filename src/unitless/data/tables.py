@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, Option, Phrase
 from ..inputs import FlagColumn, Float64, Frame
-from . import dates
 from .arrow import pyarrow
 from .columns import arrow_features, as_text, first_missing, number, text, whole
 from .csv_columns import CsvColumns
@@ -20,8 +19,8 @@ from .labels import Numbers, RawLabels, Texts
 from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
-from .schema import DATES, HELD, TEXTS, Kind, Schema, kind_of
-from .written import BLANKS, NUMBER_MARKS, PLAIN, Odd, Written, is_text, typed
+from .schema import DATES, TEXTS, Kind, Schema, kind_of
+from .written import BLANKS, NUMBER_MARKS, PLAIN, Odd, dates_of_numbers, is_text, typed
 
 
 @dataclass
@@ -40,7 +39,7 @@ def features(arrow: Any, schema: Schema, place: Place, policy: Policy) -> Column
     missing: Counter[str] = Counter()
     odd: dict[str, Odd] = {}
     for name, kind in schema.columns:
-        read, strange = _read(arrow, name, kind, schema.how(name), policy)
+        read, strange = _read(arrow, name, kind, schema, policy)
         if strange is not None:
             odd[name] = strange
         for part, values, absent in read:
@@ -65,7 +64,7 @@ def _missing(name: str, kind: Kind, row: int, odd: Odd | None, place: Place) -> 
 
 
 def _read(
-    table: Any, name: str, kind: Kind, written: Written, policy: Policy
+    table: Any, name: str, kind: Kind, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], Odd | None]:
     """A column's features: name, values, how many are missing; and what could not be read."""
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
@@ -74,27 +73,24 @@ def _read(
         if kind in ("number", "flag"):
             numbers, absent = table.number(name)
             return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)], table.odd.get(name)
-        return read_column(name, table.arrow(name), kind, written, policy)
-    return read_column(name, whole(table.column(name)), kind, written, policy)
+        return read_column(name, table.arrow(name), kind, schema, policy)
+    return read_column(name, whole(table.column(name)), kind, schema, policy)
 
 
 def read_column(
-    name: str, column: Any, kind: str, written: Written, policy: Policy
+    name: str, column: Any, kind: str, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], Odd | None]:
     """The features of an Arrow column of some kind, which may be written as text; and what could not be read."""
     odd = None
     if is_text(column.type):
-        column, odd = typed(column, kind, written, policy.marks)
+        column, odd = typed(column, kind, schema.how(name), policy.marks)
     elif kind in DATES and kind_of(column.type) == "number":
         if column.null_count == len(column):
-            column = pyarrow().nulls(
-                len(column), pyarrow().timestamp("us") if kind != "time" else pyarrow().time64("us")
-            )
-        elif not written.date:
-            raise InputError(f"column {name!r} holds numbers, but the first rows held {HELD[kind]}")
+            pa = pyarrow()
+            column = pa.nulls(len(column), pa.time64("us") if kind == "time" else pa.timestamp("us"))
         else:
-            column = dates.read_numbers(number(column)[0], written.date)
-    return arrow_features(name, column, kind, policy), odd
+            column, odd = dates_of_numbers(column, schema.how(name))
+    return arrow_features(name, column, kind, policy, schema.parts), odd
 
 
 def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None, Odd | None]:

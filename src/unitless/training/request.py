@@ -118,7 +118,8 @@ def train(
         text: columns whose values are names although they look like numbers (a zip code).
         numbers: columns to learn from although they look like row counters or ids, and to be centred although they
             begin with nothing but zeros and ones (see the guide).
-        dates: "parts" to take columns of dates as their parts; or "error".
+        dates: "parts" to take columns of dates as time, year, month, weekday, hour and day of the year; "day-first" or
+            "month-first" to do so and say how 1/2/2020 is to be read; or "error".
         missing: "indicator": a missing value is a feature of its own, `column=(missing)`; "absent": a feature that is
             not there; or "error".
         na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).

@@ -266,7 +266,7 @@ class Run(Learning):
 
     def notes(self) -> list[Phrase]:
         """What a careful colleague would remark."""
-        return [*self.remarks, *notes(self)]
+        return [*self.remarks, *self.schema.remarks, *notes(self)]
 
     def begin_pass(self) -> None:
         """The same rows again."""
