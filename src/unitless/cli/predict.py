@@ -71,7 +71,7 @@ def command(
     The data need not have the column of the target. If they have it, it is ignored.
     """
     from ..data.files import File, check_output, find  # noqa: PLC0415
-    from ..data.writers.output import opened  # noqa: PLC0415
+    from ..data.writers.output import STDOUT, opened  # noqa: PLC0415
     from ..inference.predictor import Predictor  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
 
@@ -94,6 +94,8 @@ def command(
         for part in batches:
             tagged = part.batch.tags is not None if tagged is None else tagged
             out.write(table(part, probabilities, scores, tagged))
+            if output in (None, STDOUT):  # whoever reads them may be waiting for these rows
+                file.flush()
             rows += len(part.scores)
             without += int(part.missing.sum())
             shown += [str(bad) for bad in part.batch.bad[: 3 - len(shown)]]

@@ -57,6 +57,11 @@ def of_content(head: bytes) -> Compression | None:
     return next((compression for compression in COMPRESSIONS if head.startswith(compression.magic)), None)
 
 
+def may_begin(head: bytes) -> bool:
+    """Whether a file that begins so may turn out to be compressed when more of it is there."""
+    return any(kind.magic.startswith(head) and len(head) < len(kind.magic) for kind in COMPRESSIONS)
+
+
 def of_name(path: str) -> Compression | None:
     """The compression that a file's name promises."""
     suffix = os.path.splitext(path.lower())[1]

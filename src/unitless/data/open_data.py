@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError, Option, OptionError, Phrase
 from . import formats
+from .byte_stream import BegunStream, begun, first_bytes
 from .files import File, find
 from .formats.format import Format
 from .in_memory import Arrays, Frames, Mappings, is_frame
@@ -42,6 +43,8 @@ def open_source(source: Any, options: ReadOptions) -> Source:
 
 def open_files(files: list[File], options: ReadOptions) -> Source:
     """Files of one format, one after the other."""
+    if options.format is None:
+        files = [begun(file) if file.size is None and formats.of_name(file.path) is None else file for file in files]
     found = [format_of(file, options) for file in files]
     if len(set(found)) > 1:
         a, b = sorted({format.name for format in found})[:2]
@@ -66,7 +69,9 @@ def format_of(file: File, options: ReadOptions) -> Format:
         return formats.get(options.format)
     if (named := formats.of_name(file.path)) is not None:
         return named
-    if file.size is None:
+    if isinstance(file, BegunStream):
+        if (head := first_bytes(file, formats.FIRST_BYTES)) is not None:
+            return formats.of_content(head)
         raise OptionError(
             Phrase("say which format it has, with ", Option("format"), f": {', '.join(formats.names())}"),
             file=file.name,

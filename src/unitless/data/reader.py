@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,6 +27,7 @@ from .read_options import ReadOptions
 from .schema import Schema, decide
 from .source import Source
 
+STREAM_ENDS = 2.0  # seconds that a stream has to end, once it is stopped
 
 @dataclass
 class Batch:
@@ -106,7 +109,13 @@ class Reader:
                 if stopped():
                     return
             return
-        yield from prefetched(lambda: self._batches(start or Position()), stopped)
+        if not self.source.live:
+            yield from prefetched(lambda: self._batches(start or Position()), stopped)
+            return
+        # What has arrived of a stream when it is stopped is given before it ends.
+        stop = threading.Event()
+        self.source.stopped = lambda: stop.is_set() or stopped()
+        yield from prefetched(lambda: self._batches(start or Position()), _after_a_while(stopped), stop=stop)
 
     def _batches(self, start: Position) -> Iterator[Batch]:
         for chunk in self.source.chunks(start):
@@ -215,6 +224,18 @@ class Reader:
         batch.data = inputs.NamedRows(rows)
         batch.labels = labels_of(labels) if schema.target is not None else None
         batch.weight = inputs.vector(weights, "weight", len(rows)) if schema.weight is not None else None
+
+
+def _after_a_while(stopped: Callable[[], bool]) -> Callable[[], bool]:
+    """Says it later, if a source does not end by itself."""
+    since: list[float] = []
+
+    def late() -> bool:
+        if stopped() and not since:
+            since.append(time.monotonic())
+        return bool(since) and time.monotonic() > since[0] + STREAM_ENDS
+
+    return late
 
 
 def _beside(values: Any, chunk: Chunk) -> Any:

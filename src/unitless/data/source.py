@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import abc
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..errors import InputError
 from . import formats
+from .byte_stream import never
 from .files import STDIN, File
 from .located_rows import Chunk, Position
 from .read_options import ReadOptions
 from .row_places import RowPlaces
 from .schema import Schema
+from .text_stream import Text, opened_text
 
 DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place that was reached
 
@@ -27,6 +30,7 @@ class Source(abc.ABC):
     strict: bool = False  # a key that the schema does not know is an error, wherever reading begins
     columns_may_come_later: bool = False  # after the first rows, which decide what the columns are
     files: Sequence[File] = ()  # that are read, if there are any
+    stopped: Callable[[], bool] = staticmethod(never)  # asked while a stream is waited for: then it ends
 
     @abc.abstractmethod
     def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
@@ -53,6 +57,11 @@ class Source(abc.ABC):
     def repeatable(self) -> bool:
         """Can it be read more than once?"""
         return True
+
+    @property
+    def live(self) -> bool:
+        """May rows arrive while it is read? Then `stopped` ends it."""
+        return False
 
     @property
     def at_hand(self) -> bool:
@@ -97,6 +106,11 @@ class FileSource(Source):
         return all(file.path != STDIN and file.size is not None for file in self.files)
 
     @property
+    def live(self) -> bool:
+        """Whether one of the files is a pipe or the like."""
+        return any(file.size is None for file in self.files)
+
+    @property
     def identity(self) -> list[Any]:
         """The names and sizes of the files."""
         return [[file.path, file.size] for file in self.files]
@@ -139,10 +153,21 @@ class FileSource(Source):
         before = sum(file.size or 0 for file in self.files[: start.file])
         for number in range(start.file, len(self.files)):
             here = start if number == start.file else Position(number)
-            for chunk in self.read(self.files[number], here):
-                chunk.consumed += before
-                yield chunk
+            given = False
+            try:
+                for chunk in self.read(self.files[number], here):
+                    given = True
+                    chunk.consumed += before
+                    yield chunk
+            except InputError:  # such as that there are no rows, where reading stopped before they came
+                if given or not (self.live and self.stopped()):
+                    raise
+                return
             before += self.files[number].size or 0
+
+    def opened(self, file: File, end: Position | None = None) -> Text:
+        """A file's text, up to a position if it is given."""
+        return opened_text(file, self.options.encoding, end, self.stopped, self.schema is not None)
 
     @abc.abstractmethod
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
