@@ -432,11 +432,11 @@ def test_an_interrupted_process_says_how_to_go_on(big: str, tmp_path: Path) -> N
     assert content(result.model) == content(ul.train(big, "y", shape="linear").model)
 
 
-@pytest.mark.parametrize("rows", [2, 60_000], ids=["before the first piece", "after some pieces"])
-def test_an_interruption_is_answered_although_the_pipe_is_silent(rows: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("rows", [0, 300, 60_000], ids=["no row", "before the columns are decided", "after that"])
+def test_an_interruption_saves_what_has_come_although_the_pipe_is_silent(rows: int, tmp_path: Path) -> None:
     model = tmp_path / "m"
-    arguments = ["train", "-", "--format", "csv", "--target", "y", "--model", str(model), "--checkpoint", "1000", "-q"]
-    process = start(*arguments, stdin=subprocess.PIPE)
+    arguments = ["train", "-", "--target", "y", "--model", str(model), "--checkpoint", "1000", "-q"]
+    process = start(*arguments, "--shape", "linear", stdin=subprocess.PIPE)
     assert process.stdin is not None
     data = b"x,text,y\n" + b"".join(b"%d.5,%s,%d.25\n" % (k % 97, b"w" * 100, k % 13) for k in range(rows))
 
@@ -447,10 +447,10 @@ def test_an_interruption_is_answered_although_the_pipe_is_silent(rows: int, tmp_
 
     feeder = threading.Thread(target=feed, args=(process.stdin,), daemon=True)
     feeder.start()
-    if rows > 2:
+    if rows > 300:
         wait_for(model, process)
     else:
-        time.sleep(1.0)
+        time.sleep(3.0)  # until it reads
     process.send_signal(signal.SIGINT)
     try:
         limit = time.monotonic() + 8
@@ -461,7 +461,11 @@ def test_an_interruption_is_answered_although_the_pipe_is_silent(rows: int, tmp_
         told = process.stderr.read().decode()
         assert "Traceback" not in told
         assert "Fatal" not in told
-        assert model.exists() == (rows > 2)
+        assert model.exists() == (rows > 0)
+        if rows:
+            assert f"interrupted after {ul.load(model).examples:,} rows" in told
+        if rows == 300:
+            assert ul.load(model).examples == 300
     finally:
         process.kill()
         process.wait()

@@ -153,6 +153,13 @@ FILES = (
     Flag("encoding", "The encoding of text, for example latin-1; UTF-8 if not given.", panel=READING),
     Flag("zero_based", "The features of the libsvm file are numbered from 0.", bool, False, panel=READING),
 )
+FOLLOW = Flag(
+    "follow",
+    "Read a text file that grows, as tail -F does, until Ctrl-C; its rows are taken as they come.",
+    bool,
+    False,
+    panel=READING,
+)
 WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
 IGNORE = Flag("ignore", "Columns to leave out, such as 'id,*_at'.", many=True, means=listed, panel=READING)
 ONLY = Flag("only", "Columns to use; all others are left out.", many=True, means=listed, panel=READING)

@@ -99,6 +99,13 @@ class Bytes:
         """Whether the stream counts as ended though its last line may lack its end: it is not to be read."""
         return self._peeked.cut or self.replaced == SHORTER
 
+    def is_torn(self) -> bool:
+        """Whether a stream that ended within a line was torn off there: Ctrl-C stops whoever writes to a pipe too."""
+        if self.live and not self.cut:
+            time.sleep(LOOK)
+            self._peeked.cut = self._peeked.stopped()
+        return self.cut
+
     @property
     def replaced(self) -> str:
         """What has become of a file that grew while it was read, and then came to its end."""

@@ -27,7 +27,7 @@ class File:
 
     def open(self) -> IO[bytes]:
         """Open the stored bytes to be read from the beginning."""
-        return open(self.path, "rb")
+        return open(self.path, "rb", buffering=-1 if self.size is not None else 0)  # a buffer waits until it is full
 
     def open_in_arrow(self) -> Any:
         """Open it for pyarrow, to be read anywhere."""
@@ -53,6 +53,22 @@ class File:
             return os.path.getsize(self.path) if os.path.isfile(self.path) else None
         except OSError:
             return None
+
+
+@dataclass(frozen=True)
+class FollowedFile(File):
+    """A file that grows while it is read: a stream, which another file of the same name can replace."""
+
+    @property
+    def size(self) -> int | None:
+        """Not known: it grows."""
+        return None
+
+    def open(self) -> IO[bytes]:
+        """Open the stored bytes to be read from the beginning, with more to come at the end."""
+        from .growing_file import GrowingFile  # noqa: PLC0415
+
+        return GrowingFile(self.path)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)

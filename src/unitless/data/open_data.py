@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import InputError, Option, OptionError, Phrase
-from . import formats
+from . import compression, formats
 from .byte_stream import BegunStream, begun, first_bytes
-from .files import File, find
+from .files import File, FollowedFile, find
 from .formats.format import Format
 from .in_memory import Arrays, Frames, Mappings, is_frame
 from .read_options import ReadOptions
@@ -25,6 +25,8 @@ def open_source(source: Any, options: ReadOptions) -> Source:
         return source
     if isinstance(source, str | os.PathLike):
         return open_files(find(source, options.filesystem), options)
+    if options.follow and not _are_names(source):
+        raise OptionError("is for files, which grow while they are read", option="follow")
     if is_frame(source):
         return Frames(source)
     if isinstance(source, np.ndarray) or hasattr(source, "tocsr"):
@@ -32,13 +34,18 @@ def open_source(source: Any, options: ReadOptions) -> Source:
     if isinstance(source, Mapping):
         raise InputError("the data is one mapping; give a list of them, one per row")
     if isinstance(source, Sequence) and source:
-        if all(isinstance(one, str | os.PathLike) for one in source):
+        if _are_names(source):
             return open_files([file for one in source for file in find(one, options.filesystem)], options)
         if not isinstance(source[0], Mapping):
             return Arrays(source)
     if isinstance(source, Iterable):
         return Mappings(source)
     raise InputError(f"the data is {type(source).__name__}; give a file's name, a frame, a matrix or mappings")
+
+
+def _are_names(source: Any) -> bool:
+    """Whether these are the names of files."""
+    return isinstance(source, list | tuple) and all(isinstance(one, str | os.PathLike) for one in source)
 
 
 def open_files(files: list[File], options: ReadOptions) -> Source:
@@ -50,7 +57,21 @@ def open_files(files: list[File], options: ReadOptions) -> Source:
         a, b = sorted({format.name for format in found})[:2]
         raise InputError(f"the files are of several formats, {a} and {b}; give those of one at a time")
     _check_options(found[0], options)
+    if options.follow:
+        files = [*files[:-1], _followed(files[-1])]
     return found[0].source(files, options)
+
+
+def _followed(file: File) -> File:
+    """A file to be read while it grows; a pipe is so anyway."""
+    if file.size is None:
+        return file
+    if file.distant or compression.of_name(file.path) is not None:
+        raise OptionError(
+            Phrase(Option("follow"), " is for plain text files on this machine, which grow at their end"),
+            file=file.name,
+        )
+    return FollowedFile(file.path)
 
 
 def _check_options(format: Format, options: ReadOptions) -> None:

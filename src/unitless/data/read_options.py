@@ -39,6 +39,7 @@ class ReadOptions:
         header: whether the first row of CSV has the columns' names. Without, they are called 1, 2, 3, ...
         encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
         zero_based: whether a libsvm file counts its features from 0.
+        follow: whether the last file grows, so that more rows are waited for at its end until reading is stopped.
         filesystem: of pyarrow (`pyarrow.fs`), on which the files are; addresses such as "s3://..." need none.
     """
 
@@ -56,6 +57,7 @@ class ReadOptions:
     header: bool = True
     encoding: str | None = None
     zero_based: bool = False
+    follow: bool = False
     filesystem: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:

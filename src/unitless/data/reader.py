@@ -27,7 +27,8 @@ from .read_options import ReadOptions
 from .schema import Schema, decide
 from .source import Source
 
-STREAM_ENDS = 2.0  # seconds that a stream has to end, once it is stopped
+STREAM_ENDS = 2.0  # seconds that a stream has to notice that it is stopped
+
 
 @dataclass
 class Batch:
@@ -45,6 +46,7 @@ class Batch:
     bad_numbers: Sequence[int] = ()
     missing: Counter[str] = field(default_factory=Counter)
     tags: list[str] | None = None
+    note: str = ""  # what is to be said of the data before these rows
     original: Any = None  # all rows as they were, bad ones included, if they are to be kept
 
     def part(self, first: int, last: int) -> Batch:
@@ -112,10 +114,9 @@ class Reader:
         if not self.source.live:
             yield from prefetched(lambda: self._batches(start or Position()), stopped)
             return
-        # What has arrived of a stream when it is stopped is given before it ends.
-        stop = threading.Event()
-        self.source.stopped = lambda: stop.is_set() or stopped()
-        yield from prefetched(lambda: self._batches(start or Position()), _after_a_while(stopped), stop=stop)
+        ending = _Ending(stopped)
+        self.source.stopped = ending.asked
+        yield from prefetched(lambda: self._batches(start or Position()), ending.is_overdue, stop=ending.unwanted)
 
     def _batches(self, start: Position) -> Iterator[Batch]:
         for chunk in self.source.chunks(start):
@@ -162,6 +163,7 @@ class Reader:
             chunk.bad,
             chunk.bad_count,
             chunk.bad_numbers,
+            note=chunk.note,
         )
         if self.source.keep:
             batch.original = chunk.content if chunk.original is None else chunk.original
@@ -226,16 +228,30 @@ class Reader:
         batch.weight = inputs.vector(weights, "weight", len(rows)) if schema.weight is not None else None
 
 
-def _after_a_while(stopped: Callable[[], bool]) -> Callable[[], bool]:
-    """Says it later, if a source does not end by itself."""
-    since: list[float] = []
+class _Ending:
+    """How a stream is stopped: it is told, and what has arrived until then is still given before it ends.
 
-    def late() -> bool:
-        if stopped() and not since:
-            since.append(time.monotonic())
-        return bool(since) and time.monotonic() > since[0] + STREAM_ENDS
+    Args:
+        stopped: whether the user has asked to stop.
+    """
 
-    return late
+    def __init__(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
+        self.unwanted = threading.Event()  # nobody takes the rows any more
+        self._noticed = False
+        self._since: float | None = None
+
+    def asked(self) -> bool:
+        """For the stream, while it waits: is it to end?"""
+        self._noticed = self.unwanted.is_set() or self._stopped()
+        return self._noticed
+
+    def is_overdue(self) -> bool:
+        """For who waits for the rows: does the stream not notice, because it waits in a way that cannot be ended?"""
+        if not self._stopped() or self._noticed:
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() > self._since + STREAM_ENDS
 
 
 def _beside(values: Any, chunk: Chunk) -> Any:

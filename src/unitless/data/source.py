@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import abc
 import hashlib
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ..errors import InputError
 from . import formats
 from .byte_stream import never
-from .files import STDIN, File
+from .files import STDIN, File, FollowedFile
 from .located_rows import Chunk, Position
 from .read_options import ReadOptions
 from .row_places import RowPlaces
@@ -64,6 +65,11 @@ class Source(abc.ABC):
         return False
 
     @property
+    def followed(self) -> bool:
+        """Is a file read while it grows?"""
+        return any(isinstance(file, FollowedFile) for file in self.files)
+
+    @property
     def at_hand(self) -> bool:
         """Are all rows there, so that they can be taken in any order? A stream's are not."""
         return self.repeatable
@@ -88,6 +94,7 @@ class FileSource(Source):
     def __init__(self, files: list[File], options: ReadOptions) -> None:
         self.files, self.options = files, options
         self._digests: dict[tuple[str, int, int], list[str]] = {}  # files that are done with do not change
+        self._text: Text | None = None  # that was opened last
 
     @property
     def name(self) -> str:
@@ -122,7 +129,7 @@ class FileSource(Source):
         """
         digests: list[Any] = []
         for file in self.files:
-            size = file.size or 0
+            size = file.size or (os.path.getsize(file.path) if isinstance(file, FollowedFile) else 0)
             place = min(consumed, size)
             consumed -= place
             digests.append(self._digested(file, size, place))
@@ -134,10 +141,10 @@ class FileSource(Source):
         key = file.path, size, place
         if key not in self._digests:
             try:
-                if file.size is None:
+                if file.size is None and not isinstance(file, FollowedFile):
                     return None
-                with file.open() as stored:
-                    found = [stored.read(DIGESTED)]
+                with open(file.path, "rb") if file.size is None else file.open() as stored:
+                    found = [stored.read(DIGESTED if file.size is not None else min(place, DIGESTED))]
                     stored.seek(max(0, place - DIGESTED))
                     found.append(stored.read(min(place, DIGESTED)))
             except OSError:  # training that reads it already goes on
@@ -152,22 +159,39 @@ class FileSource(Source):
             return
         before = sum(file.size or 0 for file in self.files[: start.file])
         for number in range(start.file, len(self.files)):
+            file, note = self.files[number], ""
             here = start if number == start.file else Position(number)
-            given = False
-            try:
-                for chunk in self.read(self.files[number], here):
-                    given = True
+            while True:
+                for chunk in self._arriving(file, here):
                     chunk.consumed += before
+                    chunk.note, note = note, ""
                     yield chunk
-            except InputError:  # such as that there are no rows, where reading stopped before they came
-                if given or not (self.live and self.stopped()):
-                    raise
-                return
-            before += self.files[number].size or 0
+                if not isinstance(file, FollowedFile) or self.stopped():
+                    break
+                note = f"{file.name} {self._replaced()}; it is read again from its beginning"
+                here = Position(number)
+            before += file.size or 0
+
+    def _arriving(self, file: File, start: Position) -> Iterator[Chunk]:
+        """The chunks of a file; of a stream that ends before its first row comes, none."""
+        given = False
+        try:
+            for chunk in self.read(file, start):
+                given = True
+                yield chunk
+        except InputError:
+            if given or not (self.live and (self.stopped() or self._replaced())):
+                raise
+
+    def _replaced(self) -> str:
+        """What has become of the file that was read last, if it was to be followed."""
+        return "" if self._text is None else self._text.bytes.replaced
 
     def opened(self, file: File, end: Position | None = None) -> Text:
         """A file's text, up to a position if it is given."""
-        return opened_text(file, self.options.encoding, end, self.stopped, self.schema is not None)
+        self._text = None
+        self._text = opened_text(file, self.options.encoding, end, self.stopped, self.schema is not None)
+        return self._text
 
     @abc.abstractmethod
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:

@@ -173,8 +173,9 @@ class Text:
                 self._limit(length - (room.rfind(b"\n", 0, length) + 1), self._lines(room, length))
                 size *= 2
                 continue
-            whole = self._ended and not self.bytes.cut
-            end = length if whole and not upto else self._last_line(room, upto or length)
+            end = upto or length
+            if upto or not self._ended or (end and room[end - 1] != ord("\n") and self.bytes.is_torn()):
+                end = self._last_line(room, end)
             if end:
                 deciding = False
                 self.position += end

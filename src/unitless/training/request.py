@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..data.memory import memory_size
+from ..errors import Option, OptionError, Phrase
 from ..options import Auto, Loss, Rule, Shape
 from .plan import Plan
 from .result import TrainResult
@@ -58,6 +59,7 @@ def train(
     header: bool = True,
     encoding: str | None = None,
     zero_based: bool = False,
+    follow: bool = False,
     opened: Callable[[Run], None] | None = None,
     progress: Callable[[Run], None] | None = None,
     **options: Any,
@@ -122,6 +124,8 @@ def train(
         header: False for CSV without names; columns are then called 1, 2, 3, ...
         encoding: of text files, UTF-8 if not given.
         zero_based: whether libsvm files count features from 0.
+        follow: read a text file that grows, as `tail -F` does, until Ctrl-C; the last one, if there are several. Its
+            rows are followed as they come (`shuffle=False`).
         opened: called with the run before the first row is read.
         progress: called after every batch with the run (its `progress`, `evaluation`, `source`).
         options: all further options of how data is read (`ReadOptions`) and of `Learner`.
@@ -154,6 +158,7 @@ def train(
             "header": header,
             "encoding": encoding,
             "zero_based": zero_based,
+            "follow": follow,
             "loss": loss,
             "rule": rule,
             "learning_rate": learning_rate,
@@ -174,10 +179,15 @@ def train(
         seed,
         None if model is None else os.fspath(model),
         every,
-        shuffle,
+        shuffle and not follow,
         None if memory is None else memory_size(memory),
         learn_holdout,
     )
+    if in_parts and follow:
+        raise OptionError(
+            Phrase("rows that are yet to come are learned in one part: leave out ", Option("on"), ", ")
+            + Phrase(Option("workers"), " and the like, or ", Option("follow"))
+        )
     if in_parts:
         # Distributed training builds on this room, so that it cannot be one of those that it uses.
         distributed = importlib.import_module("unitless.distributed.train")
