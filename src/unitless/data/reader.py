@@ -133,7 +133,7 @@ class Reader:
         if family == "table":
             needed = self._needed and self._target is None
             return decide(
-                chunk.content,
+                self.source.to_decide(chunk.content),
                 self.options,
                 chunk.place.file or "the data",
                 needed,
