@@ -136,12 +136,14 @@ class Bytes:
         return done
 
     def _unreadable(self, error: Exception) -> InputError:
+        if not self.file.in_parts and self.compression is None:
+            return InputError(f"cannot read {self.file.name}: the zip archive is damaged or cut off: {error}")
         kind = f"the {self.compression.name} data is damaged or cut off: " if self.compression else ""
         return InputError(f"cannot read {self.file.name}: {kind}{error}")
 
     def skip(self, count: int) -> None:
         """Skip so many bytes."""
-        if count and self.compression is None and self._peeked.skip(count):
+        if count and self.compression is None and self.file.in_parts and self._peeked.skip(count):
             return
         while count > 0:
             part = self.read(min(count, CHUNK))

@@ -6,12 +6,14 @@ import bz2
 import gzip
 import lzma
 import os
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)  # what damaged files raise
+# What damaged files raise; a zip archive's own error is raised where it is opened, or for a wrong checksum.
+ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)

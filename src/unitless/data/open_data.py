@@ -17,6 +17,7 @@ from .in_memory import Arrays, Frames, Mappings, is_frame
 from .read_options import ReadOptions
 from .source import Source
 from .text_stream import Text
+from .zip_files import unpacked
 
 
 def open_source(source: Any, options: ReadOptions) -> Source:
@@ -49,7 +50,8 @@ def _are_names(source: Any) -> bool:
 
 
 def open_files(files: list[File], options: ReadOptions) -> Source:
-    """Files of one format, one after the other."""
+    """Files of one format, one after the other; of a zip archive, those in it."""
+    files = [member for file in files for member in unpacked(file)]
     if options.format is None:
         files = [begun(file) if file.size is None and formats.of_name(file.path) is None else file for file in files]
     found = [format_of(file, options) for file in files]
@@ -66,7 +68,7 @@ def _followed(file: File) -> File:
     """A file to be read while it grows; a pipe is so anyway."""
     if file.size is None:
         return file
-    if file.distant or compression.of_name(file.path) is not None:
+    if file.distant or not file.in_parts or compression.of_name(file.path) is not None:
         raise OptionError(
             Phrase(Option("follow"), " is for plain text files on this machine, which grow at their end"),
             file=file.name,

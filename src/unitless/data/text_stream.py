@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from .. import _core
 from ..errors import InputError, Option, Phrase
+from . import other_kinds
 from .byte_stream import CHUNK, Bytes, mebibytes, never
 from .files import File, HeldFile
 from .kept_parts import MOST_KEPT, kept_part
@@ -56,6 +57,8 @@ class Text:
 
     def _open(self, encoding: str | None) -> None:
         head = self._beginning()
+        if (other := other_kinds.of_content(head)) is not None:
+            raise InputError(f"{self.file.name} is {other.what}; {other.advice}")
         if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
         if encoding is not None and (name := codecs.lookup(encoding).name) not in ("utf-8", "ascii"):
@@ -72,9 +75,9 @@ class Text:
         self._rest = self._decoded(head)
 
     def _beginning(self) -> bytes:
-        """Enough bytes to know the encoding; of a stream not more than its first line."""
+        """Enough bytes to know the encoding, and what it is not; of a stream not more than its first line."""
         if not self.live:
-            return self.bytes.read(4)
+            return self.bytes.read(other_kinds.FIRST_BYTES)
         head = b""
         while len(head) < 4 and b"\n" not in head and (part := self.bytes.arrived(CHUNK)):
             head += part
@@ -240,7 +243,7 @@ class Text:
     @property
     def direct(self) -> bool:
         """Whether any offset can be gone to without reading what is before it."""
-        return self._decoder is None and self.bytes.compression is None
+        return self._decoder is None and self.bytes.compression is None and self.file.in_parts
 
     def content(self, most: int) -> bytes | None:
         """All the rest, or None if it is more than so many bytes."""
