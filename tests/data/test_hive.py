@@ -103,6 +103,13 @@ def test_a_column_of_the_file_itself_counts_and_not_its_folder(kind: str, tmp_pa
     assert ul.Predictor(found).predict(path) == ul.Predictor(found).predict(frame[60:]).tolist()
 
 
+def test_rows_are_scored_and_kept_by_a_column_that_a_folder_gives(folders: Path) -> None:
+    found = ul.train(folders / "csv", "y", **options(ignore="year"))
+    assert set(ul.score(found, folders / "csv", by="year").groups) == {"2020", "2021"}
+    kept = [part.batch.original for part in ul.Predictor(found).batches(folders / "csv", keep=True)]
+    assert kept[0].column_names == ["a", "y", "year", "country"]
+
+
 def test_a_folder_can_name_the_classes(tmp_path: Path) -> None:
     for label in ("ham", "spam"):
         frame = pd.DataFrame({"length": [k % 10 + 10 * (label == "spam") for k in range(100)]})

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
@@ -240,6 +241,21 @@ def test_a_named_pipe_is_read_once_and_as_it_comes(tmp_path: Path) -> None:
     thread.join()
     assert waited == [True]
     assert [*first, *second] == predictor.predict([{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+
+
+def test_a_socket_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = trained(tmp_path, "csv")
+    ours, theirs = socket.socketpair()
+    with ours, theirs, open(theirs.fileno(), encoding="utf-8", closefd=False) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        batches = predictor.batches("-")
+        ours.sendall(b"a,b\n1,2\n")
+        found = next(batches).values
+        ours.sendall(b"3,4\n")
+        found += next(batches).values
+        ours.shutdown(socket.SHUT_WR)
+        assert next(batches, None) is None
+    assert found == predictor.predict([{"a": 1, "b": 2}, {"a": 3, "b": 4}])
 
 
 def test_an_empty_pipe_is_empty() -> None:

@@ -90,6 +90,8 @@ class ReadOptions:
         for name in ("ignore", "only", "text", "numbers", "na"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
+        if type(self.follow) is not bool:
+            raise OptionError(f"is {self.follow!r}; it must be True or False", option="follow")
         if self.delimiter is not None:
             plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
             if not plain:

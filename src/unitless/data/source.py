@@ -210,7 +210,7 @@ class FileSource(Source):
     def hold(self, schema: Schema) -> None:
         """Read all further data by this schema. What the names of folders give is not looked for in the files."""
         known = {*schema.kinds, schema.target, schema.weight}
-        wanted = [name for name in self._path.names if name in known] if self.family == "table" else []
+        wanted = [name for name in self._path.names if self.keep or name in known] if self.family == "table" else []
         own = self._own_columns() if wanted else set()
         self._added = [name for name in wanted if name not in own]
         super().hold(_without(schema, self._added))

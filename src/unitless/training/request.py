@@ -74,9 +74,9 @@ def train(
     and other iterables are *followed*, as everything is with `shuffle=False`: rows in their order, the latest weights.
 
     Args:
-        source: a file's name (in any of the formats that the guide lists, compressed or not), a glob, a folder, "-" for
-            the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow dataset; an array or
-            sparse matrix; an iterable of mappings.
+        source: a file's name (in any of the formats that the guide lists, compressed or not), a glob, a folder, a zip
+            archive, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow
+            dataset; an array or sparse matrix; an iterable of mappings.
         target: the column to predict; for an array or a frame it may be the labels themselves.
         weight: a column of importance weights, or the weights themselves.
         task: "regression", "binary" or "classes". Detected if not given: two values are binary; text or up to 20
