@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -76,6 +78,17 @@ def test_what_stands_behind_the_last_newline_is_not_a_row_when_reading_is_stoppe
     assert seen.is_set()
 
 
+def test_a_file_that_was_written_anew_and_is_longer_now_is_another_one(tmp_path: Path, predictor: ul.Predictor) -> None:
+    path = write(tmp_path / "log.csv", "a,b\n1,2\n")
+    batches = predictor.batches(path, follow=True)
+    next(batches)
+    write(tmp_path / "log.csv", "a,b\n3,4\n5,6\n")
+    second = next(batches)
+    batches.close()
+    assert second.batch.note == f"{path} was replaced; it is read again from its beginning"
+    assert len(second.values) == 2
+
+
 @pytest.mark.parametrize("how", ["was replaced", "became shorter"])
 def test_a_file_that_is_replaced_or_cut_is_read_again_from_its_beginning(
     how: str, tmp_path: Path, predictor: ul.Predictor
@@ -140,6 +153,26 @@ def test_checkpoints_are_written_while_a_file_is_followed(tmp_path: Path) -> Non
     ul.train(path, "y", follow=True, model=model, checkpoint=2000, shape="linear", progress=watch)
     assert (2000, False) in seen
     assert (4000, True) in seen
+
+
+def test_the_command_line_follows_until_it_is_interrupted(tmp_path: Path, predictor: ul.Predictor) -> None:
+    model, path = str(tmp_path / "m.unitless"), write(tmp_path / "log.csv", "a,b\n1,2\n")
+    predictor.model.save(model)
+    command = [sys.executable, "-m", "unitless", "predict", model, path, "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline(), process.stdout.readline()]
+        append(path, "3,4\n")
+        lines.append(process.stdout.readline())
+        write(tmp_path / "log.csv", "a,b\n5,6\n")
+        lines.append(process.stdout.readline())
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors == f"unitless: {path} became shorter; it is read again from its beginning\n"
+    expected = predictor.predict([{"a": a, "b": a + 1} for a in (1, 3, 5)])
+    assert lines[0] == "prediction\n"
+    assert [float(line) for line in lines[1:]] == expected
 
 
 def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:

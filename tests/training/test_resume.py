@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import bz2
 import contextlib
+import fcntl
 import gzip
 import json
 import math
@@ -11,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable
@@ -432,6 +435,13 @@ def test_an_interrupted_process_says_how_to_go_on(big: str, tmp_path: Path) -> N
     assert content(result.model) == content(ul.train(big, "y", shape="linear").model)
 
 
+def unread(pipe: Any) -> int:
+    """Bytes in a pipe that nobody has read yet."""
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
 @pytest.mark.parametrize("rows", [0, 300, 60_000], ids=["no row", "before the columns are decided", "after that"])
 def test_an_interruption_saves_what_has_come_although_the_pipe_is_silent(rows: int, tmp_path: Path) -> None:
     model = tmp_path / "m"
@@ -450,7 +460,10 @@ def test_an_interruption_saves_what_has_come_although_the_pipe_is_silent(rows: i
     if rows > 300:
         wait_for(model, process)
     else:
-        time.sleep(3.0)  # until it reads
+        limit = time.monotonic() + 30
+        while unread(process.stdin) and time.monotonic() < limit:
+            time.sleep(0.05)
+        time.sleep(1.0)  # until it waits for more
     process.send_signal(signal.SIGINT)
     try:
         limit = time.monotonic() + 8

@@ -9,6 +9,7 @@ from typing import Any
 
 POLL = 0.2  # seconds between two looks at the file
 SHORTER, REPLACED = "became shorter", "was replaced"  # what may become of it
+COMPARED = 64  # bytes before the place that was reached, to see whether the file is still the same
 
 
 class GrowingFile(io.RawIOBase):
@@ -21,6 +22,7 @@ class GrowingFile(io.RawIOBase):
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = open(path, "rb", buffering=0)  # noqa: SIM115  (closed with this)
+        self._last = b""  # the last bytes that were read
         self.gone = ""  # what has become of it, once that is known
 
     def is_ready(self, seconds: float) -> bool:
@@ -38,6 +40,8 @@ class GrowingFile(io.RawIOBase):
             return True
         here, own = self._file.tell(), os.fstat(self._file.fileno())
         if own.st_size > here:
+            if not self._is_the_same(here):
+                self.gone = REPLACED
             return True
         if own.st_size < here:
             self.gone = SHORTER
@@ -51,6 +55,16 @@ class GrowingFile(io.RawIOBase):
             self.gone = REPLACED
         return not os.path.samestat(own, now)
 
+    def _is_the_same(self, here: int) -> bool:
+        """Whether what was read is still there: a file may be cut and grow again between two looks."""
+        if not self._last:
+            return True
+        self._file.seek(here - len(self._last))
+        try:
+            return self._file.read(len(self._last)) == self._last
+        finally:
+            self._file.seek(here)
+
     def readable(self) -> bool:
         """It is."""
         return True
@@ -59,7 +73,11 @@ class GrowingFile(io.RawIOBase):
         """Read what there is; None while there is nothing, 0 at the end."""
         if self.gone:
             return 0
-        return self._file.readinto(buffer) or (0 if self.gone else None)
+        count = self._file.readinto(buffer)
+        if not count:
+            return 0 if self.gone else None
+        self._last = (self._last + bytes(buffer[max(0, count - COMPARED) : count]))[-COMPARED:]
+        return count
 
     def seekable(self) -> bool:
         """It is."""
@@ -67,6 +85,7 @@ class GrowingFile(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Go to a place."""
+        self._last = b""
         return self._file.seek(offset, whence)
 
     def tell(self) -> int:
