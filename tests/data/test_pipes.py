@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from sources import cli, content, write
+from sources import cli, content, refused, write
 
 import unitless as ul
 
@@ -256,6 +256,11 @@ def test_a_socket_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.Monkey
         ours.shutdown(socket.SHUT_WR)
         assert next(batches, None) is None
     assert found == predictor.predict([{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+
+
+def test_the_format_is_asked_for_where_the_beginning_of_a_pipe_does_not_show_it() -> None:
+    message = refused(cli("train", "-", "--target", "y", stdin=b"\x1f\x8b\x08 damaged"), 2)
+    assert "standard input: say which format it has, with --format: csv, tsv, " in message
 
 
 def test_an_empty_pipe_is_empty() -> None:
