@@ -126,7 +126,7 @@ def _left_out(asked: bool) -> bool | None:
 
 DATA = Flag(
     "data",
-    f"Files ({formats.titles()}; compressed or not), globs, a folder, or - for the standard input.",
+    f"Files ({formats.titles()}; compressed or not), globs, a folder, a zip archive, or - for the standard input.",
     many=True,
     metavar="DATA...",
     argument=True,
@@ -135,7 +135,7 @@ DATA = Flag(
 TARGET = Flag("target", "The column to predict.", short="-t", panel=READING)
 # How files are read: all commands that read data have these.
 FILES = (
-    Flag("format", f"{formats.one_of(formats.names())}; detected for files if not given.", panel=READING),
+    Flag("format", f"{formats.one_of(formats.names())}; detected if not given.", panel=READING),
     Flag("delimiter", "The character between the columns of CSV; detected if not given.", means=tab, panel=READING),
     Flag(
         "header",
@@ -146,6 +146,13 @@ FILES = (
     ),
     Flag("encoding", "The encoding of text, for example latin-1; UTF-8 if not given.", panel=READING),
     Flag("zero_based", "The features of the libsvm file are numbered from 0.", bool, False, panel=READING),
+)
+FOLLOW = Flag(
+    "follow",
+    "Read a text file that grows, as tail -F does, until Ctrl-C; its rows are taken as they come.",
+    bool,
+    False,
+    panel=READING,
 )
 WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
 IGNORE = Flag("ignore", "Columns to leave out, such as 'id,*_at'.", many=True, means=listed, panel=READING)

@@ -263,7 +263,7 @@ class ArrowFiles(_Columnar):
 
 def _is_stored(file: File) -> bool:
     """Whether it can be read in parts as it is stored."""
-    return file.path != STDIN and file.size is not None and compression.of_name(file.path) is None
+    return file.path != STDIN and file.in_parts and file.size is not None and compression.of_name(file.path) is None
 
 
 def _strings(parquet: Any) -> list[str]:

@@ -20,7 +20,7 @@ from .read_options import SKIP_LINES, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .schema import Kind, Schema
 from .source import FileSource
-from .text_stream import Text, opened_text
+from .text_stream import Text
 
 
 class JsonLines(FileSource):
@@ -36,7 +36,7 @@ class JsonLines(FileSource):
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
-        text = opened_text(file, self.options.encoding, end)
+        text = self.opened(file, end)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:

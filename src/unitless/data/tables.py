@@ -67,6 +67,8 @@ def _read(
     table: Any, name: str, kind: Kind, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], Odd | None]:
     """A column's features: name, values, how many are missing; and what could not be read."""
+    if isinstance(table, CsvColumns) and name in table.beside:
+        return read_column(name, table.beside[name], kind, written, policy)
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
         if kind == "boolean":
             return [(name, *table.text(name))], table.odd.get(name)
@@ -98,6 +100,8 @@ def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None
     if schema.target is None:
         return None, None
     if isinstance(arrow, CsvColumns):
+        if schema.target in arrow.beside:
+            return raw_labels(arrow.beside[schema.target], schema, policy)
         if schema.target not in arrow.columns:
             return None, None
         if schema.target_kind == "text":
@@ -129,14 +133,14 @@ def weights(arrow: Any, schema: Schema) -> Float64 | None:
     """The column of weights; not-a-number where it is missing."""
     if schema.weight is None:
         return None
-    if isinstance(arrow, CsvColumns):
-        if schema.weight not in arrow.columns:
-            raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
+    beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
+    names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
+    if schema.weight not in names:
+        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
+    if isinstance(arrow, CsvColumns) and schema.weight not in beside:
         weights: Float64 = arrow.columns[schema.weight]
         return weights
-    if schema.weight not in arrow.column_names:
-        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
-    column = whole(arrow.column(schema.weight))
+    column = beside[schema.weight] if schema.weight in beside else whole(arrow.column(schema.weight))
     if is_text(column.type):
         column, odd = typed(column, "number", PLAIN, ())
         if odd is not None:

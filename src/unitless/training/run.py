@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from .. import inputs, losses
-from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
+from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.files import check_output
 from ..data.labels import RawLabels
@@ -164,7 +164,11 @@ class Run(Learning):
             self.evaluation, self.baseline = Evaluation(model), Baseline(model)
             self.last_label = LastLabel(model)
             return schema
-        if (differs := self._changed(training, before)) is not None:
+        differs = self._changed(training, before)
+        if differs is not None and self.source.followed and training.get("source") == self.source.identity:
+            self.remark(f"{self.source.name} is another file than when training stopped; it is read from its beginning")
+            before.position, before.within, before.consumed = Position(), 0, 0
+        elif differs is not None:
             raise InputError(
                 f"training of this model was interrupted after {before.rows:,} rows of other files than "
                 f"{self.source.name}: {differs}; give the same ones to go on"
@@ -267,6 +271,11 @@ class Run(Learning):
     def notes(self) -> list[Phrase]:
         """What a careful colleague would remark."""
         return [*self.remarks, *self.schema.remarks, *notes(self)]
+
+    def remark(self, note: str) -> None:
+        """Say once what was noticed of the data."""
+        if note and Phrase(note) not in self.remarks:
+            self.remarks.append(Phrase(note))
 
     def begin_pass(self) -> None:
         """The same rows again."""
