@@ -208,7 +208,8 @@ void define_text(nb::module_& m) {
                     "tag_text"_a, "tag_ends"_a, "Rows from the arrays that they consist of.")
         .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
     nb::class_<PyReader<VwReader>>(m, "VwReader")
-        .def(nb::init<>())
+        .def(nb::init<std::vector<std::string>, std::vector<std::string>>(), "ignore"_a = std::vector<std::string>(),
+             "only"_a = std::vector<std::string>())
         .def("read", &PyReader<VwReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
     nb::class_<PyReader<LibsvmReader>>(m, "LibsvmReader")
         .def(nb::init<bool>(), "zero_based"_a)

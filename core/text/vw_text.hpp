@@ -11,10 +11,13 @@
 #pragma once
 
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "text/delimiters.hpp"
 #include "text/expected_names.hpp"
 #include "text/field_ends.hpp"
+#include "text/name_filter.hpp"
 #include "text/row_builder.hpp"
 #include "text/text_chunk.hpp"
 #include "text/text_tokens.hpp"
@@ -23,6 +26,9 @@ namespace unitless {
 
 class VwReader {
   public:
+    explicit VwReader(std::vector<std::string> ignore = {}, std::vector<std::string> only = {})
+        : filter_(std::move(ignore), std::move(only)) {}
+
     // The complete lines of a chunk; with `last`, also what follows the last newline. What is beyond `bytes_used` must
     // be given again, at the beginning of the next chunk.
     TextRows read(const char* data, std::size_t size, bool last);
@@ -33,6 +39,7 @@ class VwReader {
         std::string_view tag;
     };
 
+    NameFilter filter_;
     TextChunk chunk_;
     Delimiters<'|'> delimiters_;
     RowBuilder rows_;

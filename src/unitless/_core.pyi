@@ -353,9 +353,9 @@ class TextRows:
         """The rows where the mask is true; names keep their numbers."""
 
 class VwReader:
-    """Reads Vowpal Wabbit's text, chunk by chunk."""
+    """Reads Vowpal Wabbit's text, chunk by chunk; features that the patterns leave out are checked, but not given."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, ignore: list[str] = ..., only: list[str] = ...) -> None: ...
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
         """The complete lines of a chunk."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Annotated, Any
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import Error
-from . import failures
+from . import failures, vw_answer
 from .commands import COMMANDS
 from .failures import failed
 from .options import Flag
@@ -106,6 +107,8 @@ def _plain(message: str) -> str:
 
 
 def _run(arguments: list[str] | None) -> int:
+    if (said := vw_answer.answer(sys.argv[1:] if arguments is None else arguments)) is not None:
+        return failed(said, 2)
     try:
         code = app(arguments, standalone_mode=False)
     except typer.Exit as stop:

@@ -19,7 +19,15 @@ from .text_stream import Text, opened_text
 
 
 class NamedText(FileSource):
-    """Files with one row of named features per line. After `comment` the rest of a line is not read."""
+    """Files with one row of named features per line.
+
+    Args:
+        files: the files.
+        options: how they are read.
+        reader: reads their text.
+        comment: after it the rest of a line is not read.
+        namespaces: whether features have namespaces, which the reader has been told to ignore or to use.
+    """
 
     family = "named"
 
@@ -29,9 +37,11 @@ class NamedText(FileSource):
         options: ReadOptions,
         reader: _core.VwReader | _core.LibsvmReader,
         comment: bytes | None = None,
+        namespaces: bool = False,
     ) -> None:
         super().__init__(files, options)
         self._reader, self._comment = reader, comment
+        self.namespaces = namespaces
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
