@@ -170,7 +170,7 @@ def test_every_answer_names_options_that_there_are() -> None:
 def test_the_commands_that_are_said_are_understood(tmp_path: Path) -> None:
     path = tmp_path / "a.vw"
     path.write_text("1 |a x:1 |b y\n-1 |a x:2 |b z\n" * 20)
-    given = f"train {path} -q ab --noconstant --sgd --keep a --keep b --holdout_period 4 --random_seed 3 -l 0.1 --passes 1"
+    given = f"train {path} -q ab --noconstant --sgd --keep a,b --holdout_period 4 --random_seed 3 -l 0.1 --passes 1"
     said = answer(given.split())
     assert said is not None
     assert main(shlex.split(said.rpartition("The command: unitless ")[2])) == 0
