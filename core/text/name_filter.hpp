@@ -38,17 +38,30 @@ inline bool matches_pattern(std::string_view pattern, std::string_view text) {
 
 class NameFilter {
   public:
-    NameFilter(std::vector<std::string> ignore, std::vector<std::string> only)
-        : ignore_(std::move(ignore)), only_(std::move(only)) {}
+    NameFilter(const std::vector<std::string>& ignore, const std::vector<std::string>& only)
+        : ignore_(patterns(ignore)), only_(patterns(only)) {}
 
-    bool uses(std::string_view name) const {
-        const auto meant = [name](const std::string& pattern) { return means(pattern, name); };
+    bool uses(std::string_view name) {
+        const auto meant = [name](Pattern& pattern) {
+            const bool found = means(pattern.text, name);
+            pattern.found |= found;
+            return found;
+        };
         if (std::any_of(ignore_.begin(), ignore_.end(), meant)) return false;
         return only_.empty() || std::any_of(only_.begin(), only_.end(), meant);
     }
 
+    // Patterns that have meant no name so far.
+    std::vector<std::string> idle() const {
+        std::vector<std::string> texts;
+        for (const auto* side : {&ignore_, &only_})
+            for (const Pattern& pattern : *side)
+                if (!pattern.found) texts.push_back(pattern.text);
+        return texts;
+    }
+
     // Takes what is not used out of rows, and its names with it.
-    void apply(NamedRows& rows) const {
+    void apply(NamedRows& rows) {
         if (ignore_.empty() && only_.empty()) return;
         constexpr std::uint32_t unused = 0xffffffff;
         std::vector<std::uint32_t> number(rows.name_ends.size(), unused);
@@ -78,8 +91,17 @@ class NameFilter {
     }
 
   private:
-    std::vector<std::string> ignore_, only_;
+    struct Pattern {
+        std::string text;
+        bool found = false;
+    };
+    std::vector<Pattern> ignore_, only_;
 
+    static std::vector<Pattern> patterns(const std::vector<std::string>& texts) {
+        std::vector<Pattern> all;
+        for (const std::string& text : texts) all.push_back({text});
+        return all;
+    }
     static bool means(const std::string& pattern, std::string_view name) {
         if (pattern.find('^') != pattern.npos) return matches_pattern(pattern, name);
         const std::size_t caret = name.find('^');

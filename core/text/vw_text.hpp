@@ -11,7 +11,6 @@
 #pragma once
 
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "text/delimiters.hpp"
@@ -26,8 +25,10 @@ namespace unitless {
 
 class VwReader {
   public:
-    explicit VwReader(std::vector<std::string> ignore = {}, std::vector<std::string> only = {})
-        : filter_(std::move(ignore), std::move(only)) {}
+    explicit VwReader(const std::vector<std::string>& ignore = {}, const std::vector<std::string>& only = {})
+        : filter_(ignore, only) {}
+
+    std::vector<std::string> idle() const { return filter_.idle(); }
 
     // The complete lines of a chunk; with `last`, also what follows the last newline. What is beyond `bytes_used` must
     // be given again, at the beginning of the next chunk.

@@ -102,6 +102,17 @@ def test_products_of_namespaces_are_those_of_vw(tmp_path: Path, letters: str) ->
     assert {frozenset(name.split("*")) for name in model.weights if "*" in name} == theirs
 
 
+def test_names_that_are_not_there_are_noted(tmp_path: Path) -> None:
+    path = tmp_path / "data.vw"
+    path.write_text(text())
+    notes = [str(note) for note in ul.train(str(path), ignore=("usr", "b"), passes=1).notes]
+    assert (
+        f"ignore or only names 'usr', but {path} has no such namespace; namespaces are meant by name, by their first "
+        "letter, or with * for any letters"
+    ) in notes
+    assert not any("namespace" in str(note) for note in ul.train(str(path), only=("user", "b"), passes=1).notes)
+
+
 def test_a_table_has_no_namespaces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.csv"
     path.write_text("age,bonus,y\n1,2,3\n2,3,1.5\n" * 20)

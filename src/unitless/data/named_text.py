@@ -42,6 +42,14 @@ class NamedText(FileSource):
         super().__init__(files, options)
         self._reader, self._comment = reader, comment
         self.namespaces = namespaces
+        self._whole: set[int] = set()  # files that have been read from the beginning to the end
+
+    @property
+    def idle(self) -> list[str]:
+        """What was to be ignored or used, and is not there; nothing is said before all files have been read."""
+        if not isinstance(self._reader, _core.VwReader) or len(self._whole) < len(self.files):
+            return []
+        return self._reader.idle
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
@@ -66,6 +74,8 @@ class NamedText(FileSource):
                     yield Chunk(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
+            if start.offset == 0 and end is None:
+                self._whole.add(start.file)
         finally:
             text.close()
 
