@@ -17,7 +17,7 @@ from unitless.cli import main
 from unitless.convert.vw import binary
 from unitless.convert.vw.feature_hash import feature_hash
 from unitless.convert.vw.model import from_text
-from unitless.convert.vw.readable import is_readable
+from unitless.models.foreign import is_vw_text
 
 Rows = list[dict[str, float]]
 
@@ -269,7 +269,7 @@ def test_damaged_texts_are_refused_or_read_never_worse(data: st.DataObject) -> N
         model = from_text(text)
     except (ul.ModelFileError, ul.OptionError):
         return
-    assert is_readable(text)
+    assert is_vw_text(text)
     predicted = np.asarray(model.predict_one({"a^x": 1.0, "b^y": 2.0}))
     assert np.isfinite(predicted).all()
 
@@ -356,6 +356,14 @@ def test_the_names_that_a_binary_file_lacks_are_found_in_data(
     assert f"--names is {tmp_path / 'a.csv'}, which is not VW text" in capsys.readouterr().err
     assert main(["convert", data, model, "--names", data]) == 2
     assert "--names is for models of Vowpal Wabbit" in capsys.readouterr().err
+
+
+def test_a_model_of_vw_that_was_not_converted_is_recognised(tmp_path: pathlib.Path) -> None:
+    rows, score = examples(50)
+    vw = Trained(tmp_path, "", rows, score)
+    for path in (vw.named, vw.hashed, tmp_path / "binary"):
+        with pytest.raises(ul.ModelFileError, match=r"this is a model of Vowpal Wabbit; unitless convert \(in Python"):
+            ul.load(path)
 
 
 def test_binary_files_that_cannot_be_read_are_told_apart(tmp_path: pathlib.Path) -> None:

@@ -149,12 +149,11 @@ def _suffix(source: str, output: str) -> str:
 
 def _model(path: str, loss: Any, names: str | None) -> Any:
     """The model in a file; None if it holds data."""
-    from ..convert.vw.binary import is_binary  # noqa: PLC0415
     from ..convert.vw.model import from_vw  # noqa: PLC0415
     from ..convert.vw.names import names_in  # noqa: PLC0415
-    from ..convert.vw.readable import is_readable  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
+    from ..models.foreign import is_vw_model  # noqa: PLC0415
 
     if not os.path.isfile(path):  # what is read from a pipe would be lost for the data's reader
         return None
@@ -163,7 +162,7 @@ def _model(path: str, loss: Any, names: str | None) -> Any:
             head = file.read(4096)
     except OSError:
         return None
-    if is_binary(head) or is_readable(head.decode(errors="replace")):
+    if is_vw_model(head):
         return from_vw(path, loss=loss, names=None if names is None else names_in(names))
     if loss is not None:
         raise OptionError("--loss is for models of Vowpal Wabbit, which do not say it")

@@ -9,12 +9,12 @@ learning. It has places alone, and no names of features; --invert_hash writes th
 from __future__ import annotations
 
 import math
-import re
 import struct
 
 import numpy as np
 
 from ...errors import ModelFileError
+from ...models.foreign import is_vw_file
 from . import readable
 from .readable import Readable, Weight
 
@@ -43,15 +43,9 @@ _OLDEST = 9  # earlier versions order their totals in another way
 _INSTEAD = "load it with vw -i, write its text with --invert_hash, and convert that"
 
 
-def is_binary(head: bytes) -> bool:
-    """Does a file begin as these do?"""
-    found = re.match(rb"([\x06-\x20])\0\0\0(\d{1,3}\.\d{1,3}\.\d{1,3}[^\0]{0,12}\0)", head)
-    return found is not None and found[1][0] == len(found[2])
-
-
 def parse(data: bytes) -> Readable:
     """What the file says, or a ModelFileError that says what is wrong with it."""
-    if not is_binary(data):
+    if not is_vw_file(data):
         raise ModelFileError("this is not a file of a Vowpal Wabbit model, which begins with its version")
     found, file = Readable(), _File(data)
     version = file.text()

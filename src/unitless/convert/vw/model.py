@@ -15,6 +15,7 @@ from ...data import ReadOptions, Schema, Target
 from ...data.progress import Progress
 from ...errors import Error, ModelFileError, Option, OptionError, Phrase
 from ...inputs import Float64
+from ...models.foreign import is_vw_file
 from ...models.learner import Learner
 from ...models.model import Model
 from ...models.one_vs_all import OneVsAll
@@ -67,7 +68,7 @@ def from_vw(
     except (OSError, TypeError, ValueError) as error:
         raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        found = binary.parse(data) if binary.is_binary(data) else vw_readable.parse(data.decode())
+        found = binary.parse(data) if is_vw_file(data) else vw_readable.parse(data.decode())
         return _made(found, loss, quantile, names)
     except UnicodeError:
         raise ModelFileError(f"{os.fspath(path)} is not a model of Vowpal Wabbit") from None

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...errors import ModelFileError
+from ...models.foreign import is_vw_text
 
 # Options that change how Vowpal Wabbit learns or what it prints, but not what a weight means.
 _HARMLESS = {"--link", "--power_t", "--initial_t", "--bit_precision", "--ignore", "--keep", "--random_seed"}
@@ -75,15 +76,9 @@ class Readable:
         return _number(texts[-1], f"the option {option}")
 
 
-def is_readable(text: str) -> bool:
-    """Does a text begin as these do?"""
-    lines = text.split("\n", 6)
-    return lines[0].startswith("Version ") and any(line.startswith("Min label:") for line in lines[1:4])
-
-
 def parse(text: str) -> Readable:
     """What the text says, or a ModelFileError that says what is wrong with it, and where."""
-    if not is_readable(text):
+    if not is_vw_text(text):
         raise ModelFileError("this is not the text of a Vowpal Wabbit model; vw --invert_hash FILE writes one")
     found = Readable()
     lines = ((number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1))
