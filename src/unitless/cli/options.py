@@ -109,15 +109,25 @@ def interactions(value: str | None) -> Any:
     """Interactions as the library takes them."""
     if value is None or value == "ordered":
         return value
-    if value == "2":
+    if value in ("2", "::"):
         return 2
-    pairs = [re.fullmatch(r"([^*]+\*?)\*([^*]+\*?)", pair) for pair in value.split(",")]
-    found = [pair.groups() for pair in pairs if pair is not None]
-    if len(found) < len(pairs):
+    found = [_pair(pair) for pair in value.split(",")]
+    if None in found:
         raise OptionError(
-            f"is {value!r}; it must be 2, ordered, or pairs such as age*income,job=**city=*", option="interactions"
+            f"is {value!r}; it must be 2, ordered, pairs such as age*income,job=**city=*, or the first letters of two "
+            "namespaces of VW text such as ab",
+            option="interactions",
         )
     return found
+
+
+def _pair(written: str) -> tuple[str, str] | None:
+    """Two features, or groups of them; None if that is not a pair."""
+    if re.fullmatch(r"[^*\s^]{2}", written):  # as Vowpal Wabbit has it; a colon stands for all namespaces
+        left, right = ("*" if letter == ":" else f"{letter}*^*" for letter in written)
+        return left, right
+    pair = re.fullmatch(r"([^*]+\*?)\*([^*]+\*?)", written)
+    return None if pair is None else (pair[1], pair[2])
 
 
 def _left_out(asked: bool) -> bool | None:
@@ -155,8 +165,20 @@ FOLLOW = Flag(
     panel=READING,
 )
 WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
-IGNORE = Flag("ignore", "Columns to leave out, such as 'id,*_at'.", many=True, means=listed, panel=READING)
-ONLY = Flag("only", "Columns to use; all others are left out.", many=True, means=listed, panel=READING)
+IGNORE = Flag(
+    "ignore",
+    "Columns to leave out, such as 'id,*_at'; namespaces of VW text by name or first letter.",
+    many=True,
+    means=listed,
+    panel=READING,
+)
+ONLY = Flag(
+    "only",
+    "Columns to use, or namespaces of VW text; all others are left out.",
+    many=True,
+    means=listed,
+    panel=READING,
+)
 TEXT = Flag(
     "text",
     "Columns to treat as text though they look like numbers (zip codes).",
@@ -208,8 +230,17 @@ MODEL = (
         panel=LEARNING,
     ),
     Flag(
+        "no_bias",
+        "Leave out the bias, the feature that is 1 in every row.",
+        bool,
+        False,
+        library="bias",
+        means=_left_out,
+        panel=LEARNING,
+    ),
+    Flag(
         "interactions",
-        "Products of features: 2 (all pairs), ordered, or a*b,c*d.",
+        "Products of features: 2 (all pairs), ordered, or a*b,c*d; of namespaces of VW text: ab.",
         means=interactions,
         panel=LEARNING,
     ),

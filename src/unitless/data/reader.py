@@ -149,7 +149,8 @@ class Reader:
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
             return Schema("named", target=self.options.target, weight=self.options.weight)
-        for name in ("target", "weight", "ignore", "only", "text"):
+        chosen = () if isinstance(self.source, NamedText) and self.source.namespaces else ("ignore", "only")
+        for name in ("target", "weight", *chosen, "text"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name

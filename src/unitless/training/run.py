@@ -107,7 +107,8 @@ class Run(Learning):
         given = {name: str(value) if isinstance(value, int) else value for name, value in given.items()}
         columns: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
-        options = ReadOptions(**columns, **reading)
+        resume = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
+        options = ReadOptions(**columns, **_as_before(resume, reading))
         self.source: Source = open_source(source, options)
         if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
@@ -140,7 +141,7 @@ class Run(Learning):
 
     def _resumed(self, resume: Any, options: ReadOptions) -> Schema:
         """Take up a model: where it stopped, or at the beginning of new data."""
-        model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
+        model = resume
         if not isinstance(model, Learner | OneVsAll) or model._training is None:
             raise OptionError("only a model that was made by train can be resumed")
         if self._request.options or self._request.task or self._request.positive:
@@ -372,6 +373,16 @@ class Run(Learning):
         assert self.model is not None
         self._describe()
         return TrainResult(self)
+
+
+def _as_before(resume: Any, reading: dict[str, Any]) -> dict[str, Any]:
+    """Reading options with the features that the model to be resumed leaves out, unless others are asked for.
+
+    The columns of a table are in the model's schema; of named features only these options say which are used.
+    """
+    before = (getattr(resume, "_training", None) or {}).get("reading") or {}
+    chosen = {name: before[name] for name in ("ignore", "only") if name in before and not reading.get(name)}
+    return {**reading, **chosen}
 
 
 def _setting(value: Any) -> str:
