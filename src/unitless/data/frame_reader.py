@@ -66,6 +66,9 @@ def read_columns(names: Sequence[Any], columns: Sequence[Any], rows: int, policy
         for part, values in _features(column, name, policy):
             found_names.append(part)
             found.append(values)
+    if policy.missing == "indicator":
+        some = any(map(inputs.has_missing, found))
+        return Frame(found_names, found, rows, missing=some, indicators=some)
     return Frame(found_names, found, rows, missing=policy.missing == "absent")
 
 
@@ -147,13 +150,15 @@ def read_mapping(
                     advice=Phrase("fill it in, leave the feature out, or use ", Option("missing", "absent")),
                 )
             absent.append(str(name))
+            if policy.missing == "indicator":
+                found[f"{name}={inputs.MISSING}"] = True
         elif isinstance(value, bool | np.bool_) and policy.booleans == "categories":
             found[f"{name}={'true' if value else 'false'}"] = True
         elif isinstance(value, str) or name in as_text:
             found[f"{name}={value}"] = True
         else:
             found[name if type(name) is str else str(name)] = value
-    if len(found) + len(absent) < len(row):
+    if len(found) + (len(absent) if policy.missing == "absent" else 0) < len(row):
         raise InputError(f"two features of {list(row)!r} have the same name; rename one")
     return found, absent
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from .learner import Learner
 from .one_vs_all import OneVsAll
-
-AnyModel = TypeVar("AnyModel", Learner, OneVsAll)
 
 
 def column_names(columns: int) -> list[str]:
@@ -15,17 +11,12 @@ def column_names(columns: int) -> list[str]:
     return [str(column) for column in range(columns)]
 
 
-def knows_numbers(model: Learner | OneVsAll) -> bool:
-    """Whether a model has learned from arrays, and knows its features as columns."""
-    return model._snapshot(False)["columns"] is not None
-
-
-def named(model: AnyModel) -> AnyModel:
+def named(model: Learner | OneVsAll) -> Learner | OneVsAll:
     """The same model, which knows the columns of its arrays by name: it goes on with the same bits, given frames."""
     state, labels = model._state_and_labels()
     columns = state["columns"]
     assert columns is not None
     other = model._fresh(model.options.asdict(), labels, model._open_to_classes(), None)
     other._go_back(({**state, "columns": None, "names": column_names(columns)}, labels))
-    assert isinstance(other, type(model))
+    assert isinstance(other, Learner | OneVsAll)
     return other
