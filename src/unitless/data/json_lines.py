@@ -97,7 +97,7 @@ class JsonLines(FileSource):
                 )
                 dates = [field.name for field in table.schema if types.is_timestamp(field.type)]
                 if not dates:
-                    return table
+                    return table if self.schema is not None else _in_order(table, data)
                 as_text = {*as_text, *dates}  # text that looks like a date is to be looked at as it is written
             except pa.ArrowInvalid as error:
                 # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
@@ -250,6 +250,13 @@ class JsonLines(FileSource):
         if not isinstance(row, dict):
             return {}, f"it is not a JSON object but {_kind(row)}"
         return row, f"it has the key {twice[0]!r} twice" if twice else None
+
+
+def _in_order(table: Any, data: bytes) -> Any:
+    """The columns in the order of the keys on the first line: pyarrow begins with those whose type it is told."""
+    first = json.loads(data[: data.find(b"\n") + 1 or None])
+    place = {name: k for k, name in enumerate(first)}
+    return table.select(sorted(table.column_names, key=lambda name: place.get(name, len(place))))
 
 
 def _is_text(data: bytes) -> bool:
