@@ -35,7 +35,7 @@ class ReadOptions:
         numbers: columns that are numbers to learn from although they look like row counters, or begin with nothing but
             zeros and ones.
         dates: what to do with columns of dates and times: "error", or "parts" (time, month, weekday, hour).
-        missing: what a missing value is: "indicator" (a feature of its own, `column=missing`; for rows that are not a
+        missing: what a missing value is: "indicator" (a feature of its own, `column=(missing)`; for rows that are not a
             table as "absent"), "absent" (the feature is not there), or an "error".
         na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
         decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.

@@ -117,7 +117,10 @@ class RowReader:
             if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
         }
         named = self._named(row)
-        return {**found, **(self.frame(row).first_row() if named is None else named)}
+        named = self.frame(row).first_row() if named is None else named
+        for name in {str(name).partition("=")[0] for name in found}:  # a column that is there by the name of a feature
+            named.pop(f"{name}={inputs.MISSING}", None)
+        return {**found, **named}
 
     def _named(self, row: Mapping[Any, Any]) -> dict[str, float] | None:
         """The columns of a row as features by name; None if something in it needs more care."""
@@ -215,9 +218,9 @@ def _value(name: str, kind: str, value: Any, row: int | None, written: Written) 
         array, odd = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
         if isinstance(value, str):  # as files have them
             array, odd = typed(array, kind, written, ())
-        elif kind in DATES and kind_of(array.type) == "number":
+        elif kind in DATES and kind_of(array.type) == "number" and written.date:
             array = dates.read_numbers(array, written.date)
-        if odd is None and fits(array.type, kind):
+        if odd is None and fits(array.type, kind) and not (kind in DATES and kind_of(array.type) == "number"):
             if kind in types:
                 return array.cast(types[kind], safe=False)
             return as_text(array) if kind == "text" else pa.array(number(array)[0].astype(np.float64), from_pandas=True)
