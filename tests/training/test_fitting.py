@@ -468,6 +468,7 @@ def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> No
     path = write(tmp_path / "a.csv", prices().to_csv(index=False))
     run = cli("train", path, "--target", "price", "-q")
     lines = run.stdout.splitlines()
+    assert lines.pop(0).startswith("data         the first row has the columns' names")
     assert lines[1].startswith("score        rmse ")
     assert "on 120 rows held back, then learned too" in lines[1]
     assert [line.partition(" ")[0] for line in lines[3:6]] == ["baseline", "progressive", "rows"]

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
+    from ..data.progress import Progress as ReadProgress
+    from ..data.schema import Schema
     from ..evaluation.evaluation import Moment
 
 
@@ -333,3 +335,13 @@ class Steps:
         """A remark on the standard error."""
         if self._out is not None:
             self._out.print(message, markup=False)
+
+
+def notes_on_odd(progress: ReadProgress, schema: Schema) -> None:
+    """Say which columns had values that are not what they hold."""
+    for name, (count, place, value) in list(progress.odd.items())[:5]:
+        kind = schema.kinds.get(name, schema.target_kind)
+        what = {"number": "a number", "flag": "a number", "boolean": "true or false"}.get(str(kind), "a date or time")
+        more = f"; so are {count - 1:,} more" if count > 1 else ""
+        where = f"{value!r} in {shown.place(place)} is not {what}, and is treated as missing{more}"
+        print(f"note: column {name!r}: {where}", file=sys.stderr)

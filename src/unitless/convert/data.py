@@ -151,7 +151,9 @@ class _TableAsLines:
     ) -> None:
         if options.weight is not None and not writer.holds_weights:
             raise OptionError(f"weight: {writer.title} has no place for weights; convert to VW text to keep them")
-        self._reader = Reader(source, options)
+        # Data stays what it is: a missing value is nothing in the lines, and every column is written.
+        options = replace(options, missing="absent") if options.missing == "indicator" else options
+        self._reader = Reader(source, options, leave_out=False)
         self._writer, self._task, self._positive = writer, task, positive
         self._target: Target | None = None
         self._classes: dict[str, int] = {}

@@ -191,7 +191,7 @@ def train(
         seed,
         None if model is None else os.fspath(model),
         every,
-        shuffle and not follow,
+        False if follow else shuffle,
         None if memory is None else memory_size(memory),
         learn_holdout,
     )
