@@ -113,6 +113,8 @@ def command(
         out.close()
     if not quiet:
         _remarks(rows, without, shown)
+        if stopped():
+            print(f"unitless: interrupted after {display.count(rows, 'row')}", file=sys.stderr)
     return 130 if stopped() else 0
 
 
