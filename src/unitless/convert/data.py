@@ -18,6 +18,7 @@ from ..data.columnar import batch_rows
 from ..data.deciding import decide as decide_schema
 from ..data.files import check_output
 from ..data.formats.format import Format
+from ..data.label_values import LabelValues
 from ..data.labels import Numbers, RawLabels, Texts, decide
 from ..data.located_rows import Chunk
 from ..data.named_text import NamedText
@@ -226,7 +227,7 @@ class _TableAsLines:
         if not present.any():
             return y
         if self._target is None:
-            self._target = decide(labels, self._task, None, self._positive)
+            self._target = decide(LabelValues.of(labels), self._task, None, self._positive)
             if self._target.task == "classes":
                 self._classes = {}
         part = labels.take(present)

@@ -15,7 +15,7 @@ from ..inputs import FlagColumn, Float64, Frame
 from .arrow import pyarrow
 from .columns import arrow_features, as_text, first_missing, number, text, whole
 from .csv_columns import CsvColumns
-from .labels import Numbers, RawLabels, Texts
+from .labels import Numbers, RawLabels, Texts, texts
 from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
@@ -126,7 +126,7 @@ def raw_labels(column: Any, schema: Schema, policy: Policy) -> tuple[RawLabels, 
 
 def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Texts:
     raw = data.tobytes()
-    return Texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
+    return texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
 
 
 def weights(arrow: Any, schema: Schema) -> Float64 | None:

@@ -14,6 +14,7 @@ from .. import inputs, losses
 from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.files import check_output
+from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.progress import Progress
 from ..data.schema import first_rows
@@ -30,6 +31,7 @@ from ..options import MANY_CLASSES, USUAL_SHAPE, check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
+from .label_notes import check_labels, one_value
 from .learning import Learning
 from .notes import notes
 from .passes import Passes
@@ -49,9 +51,14 @@ class ModelRequest:
     def __post_init__(self) -> None:
         check_names(self.options)
 
-    def target(self, labels: RawLabels) -> Target:
-        """What the first labels are."""
+    def target(self, labels: LabelValues) -> Target:
+        """What is to be predicted, by the labels that were found."""
         return task_labels.decide(labels, self.task, self.options.get("loss"), self.positive)
+
+    @property
+    def says_task(self) -> bool:
+        """Whether the task follows from what was asked for."""
+        return self.task is not None or self.positive is not None or "loss" in self.options
 
     def model(self, target: Target, centred: bool, fitted: bool, data: inputs.Input) -> Learner | OneVsAll:
         """With everything on that makes learning just work, unless it is asked to be otherwise.
@@ -127,6 +134,7 @@ class Run(Learning):
         self.known = False  # these rows may be among them
         self.midway = False  # it goes on where it was interrupted
         self.read = 0  # rows that were read to be fitted
+        self.labels = LabelValues()  # of all rows that were read to be fitted
         self.interrupted = False
         self.checkpoint_path: str | None = None  # where each round is kept, if not with the model
         self.rounds: dict[str, Any] | None = None  # how far it has come, where shards learn apart
@@ -290,7 +298,7 @@ class Run(Learning):
     def begin_like(self, other: Run) -> None:
         """What another run has counted while it read all rows into random order."""
         self.progress = copy.deepcopy(other.progress)
-        self.shuffled = other.shuffled
+        self.shuffled, self.labels = other.shuffled, other.labels
 
     def score_rows(self, batches: Iterable[Batch], held: int) -> None:
         """The score of the model as it is now, on rows that it has not learned."""
@@ -336,10 +344,8 @@ class Run(Learning):
             return
         met = self.model.classes if isinstance(self.model, OneVsAll) else [name for name in self.target.classes if name]
         if len(met) == 1:
-            raise InputError(
-                f"the target has only one value, {str(met[0])!r}, in all {self.progress.rows:,} rows of "
-                f"{self.source.name}; a model needs at least two to tell apart"
-            )
+            unlabelled = self.progress.unlabelled
+            raise one_value(str(met[0]), self.progress.rows - unlabelled, self.source.name, unlabelled)
 
     def checkpoint(self) -> None:
         """Save the model, if it is time."""
@@ -359,8 +365,12 @@ class Run(Learning):
         return True
 
     def begin_with(self, labels: RawLabels, data: inputs.Input) -> None:
-        """Make the model: the labels decide the task."""
-        target = self._request.target(labels)
+        """Make the model: the labels decide the task, all of them if they are known and otherwise the first ones."""
+        # Where bad rows are to be skipped, a label that the first rows do not have is one of those.
+        found = self.labels if self.labels.all_rows and self.on_error == "fail" else LabelValues.of(labels)
+        target = self._request.target(found)
+        unlabelled = self.progress.unlabelled
+        self.remarks += check_labels(found, target, self._request.says_task, self.source.name, unlabelled)
         self.take_up(self._request.model(target, self.source.family != "named", self.fitted, data), target)
 
     def _first(self, labels: RawLabels) -> RawLabels:
