@@ -117,6 +117,8 @@ def command(
     if not quiet:
         display.notes_on_odd(progress, predictor.schema)
         _remarks(rows, without, shown)
+        if stopped():
+            print(f"unitless: interrupted after {display.count(rows, 'row')}", file=sys.stderr)
     return 130 if stopped() else 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -186,7 +186,7 @@ class Parquet(_Columnar):
                 more = metadata, _strings(probe)
                 return _Groups(names, [group.num_rows for group in groups], _is_stored(file) and not large, more, large)
 
-        return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
+        return _kept_groups(file, read)
 
     def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
         with self._reader(file, groups) as reader:
@@ -257,7 +257,7 @@ class ArrowFiles(_Columnar):
                 return _Groups(names, rows, False, "stream")
             return _Groups(names, rows, _is_stored(file), "file")
 
-        return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
+        return _kept_groups(file, read)
 
     def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
         ipc = pyarrow("ipc")
@@ -287,6 +287,13 @@ class ArrowFiles(_Columnar):
             size = batch_rows(batch.num_columns)
             for first in range(drop, batch.num_rows, size):
                 yield batch.slice(first, size)
+
+
+def _kept_groups(file: File, read: Callable[[], _Groups]) -> _Groups:
+    """The groups of a file, looked for once; those of a stream, which is held in memory, each time."""
+    if file.size is None:
+        return read()
+    return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
 
 
 def _is_stored(file: File) -> bool:
