@@ -34,7 +34,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
             model=given["model"],
             resume=given["resume"],
             **arguments.passed_on(given, (options.SHAPE, *options.MODEL, *options.PLAN, *options.COLUMNS)),
-            **arguments.passed_on(given, (options.CHECKPOINT, *options.ENGINE)),
+            **arguments.passed_on(given, (options.CHECKPOINT, *options.ENGINE, options.FOLLOW)),
             opened=lambda run: watch.start(_not_over(given, run.source).total_bytes),
             progress=watch.show,
         )
@@ -109,7 +109,9 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
         wanted: metrics that were asked for.
         remarked: notes that people have seen.
     """
-    lines: list[tuple[str, str]] = [("task", result.task)]
+    said = [failures.written(one) for one in result.decisions]
+    lines: list[tuple[str, str]] = [("data" if k == 0 else "", one) for k, one in enumerate(said)]
+    lines.append(("task", result.task))
     lines += _score(result, wanted)
     lines.append(("progressive", _progressive(result, wanted)))
     lines.append(("rows", display.learned(result, result.interrupted)))

@@ -73,7 +73,8 @@ def convert(
         return _TableAsLines(opened_source, options, format.line_writer(), task, positive).write(output)
     if not isinstance(opened_source, NamedText):
         raise OptionError("only files and tables can be converted")
-    for name in ("target", "weight", "ignore", "only", "text"):
+    chosen = () if opened_source.namespaces else ("ignore", "only")
+    for name in ("target", "weight", *chosen, "text"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name

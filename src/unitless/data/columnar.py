@@ -205,7 +205,8 @@ class Parquet(_Columnar):
                 drop = min(skip, batch.num_rows)
                 skip -= drop
                 if drop < batch.num_rows:
-                    yield batch.slice(drop)
+                    batch = batch.slice(drop)  # noqa: PLW2901
+                    yield _as_plain_text(batch, strings) if self.schema is None else batch
 
 
 class ArrowFiles(_Columnar):
@@ -262,13 +263,23 @@ class ArrowFiles(_Columnar):
 
 def _is_stored(file: File) -> bool:
     """Whether it can be read in parts as it is stored."""
-    return file.path != STDIN and file.size is not None and compression.of_name(file.path) is None
+    return file.path != STDIN and file.in_parts and file.size is not None and compression.of_name(file.path) is None
 
 
 def _strings(parquet: Any) -> list[str]:
     """The columns of text, which are best read as they are stored: as places in a dictionary."""
     types = pyarrow("types")
     return [f.name for f in parquet.schema_arrow if types.is_string(f.type) or types.is_large_string(f.type)]
+
+
+def _as_plain_text(batch: Any, names: list[str]) -> Any:
+    """Columns of text as such: what a column holds is looked for in text, but not in categories."""
+    pa = pyarrow()
+    columns = [
+        column.cast(column.type.value_type) if name in names else column
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 def _first_line(error: BaseException) -> str:

@@ -19,6 +19,7 @@ from .arrow import pyarrow
 from .columns import arrow_features, first_missing, whole
 from .policy import Policy
 from .schema import kind_of
+from .written import BLANKS
 
 
 class MissingValueError(InputError):
@@ -143,7 +144,10 @@ def read_mapping(
         # The most common case first: this is called for each row of a stream.
         if type(value) is float and type(name) is str and value == value and not as_text:  # noqa: PLR0124  (not NaN)
             found[name] = value
-        elif is_missing(value):
+            continue
+        if isinstance(value, str) and policy.trim:
+            value = value.strip(BLANKS)  # noqa: PLW2901
+        if is_missing(value) or (isinstance(value, str) and value in policy.marks):
             if policy.missing == "error":
                 raise InputError(
                     f"feature {str(name)!r} has no value (it is {str(value) or 'empty text'})",

@@ -20,7 +20,7 @@ from .read_options import SKIP_LINES, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .schema import Kind, Schema
 from .source import FileSource
-from .text_stream import Text, opened_text
+from .text_stream import Text
 
 
 class JsonLines(FileSource):
@@ -36,7 +36,7 @@ class JsonLines(FileSource):
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
-        text = opened_text(file, self.options.encoding, end)
+        text = self.opened(file, end)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
@@ -88,6 +88,7 @@ class JsonLines(FileSource):
     def _read_table(self, data: bytes, as_text: Collection[str] = ()) -> Any:
         """The rows as a table. `as_text`: keys whose values are all text, whatever they stand for."""
         pa, arrow_json, types = pyarrow(), pyarrow("json"), pyarrow("types")
+        order: list[str] = []
         while True:
             try:
                 table = arrow_json.read_json(
@@ -95,10 +96,11 @@ class JsonLines(FileSource):
                     arrow_json.ReadOptions(block_size=len(data) + 16),
                     arrow_json.ParseOptions(explicit_schema=self._explicit(as_text), unexpected_field_behavior="infer"),
                 )
+                order = order or table.column_names  # keys that are said to be text come first otherwise
                 dates = [field.name for field in table.schema if types.is_timestamp(field.type)]
                 if not dates:
-                    return table
-                as_text = {*as_text, *dates}  # text that looks like a date is to be looked at as it is written
+                    return table.select(order) if set(order) == set(table.column_names) else table
+                as_text = [*as_text, *dates]  # text that looks like a date is to be looked at as it is written
             except pa.ArrowInvalid as error:
                 # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
                 # which column it is about.

@@ -11,7 +11,7 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from .. import inputs, losses
-from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
+from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.files import check_output
 from ..data.label_values import LabelValues
@@ -114,7 +114,8 @@ class Run(Learning):
         given = {name: str(value) if isinstance(value, int) else value for name, value in given.items()}
         columns: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
-        options = ReadOptions(**columns, **reading)
+        resume = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
+        options = ReadOptions(**columns, **_as_before(resume, reading))
         self.source: Source = open_source(source, options)
         if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
@@ -148,7 +149,7 @@ class Run(Learning):
 
     def _resumed(self, resume: Any, options: ReadOptions) -> Schema:
         """Take up a model: where it stopped, or at the beginning of new data."""
-        model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
+        model = resume
         if not isinstance(model, Learner | OneVsAll) or model._training is None:
             raise OptionError("only a model that was made by train can be resumed")
         if self._request.options or self._request.task or self._request.positive:
@@ -172,7 +173,11 @@ class Run(Learning):
             self.evaluation, self.baseline = Evaluation(model), Baseline(model)
             self.last_label = LastLabel(model)
             return schema
-        if (differs := self._changed(training, before)) is not None:
+        differs = self._changed(training, before)
+        if differs is not None and self.source.followed and training.get("source") == self.source.identity:
+            self.remark(f"{self.source.name} is another file than when training stopped; it is read from its beginning")
+            before.position, before.within, before.consumed = Position(), 0, 0
+        elif differs is not None:
             raise InputError(
                 f"training of this model was interrupted after {before.rows:,} rows of other files than "
                 f"{self.source.name}: {differs}; give the same ones to go on"
@@ -274,7 +279,12 @@ class Run(Learning):
 
     def notes(self) -> list[Phrase]:
         """What a careful colleague would remark."""
-        return [*self.remarks, *notes(self)]
+        return [*self.remarks, *self.schema.remarks, *notes(self)]
+
+    def remark(self, note: str) -> None:
+        """Say once what was noticed of the data."""
+        if note and Phrase(note) not in self.remarks:
+            self.remarks.append(Phrase(note))
 
     def begin_pass(self) -> None:
         """The same rows again."""
@@ -373,6 +383,16 @@ class Run(Learning):
         assert self.model is not None
         self._describe()
         return TrainResult(self)
+
+
+def _as_before(resume: Any, reading: dict[str, Any]) -> dict[str, Any]:
+    """Reading options with the features that the model to be resumed leaves out, unless others are asked for.
+
+    The columns of a table are in the model's schema; of named features only these options say which are used.
+    """
+    before = (getattr(resume, "_training", None) or {}).get("reading") or {}
+    chosen = {name: before[name] for name in ("ignore", "only") if name in before and not reading.get(name)}
+    return {**reading, **chosen}
 
 
 def _setting(value: Any) -> str:
