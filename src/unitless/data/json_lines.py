@@ -88,7 +88,6 @@ class JsonLines(FileSource):
     def _read_table(self, data: bytes, as_text: Collection[str] = ()) -> Any:
         """The rows as a table. `as_text`: keys whose values are all text, whatever they stand for."""
         pa, arrow_json, types = pyarrow(), pyarrow("json"), pyarrow("types")
-        order: list[str] = []
         while True:
             try:
                 table = arrow_json.read_json(
@@ -96,10 +95,9 @@ class JsonLines(FileSource):
                     arrow_json.ReadOptions(block_size=len(data) + 16),
                     arrow_json.ParseOptions(explicit_schema=self._explicit(as_text), unexpected_field_behavior="infer"),
                 )
-                order = order or table.column_names  # keys that are said to be text come first otherwise
                 dates = [field.name for field in table.schema if types.is_timestamp(field.type)]
                 if not dates:
-                    return table.select(order) if set(order) == set(table.column_names) else table
+                    return table if self.schema is not None else _in_order(table, data)
                 as_text = [*as_text, *dates]  # text that looks like a date is to be looked at as it is written
             except pa.ArrowInvalid as error:
                 # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
@@ -252,6 +250,13 @@ class JsonLines(FileSource):
         if not isinstance(row, dict):
             return {}, f"it is not a JSON object but {_kind(row)}"
         return row, f"it has the key {twice[0]!r} twice" if twice else None
+
+
+def _in_order(table: Any, data: bytes) -> Any:
+    """The columns in the order of the keys on the first line: pyarrow begins with those whose type it is told."""
+    first = json.loads(data[: data.find(b"\n") + 1 or None])
+    place = {name: k for k, name in enumerate(first)}
+    return table.select(sorted(table.column_names, key=lambda name: place.get(name, len(place))))
 
 
 def _is_text(data: bytes) -> bool:

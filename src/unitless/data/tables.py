@@ -68,7 +68,7 @@ def _read(
 ) -> tuple[list[tuple[str, Any, int]], Odd | None]:
     """A column's features: name, values, how many are missing; and what could not be read."""
     if isinstance(table, CsvColumns) and name in table.beside:
-        return read_column(name, table.beside[name], kind, written, policy)
+        return read_column(name, table.beside[name], kind, schema, policy)
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
         if kind == "boolean":
             return [(name, *table.text(name))], table.odd.get(name)
