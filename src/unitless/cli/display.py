@@ -125,7 +125,7 @@ class Watch:
     _tail = "loss {task.fields[loss]}, since last {task.fields[since]}"
 
     def __init__(self, quiet: bool) -> None:
-        self._quiet, self._shown, self._judged, self._said = quiet, 0, 0, 0
+        self._quiet, self._shown, self._judged = quiet, 0, 0
         self.remarked: list[str] = []  # notes that people have seen
         self._total: int | None = None
         self._bar: Progress | None = None
@@ -172,9 +172,6 @@ class Watch:
             return self._advance(run.progress, "-", "-", rows=run.read)
         if run.rounds is not None:
             return self._show_rounds(run)
-        for remark in run.remarks[self._said :]:
-            self.say(f"unitless: {remark}")
-        self._said = len(run.remarks)
         if self._shown == 0 and run.evaluation.history:
             self._head(run)
         for moment in run.evaluation.history[self._shown :]:
