@@ -185,6 +185,16 @@ def test_a_row_with_text_that_is_not_a_date_is_refused(first: Any) -> None:
         first.predictor.predict_one({**rows_of(table())[0], "sold": "soon"})
 
 
+def test_text_in_another_form_is_refused_where_a_type_said_that_it_is_a_date(tmp_path: Path) -> None:
+    result = trained(parquet({"when": [moment.date() for moment in MOMENTS], "y": table()["y"]}, tmp_path))
+    other = csv({"when": table()["sold"]}, tmp_path)
+    message = (
+        r"t.csv: column 'when' holds text such as '11/3/2019', but in training it held dates; write it as 2024-12-31"
+    )
+    with pytest.raises(ul.InputError, match=message):
+        result.predict(other)
+
+
 def test_an_iso_date_is_read_whatever_the_form_was(first: Any) -> None:
     row = rows_of(table())[0]
     expected = first.predictor.predict_one(row)

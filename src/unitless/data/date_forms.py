@@ -87,7 +87,8 @@ def read_numbers(values: NDArray[Any], form: str) -> Moments:
 def _digits(values: NDArray[np.float64]) -> Moments:
     """Numbers whose digits are a date, and perhaps a time: 20200213, 202002131030, 20200213103000."""
     with np.errstate(all="ignore"):
-        whole = (values == np.floor(values)) & (values >= 1e7) & (values < 1e14)
+        whole = values == np.floor(values)
+        whole &= np.isin(np.floor(np.log10(values)), (7, 11, 13))  # one less than the number of digits
         different, places = np.unique(np.where(whole, values, 0).astype(np.int64), return_inverse=True)
     found = read_column(as_arrow([str(value) for value in different.tolist()]), TOGETHER)
     return Moments(found.wall[places], found.ahead[places], found.valid[places])

@@ -16,11 +16,10 @@ from ..errors import InputError
 from . import date_parts, dates, tables
 from .arrow import pyarrow
 from .columns import as_text, number
-from .date_forms import WRITTEN
 from .located_rows import Place
 from .read_options import ReadOptions
 from .schema import DATES, HELD, Schema, fits, kind_of
-from .written import BLANKS, Written, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
+from .written import BLANKS, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
 
 _PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "boolean": (bool,)}
 _INT64 = range(-(2**63), 2**63)
@@ -202,10 +201,7 @@ def _value(name: str, kind: str, value: Any, row: int | None, written: Written) 
             return as_text(array) if kind == "text" else pa.array(number(array)[0].astype(np.float64), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
-    advice = ""
-    if kind in DATES:
-        advice = "write it as 23:59" if kind == "time" else "write it as 2024-12-31 or 2024-12-31 23:59"
-        advice += f", or as the training data has it: {written.date}" if written.date in WRITTEN[1:-1] else ""
+    advice = as_dates(kind, written) if kind in DATES else ""
     raise InputError(f"{name!r} is {_shown(value)}, but in training it held {HELD[kind]}", advice=advice, row=row)
 
 

@@ -172,6 +172,13 @@ def dates_of_numbers(column: Any, written: Written) -> tuple[Any, Odd | None]:
     return found, odd
 
 
+def as_dates(kind: str, written: Written = PLAIN) -> str:
+    """How text is to be written that it can be read as dates of a kind."""
+    advice = "write it as 23:59" if kind == "time" else "write it as 2024-12-31 or 2024-12-31 23:59"
+    seen = written.date in date_forms.WRITTEN and written.date != dates.usual_form(kind)
+    return f"{advice}, or as the training data has it: {written.date}" if seen else advice
+
+
 def both_clocks(wall: Any, utc: Any) -> Any:
     """Moments by the clock on the spot and in UTC as one Arrow array."""
     return pyarrow().StructArray.from_arrays([wall, utc], list(_CLOCKS), mask=wall.is_null())
