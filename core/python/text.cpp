@@ -203,7 +203,8 @@ void define_text(nb::module_& m) {
                 for (const std::string& form : forms) written.push_back(NumberForm::of(form));
                 new (self) PyCsvReader(std::move(known), delimiter, std::move(written), MissingMarks(marks), trim);
             },
-            "kinds"_a, "delimiter"_a, "forms"_a, "marks"_a, "trim"_a)
+            "kinds"_a, "delimiter"_a, "forms"_a = std::vector<std::string>(), "marks"_a = std::vector<std::string>(),
+            "trim"_a = true)
         .def("read", &csv_table, "data"_a, "Whole rows as arrays, or None if they are not plain.");
     constexpr auto arrays = nb::rv_policy::automatic;  // they are new, and not a part of the rows
     nb::class_<TextRows>(m, "TextRows")

@@ -385,7 +385,9 @@ class LibsvmReader:
 class CsvReader:
     """Reads rows of delimited text whose columns are known: 0 ignored, 1 number, 2 text, 3 boolean, 4 number apart."""
 
-    def __init__(self, kinds: list[int], delimiter: str, forms: list[str], marks: list[str], trim: bool) -> None: ...
+    def __init__(
+        self, kinds: list[int], delimiter: str, forms: list[str] = ..., marks: list[str] = ..., trim: bool = True
+    ) -> None: ...
     def read(
         self, data: NDArray[np.uint8]
     ) -> (

@@ -18,7 +18,7 @@ from .errors import InputError
 Float64: TypeAlias = NDArray[np.float64]
 
 
-MISSING = "missing"  # what follows the "=" in the name of the feature of a missing value
+MISSING = "(missing)"  # what follows the "=" in the name of the feature of a missing value
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Frame:
     rows: int
     missing: bool = False  # not-a-number means that a value is missing
     whole: bool = False  # it is known that no value is missing
-    indicators: bool = False  # a missing value is a feature of its own, `column=missing`
+    indicators: bool = False  # a missing value is a feature of its own, `column=(missing)`
 
     def first_row(self) -> dict[str, float]:
         """The features of the first row that have a value, by name."""

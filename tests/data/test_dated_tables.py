@@ -157,6 +157,7 @@ def test_a_zone_shifts_the_time_and_not_the_parts(tmp_path: Path) -> None:
     expected = list(result.predict(csv(columns, tmp_path)))
     for moment, prediction in zip(aware, expected, strict=True):
         assert result.predictor.predict_one({"zoned": moment}) == prediction
+    assert list(result.predict([{"zoned": moment} for moment in aware])) == expected
     text = [{"zoned": row["zoned"]} for row in rows_of(columns)]
     assert list(result.predict([row if k % 2 else {"zoned": aware[k]} for k, row in enumerate(text)])) == expected
 

@@ -103,7 +103,9 @@ def _check_metrics(wanted: list[str]) -> None:
 
 def summary(result: TrainResult, wanted: list[str]) -> None:
     """Print the results: first how good the kept model is, then how it came about."""
-    lines: list[tuple[str, str]] = [("task", result.task)]
+    said = [failures.written(one) for one in result.decisions]
+    lines: list[tuple[str, str]] = [("data" if k == 0 else "", one) for k, one in enumerate(said)]
+    lines.append(("task", result.task))
     lines += _score(result, wanted)
     lines.append(("progressive", _progressive(result, wanted)))
     lines.append(("rows", display.learned(result, result.interrupted)))

@@ -22,6 +22,7 @@ MONTH_OF_YEAR, TIME = WRITTEN[7], WRITTEN[9]
 # Numbers that count time since 1970, and how many microseconds one of them is.
 EPOCHS = {"seconds": 1_000_000.0, "milliseconds": 1_000.0, "microseconds": 1.0, "nanoseconds": 0.001}
 FORMS = (*WRITTEN, *EPOCHS)
+NUMERIC = (TOGETHER, *EPOCHS)  # in which numbers can be read too
 
 _FIRST, _END = -62_135_596_800_000_000, 253_402_300_800_000_000  # of the years 1 to 9999, in microseconds
 _NUMBER = re.compile("[0-9]{1,20}(?:[.][0-9]{0,20})?")

@@ -26,8 +26,8 @@ _WAYS = (PLAIN, Written(".", ","), Written(",", "."))  # in which numbers are wr
 MOSTLY = 0.95  # of the values, if they are to be what a column holds
 HALF = 0.5  # are enough if the others are the same few words again and again
 FEW_WORDS, MANY_NUMBERS = 3, 20
-LEAST_ROWS = 20  # below which nothing is taken for a row counter
-SURE_ROWS = 100  # from which on a column that rises from row to row is one, whatever the steps
+LEAST_ROWS = 20  # below which nothing is taken for a row counter, whatever its name
+SURE_ROWS = 100  # from which on a column that rises from row to row is one, whatever its name
 NEARLY_ALL = 0.95  # of the values of an id differ
 LEAST_NAMES = 50  # rows below which text is not taken for names of rows
 
@@ -162,7 +162,7 @@ def _identifies(name: str, values: NDArray[np.float64], asked: Asked) -> str:
     named = bool(_ID.search(name))
     steps = np.diff(there)
     rising = len(there) == len(values) and bool((steps > 0).all())
-    if rising and (named or not _TIME.search(name)) and (named or (steps == 1).all() or len(there) >= SURE_ROWS):
+    if rising and (named or (len(there) >= SURE_ROWS and not _TIME.search(name))):
         return "a row counter"
     if named and len(np.unique(there)) >= NEARLY_ALL * len(there):
         return "an id: nearly every row has its own"
@@ -198,7 +198,7 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
         return Decision("boolean")
     # Dates such as 20141013 are numbers too, but say more as dates.
     form = None if name in asked.numbers else dates.recognise(name, texts, _DAY_FIRST.get(asked.dates))
-    if form is not None and name not in asked.used:
+    if form is not None and name not in asked.used and _read_as_dates(texts, text.counts[there], form.text):
         return Decision(form.kind, Written(date=form.text), example=form.example or texts[0], ambiguous=form.ambiguous)
     if (number := _as_numbers(name, text, marks, asked, comma)) is not None:
         return number
@@ -210,6 +210,12 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     if rows >= LEAST_NAMES and len(texts) >= NEARLY_ALL * rows:
         return Decision("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows")
     return Decision("text")
+
+
+def _read_as_dates(texts: list[str], counts: NDArray[np.intp], form: str) -> bool:
+    """Whether most rows, and not only most of the different values, are dates."""
+    read = dates.read(pyarrow().array(texts), form).is_valid().to_numpy(zero_copy_only=False)
+    return bool(counts[read].sum() >= MOSTLY * counts.sum())
 
 
 def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Decision | None:

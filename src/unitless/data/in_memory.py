@@ -99,7 +99,8 @@ def _mixed_as_text(frame: Any) -> Any:
     for name in frame.columns:
         column = frame[name]
         values = column.tolist() if str(getattr(column, "dtype", "")) == "object" else []
-        if values and all(isinstance(value, str | int | float | np.generic) or is_missing(value) for value in values):
+        plain = all(isinstance(value, str | int | float | np.generic) or is_missing(value) for value in values)
+        if plain and any(isinstance(value, str) for value in values):
             changed[name] = [None if is_missing(value) else _text_of(value) for value in values]
     return frame.assign(**changed) if changed else None
 

@@ -37,7 +37,7 @@ class ReadOptions:
         dates: what to do with columns of dates and times: "parts" takes their parts as features (time, year, month,
             weekday, hour, day of the year); so do "day-first" and "month-first", which say how 1/2/2020 is to be read
             where nothing in the column tells; or "error".
-        missing: what a missing value is: "indicator" (a feature of its own, `column=missing`; for rows that are not a
+        missing: what a missing value is: "indicator" (a feature of its own, `column=(missing)`; for rows that are not a
             table as "absent"), "absent" (the feature is not there), or an "error".
         na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
         decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.

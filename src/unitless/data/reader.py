@@ -193,7 +193,9 @@ class Reader:
         try:
             columns = tables.features(chunk.content, self.schema, chunk.place, self.options.policy)
             batch.data, batch.missing, batch.odd = columns.frame, columns.missing, columns.odd
-            batch.labels = tables.labels(chunk.content, self.schema, self.options.policy)
+            batch.labels, odd = tables.labels(chunk.content, self.schema, self.options.policy)
+            if odd is not None and self.schema.target is not None:
+                batch.odd[self.schema.target] = odd
             batch.weight = tables.weights(chunk.content, self.schema) if self._needed else None
         except InputError as error:
             raise error.at(file=chunk.place.file) from None

@@ -16,6 +16,7 @@ from ..errors import InputError
 from . import date_parts, dates, tables
 from .arrow import pyarrow
 from .columns import as_text, number
+from .date_forms import NUMERIC
 from .located_rows import Place
 from .read_options import ReadOptions
 from .schema import DATES, HELD, Schema, fits, kind_of
@@ -124,7 +125,10 @@ class RowReader:
             if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
         }
         named = self._named(row)
-        return {**found, **(self.frame(row).first_row() if named is None else named)}
+        named = self.frame(row).first_row() if named is None else named
+        for name in {str(name).partition("=")[0] for name in found}:  # a column that is there by the name of a feature
+            named.pop(f"{name}={inputs.MISSING}", None)
+        return {**found, **named}
 
     def _named(self, row: Mapping[Any, Any]) -> dict[str, float] | None:
         """The columns of a row as features by name; None if something in it needs more care."""
@@ -170,7 +174,10 @@ def _is_unicode(text: str) -> bool:
 def _column(name: str, kind: str, values: list[Any], several: bool, written: Written) -> Any:
     """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
     pa = pyarrow()
-    if not (several and kind == "text" and len({type(value) for value in values} - {type(None)}) > 1):
+    mixed = kind == "text" and len({type(value) for value in values} - {type(None)}) > 1
+    # Arrow would take all moments to the zone of the first.
+    zones = kind in DATES and any(getattr(value, "tzinfo", None) is not None for value in values)
+    if not (several and (mixed or zones)):
         try:
             array = pa.array(values, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -191,11 +198,13 @@ def _value(name: str, kind: str, value: Any, row: int | None, written: Written) 
         array, odd = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
         if isinstance(value, str):  # as files have them
             array, odd = typed(array, kind, written, ())
-        elif kind in DATES and kind_of(array.type) == "number":
+        elif kind in DATES and pyarrow("types").is_null(array.type):
+            array = array.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        elif kind in DATES and kind_of(array.type) == "number" and written.date in NUMERIC:
             array, odd = dates_of_numbers(array, written)
-        if odd is None and kind in DATES and fits(array.type, kind):
-            return _by_both_clocks(array, kind)
-        if odd is None and fits(array.type, kind):
+        if odd is None and fits(array.type, kind) and not (kind in DATES and kind_of(array.type) == "number"):
+            if kind in DATES:
+                return _by_both_clocks(array, kind)
             if kind == "boolean":
                 return array.cast(pa.bool_())
             return as_text(array) if kind == "text" else pa.array(number(array)[0].astype(np.float64), from_pandas=True)

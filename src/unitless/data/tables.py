@@ -15,6 +15,7 @@ from ..inputs import FlagColumn, Float64, Frame
 from .arrow import pyarrow
 from .columns import arrow_features, as_text, first_missing, number, text, whole
 from .csv_columns import CsvColumns
+from .date_forms import NUMERIC
 from .labels import Numbers, RawLabels, Texts
 from .located_rows import Place
 from .policy import Policy
@@ -90,34 +91,42 @@ def read_column(
                 advice=as_dates(kind),
             )
     elif kind in DATES and kind_of(column.type) == "number":
-        column, odd = dates_of_numbers(column, schema.how(name))
+        if column.null_count == len(column):
+            column = pyarrow().nulls(
+                len(column), pyarrow().timestamp("us") if kind != "time" else pyarrow().time64("us")
+            )
+        elif schema.how(name).date not in NUMERIC:
+            raise InputError(f"column {name!r} holds numbers, but the first rows held {HELD[kind]}")
+        else:
+            column, odd = dates_of_numbers(column, schema.how(name))
     return arrow_features(name, column, kind, policy, schema.parts), odd
 
 
-def labels(arrow: Any, schema: Schema, policy: Policy) -> RawLabels | None:
-    """The values of the target's column, if there is one."""
+def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None, Odd | None]:
+    """The values of the target's column, if there is one; and what could not be read."""
     if schema.target is None:
-        return None
+        return None, None
     if isinstance(arrow, CsvColumns):
         if schema.target not in arrow.columns:
-            return None
+            return None, None
         if schema.target_kind == "text":
             return raw_labels(arrow.arrow(schema.target), schema, policy)
         column = arrow.columns[schema.target]
-        return _texts(*column) if schema.target_kind == "boolean" else Numbers(column)
+        found = _texts(*column) if schema.target_kind == "boolean" else Numbers(column)
+        return found, arrow.odd.get(schema.target)
     if schema.target not in arrow.column_names:
-        return None
+        return None, None
     return raw_labels(whole(arrow.column(schema.target)), schema, policy)
 
 
-def raw_labels(column: Any, schema: Schema, policy: Policy) -> RawLabels:
-    """The values of an Arrow column as labels."""
-    kind = schema.target_kind or "text"
+def raw_labels(column: Any, schema: Schema, policy: Policy) -> tuple[RawLabels, Odd | None]:
+    """The values of an Arrow column as labels, and what could not be read."""
+    kind, odd = schema.target_kind or "text", None
     if is_text(column.type):
-        column, _ = typed(column, kind, schema.how(schema.target), policy.marks)
+        column, odd = typed(column, kind, schema.how(schema.target), policy.marks)
     if kind not in TEXTS:
-        return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64))
-    return _texts(*text(column, policy)[0])
+        return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64)), odd
+    return _texts(*text(column, policy)[0]), odd
 
 
 def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Texts:

@@ -120,8 +120,8 @@ def train(
             begin with nothing but zeros and ones (see the guide).
         dates: "parts" to take columns of dates as time, year, month, weekday, hour and day of the year; "day-first" or
             "month-first" to do so and say how 1/2/2020 is to be read; or "error".
-        missing: "indicator": a missing value is a feature of its own, `column=missing`; "absent": it is a feature that
-            is not there; or "error".
+        missing: "indicator": a missing value is a feature of its own, `column=(missing)`; "absent": a feature that is
+            not there; or "error".
         na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
         decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.
         thousands: what stands between their thousands; found if not given.
