@@ -369,9 +369,13 @@ class TextRows:
         """The rows where the mask is true; names keep their numbers."""
 
 class VwReader:
-    """Reads Vowpal Wabbit's text, chunk by chunk."""
+    """Reads Vowpal Wabbit's text, chunk by chunk; features that the patterns leave out are checked, but not given."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, ignore: list[str] = ..., only: list[str] = ...) -> None: ...
+    @property
+    def idle(self) -> list[str]:
+        """Patterns that have meant nothing so far."""
+
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
         """The complete lines of a chunk."""
 

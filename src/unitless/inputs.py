@@ -144,6 +144,17 @@ class TextRows:
 Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
 
 
+def has_missing(column: FrameColumn) -> bool:
+    """Whether a value of a frame's column is missing."""
+    if isinstance(column, TextColumn):
+        return bool((column.codes < 0).any())
+    numbers = column.numbers if isinstance(column, FlagColumn) else column
+    if numbers.dtype.kind != "f":
+        return False
+    with np.errstate(all="ignore"):  # a sum tells in nearly all cases that there is none
+        return bool(np.isnan(numbers.sum()) and np.isnan(numbers).any())
+
+
 def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:
     """Which numbers of a frame's column are infinite, if any."""
     if isinstance(column, TextColumn):

@@ -87,9 +87,10 @@ def decide_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) 
             texts[name] = _values(whole(column))
         else:
             found[name] = _of_type(name, column, asked)
-    comma = asked.decimal == "," or (
-        asked.decimal is None and any(_has_comma(text, marks) for text in texts.values() if text.rows)
-    )
+    comma = asked.decimal == ","
+    if asked.decimal is None:
+        certain = {_certain_decimal(text, marks) for text in texts.values() if text.rows}
+        comma = "," in certain and "." not in certain
     for name, text in texts.items():
         found[name] = _of_text(name, text, marks, asked, comma)
     return {name: found[name] for name in columns}
@@ -179,10 +180,12 @@ def _shares(text: _Text, way: Written, marks: tuple[str, ...]) -> tuple[NDArray[
     return numbers, kinds, float(text.counts[kinds == 0].sum() / there) if there else 0.0
 
 
-def _has_comma(text: _Text, marks: tuple[str, ...]) -> bool:
-    """Whether a column certainly has decimal commas: read so it is numbers, and not otherwise."""
+def _certain_decimal(text: _Text, marks: tuple[str, ...]) -> str:
+    """What certainly stands before the fractions in a column: read so it is numbers, and not otherwise; "" if either."""
     points, american, comma = (_shares(text, way, marks)[2] for way in _WAYS)
-    return comma >= MOSTLY and max(points, american) < comma
+    if max(points, american, comma) < MOSTLY or max(points, american) == comma:
+        return ""
+    return "," if comma > max(points, american) else "."
 
 
 def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Decision:
@@ -245,8 +248,16 @@ def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, co
             return Decision(form.kind, Written(date=form.text), example=written[0])
         if reason := _identifies(name, values, asked):
             return Decision("number", way, reason)
+        if name not in asked.numbers and _are_codes(name, written):
+            return None
     strange = next((one for one in written if not _USUAL.fullmatch(one)), "")
     return Decision(_number_kind(name, values, asked), way, example=strange)
+
+
+def _are_codes(name: str, written: list[str]) -> bool:
+    """Whether whole numbers are names of something: they are filled up with zeros to the same length."""
+    padded = any(one.startswith("0") and len(one) > 1 for one in written)
+    return padded and len({len(one) for one in written}) == 1 and not _TIME.search(name)
 
 
 _DAY_FIRST = {"day-first": True, "month-first": False}

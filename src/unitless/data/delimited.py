@@ -22,7 +22,7 @@ from .read_options import ENCODING, SKIP_ROWS, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .schema import Schema, check_names, first_rows
 from .source import FileSource
-from .text_stream import Text, opened_text
+from .text_stream import Text
 
 MOST_COLUMNS = 100_000
 _BOM = b"\xef\xbb\xbf"
@@ -50,7 +50,7 @@ class Delimited(FileSource):
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
-        text = opened_text(file, self.options.encoding, end)
+        text = self.opened(file, end)
         try:
             names, delimiter, header_end = self._header(text, file) if end is None else self._known_header(text, file)
             text.quoted(delimiter)

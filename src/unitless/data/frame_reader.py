@@ -67,6 +67,9 @@ def read_columns(names: Sequence[Any], columns: Sequence[Any], rows: int, policy
         for part, values in _features(column, name, policy):
             found_names.append(part)
             found.append(values)
+    if policy.missing == "indicator":
+        some = any(map(inputs.has_missing, found))
+        return Frame(found_names, found, rows, missing=some, indicators=some)
     return Frame(found_names, found, rows, missing=policy.missing == "absent")
 
 
@@ -159,7 +162,7 @@ def read_mapping(
             found[f"{name}={value}"] = True
         else:
             found[name if type(name) is str else str(name)] = value
-    if len(found) + (0 if policy.missing == "indicator" else len(absent)) < len(row):
+    if len(found) + (len(absent) if policy.missing == "absent" else 0) < len(row):
         raise InputError(f"two features of {list(row)!r} have the same name; rename one")
     return found, absent
 

@@ -49,6 +49,7 @@ class ReadOptions:
             columns are called 1, 2, 3, ...
         encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
         zero_based: whether a libsvm file counts its features from 0.
+        follow: whether the last file grows, so that more rows are waited for at its end until reading is stopped.
         filesystem: of pyarrow (`pyarrow.fs`), on which the files are; addresses such as "s3://..." need none.
     """
 
@@ -69,6 +70,7 @@ class ReadOptions:
     header: bool | None = None
     encoding: str | None = None
     zero_based: bool = False
+    follow: bool = False
     filesystem: Any = field(default=None, compare=False)
     remembered: frozenset[str] = field(default=frozenset(), compare=False)  # what a model's training has settled
     as_written: bool = False  # text keeps its blanks, and only empty text is missing: as models were trained once
@@ -90,6 +92,8 @@ class ReadOptions:
         for name in ("ignore", "only", "text", "numbers", "na"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
+        if type(self.follow) is not bool:
+            raise OptionError(f"is {self.follow!r}; it must be True or False", option="follow")
         if self.delimiter is not None:
             plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
             if not plain:

@@ -16,7 +16,7 @@ from .arrow import pyarrow
 from .columns import arrow_features, as_text, first_missing, number, text, whole
 from .csv_columns import CsvColumns
 from .date_forms import NUMERIC
-from .labels import Numbers, RawLabels, Texts
+from .labels import Numbers, RawLabels, Texts, texts
 from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
@@ -68,6 +68,8 @@ def _read(
     table: Any, name: str, kind: Kind, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], Odd | None]:
     """A column's features: name, values, how many are missing; and what could not be read."""
+    if isinstance(table, CsvColumns) and name in table.beside:
+        return read_column(name, table.beside[name], kind, schema, policy)
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
         if kind == "boolean":
             return [(name, *table.text(name))], table.odd.get(name)
@@ -92,11 +94,10 @@ def read_column(
             )
     elif kind in DATES and kind_of(column.type) == "number":
         if column.null_count == len(column):
-            column = pyarrow().nulls(
-                len(column), pyarrow().timestamp("us") if kind != "time" else pyarrow().time64("us")
-            )
+            pa = pyarrow()
+            column = pa.nulls(len(column), pa.time64("us") if kind == "time" else pa.timestamp("us"))
         elif schema.how(name).date not in NUMERIC:
-            raise InputError(f"column {name!r} holds numbers, but the first rows held {HELD[kind]}")
+            raise InputError(f"column {name!r} holds numbers, but in training it held {HELD[kind]}")
         else:
             column, odd = dates_of_numbers(column, schema.how(name))
     return arrow_features(name, column, kind, policy, schema.parts), odd
@@ -107,6 +108,8 @@ def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None
     if schema.target is None:
         return None, None
     if isinstance(arrow, CsvColumns):
+        if schema.target in arrow.beside:
+            return raw_labels(arrow.beside[schema.target], schema, policy)
         if schema.target not in arrow.columns:
             return None, None
         if schema.target_kind == "text":
@@ -131,21 +134,21 @@ def raw_labels(column: Any, schema: Schema, policy: Policy) -> tuple[RawLabels, 
 
 def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Texts:
     raw = data.tobytes()
-    return Texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
+    return texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
 
 
 def weights(arrow: Any, schema: Schema) -> Float64 | None:
     """The column of weights; not-a-number where it is missing."""
     if schema.weight is None:
         return None
-    if isinstance(arrow, CsvColumns):
-        if schema.weight not in arrow.columns:
-            raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
+    beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
+    names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
+    if schema.weight not in names:
+        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
+    if isinstance(arrow, CsvColumns) and schema.weight not in beside:
         weights: Float64 = arrow.columns[schema.weight]
         return weights
-    if schema.weight not in arrow.column_names:
-        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
-    column = whole(arrow.column(schema.weight))
+    column = beside[schema.weight] if schema.weight in beside else whole(arrow.column(schema.weight))
     if is_text(column.type):
         column, odd = typed(column, "number", PLAIN, ())
         if odd is not None:

@@ -167,7 +167,8 @@ def typed(column: Any, kind: str, written: Written, marks: Sequence[str]) -> tup
 def dates_of_numbers(column: Any, written: Written) -> tuple[Any, Odd | None]:
     """An Arrow column of numbers that stand for dates as moments; and what could not be read."""
     found = dates.read_numbers(column, written.date)
-    lost = np.flatnonzero(_flags(column.is_valid()) & ~_flags(found.is_valid()))
+    missing = column.is_null(nan_is_null=True)
+    lost = np.flatnonzero(~_flags(missing) & ~_flags(found.is_valid()))
     odd = Odd(len(lost), int(lost[0]), str(column[int(lost[0])].as_py())) if len(lost) else None
     return found, odd
 
