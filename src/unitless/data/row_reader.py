@@ -16,11 +16,11 @@ from ..errors import InputError
 from . import date_parts, dates, tables
 from .arrow import pyarrow
 from .columns import as_text, number
-from .date_forms import WRITTEN
+from .date_forms import NUMERIC
 from .located_rows import Place
 from .read_options import ReadOptions
 from .schema import DATES, HELD, Schema, fits, kind_of
-from .written import BLANKS, Written, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
+from .written import BLANKS, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
 
 _PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "boolean": (bool,)}
 _INT64 = range(-(2**63), 2**63)
@@ -174,7 +174,10 @@ def _is_unicode(text: str) -> bool:
 def _column(name: str, kind: str, values: list[Any], several: bool, written: Written) -> Any:
     """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
     pa = pyarrow()
-    if not (several and kind == "text" and len({type(value) for value in values} - {type(None)}) > 1):
+    mixed = kind == "text" and len({type(value) for value in values} - {type(None)}) > 1
+    # Arrow would take all moments to the zone of the first.
+    zones = kind in DATES and any(getattr(value, "tzinfo", None) is not None for value in values)
+    if not (several and (mixed or zones)):
         try:
             array = pa.array(values, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -195,22 +198,19 @@ def _value(name: str, kind: str, value: Any, row: int | None, written: Written) 
         array, odd = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
         if isinstance(value, str):  # as files have them
             array, odd = typed(array, kind, written, ())
-        elif kind in DATES and kind_of(array.type) == "number" and array.null_count == 0:
+        elif kind in DATES and pyarrow("types").is_null(array.type):
+            array = array.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        elif kind in DATES and kind_of(array.type) == "number" and written.date in NUMERIC:
             array, odd = dates_of_numbers(array, written)
-        elif kind in DATES and array.null_count:
-            array = pa.nulls(1, pa.time64("us") if kind == "time" else pa.timestamp("us"))
-        if odd is None and kind in DATES and fits(array.type, kind):
-            return _by_both_clocks(array, kind)
-        if odd is None and fits(array.type, kind):
+        if odd is None and fits(array.type, kind) and not (kind in DATES and kind_of(array.type) == "number"):
+            if kind in DATES:
+                return _by_both_clocks(array, kind)
             if kind == "boolean":
                 return array.cast(pa.bool_())
             return as_text(array) if kind == "text" else pa.array(number(array)[0].astype(np.float64), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
-    advice = ""
-    if kind in DATES:
-        advice = "write it as 23:59" if kind == "time" else "write it as 2024-12-31 or 2024-12-31 23:59"
-        advice += f", or as the training data has it: {written.date}" if written.date in WRITTEN[1:-1] else ""
+    advice = as_dates(kind, written) if kind in DATES else ""
     raise InputError(f"{name!r} is {_shown(value)}, but in training it held {HELD[kind]}", advice=advice, row=row)
 
 
