@@ -143,5 +143,5 @@ def test_importance_of_classes_is_of_one_or_of_all(axis: Axes) -> None:
     ul.plot_importance(model, ax=axis, most=2)
     assert len(axis.patches) == 2
     ul.plot_importance(model, label="cook")
-    with pytest.raises(ul.OptionError, match="there is no class .baker."):
+    with pytest.raises(ul.OptionError, match="there is no class 'baker';"):
         ul.plot_importance(model, label="baker")
