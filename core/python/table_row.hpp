@@ -20,7 +20,7 @@ namespace unitless {
 class TableColumns {
   public:
     // `kinds`: "number", "text" or "boolean". `missing`: what a missing value is: "error", "absent" or "indicator", the
-    // feature `column=missing`. `marks`: text that stands for one. `trim`: text loses the blanks around it.
+    // feature `column=(missing)`. `marks`: text that stands for one. `trim`: text loses the blanks around it.
     TableColumns(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
                  const std::string& missing, const std::vector<std::string>& marks, bool trim)
         : may_miss_(missing != "error"), indicators_(missing == "indicator"), marks_(marks), trim_(trim) {

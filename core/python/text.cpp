@@ -203,7 +203,8 @@ void define_text(nb::module_& m) {
                 for (const std::string& form : forms) written.push_back(NumberForm::of(form));
                 new (self) PyCsvReader(std::move(known), delimiter, std::move(written), MissingMarks(marks), trim);
             },
-            "kinds"_a, "delimiter"_a, "forms"_a, "marks"_a, "trim"_a)
+            "kinds"_a, "delimiter"_a, "forms"_a = std::vector<std::string>(), "marks"_a = std::vector<std::string>(),
+            "trim"_a = true)
         .def("read", &csv_table, "data"_a, "Whole rows as arrays, or None if they are not plain.");
     constexpr auto arrays = nb::rv_policy::automatic;  // they are new, and not a part of the rows
     nb::class_<TextRows>(m, "TextRows")
@@ -246,8 +247,14 @@ void define_text(nb::module_& m) {
                     "tag_text"_a, "tag_ends"_a, "Rows from the arrays that they consist of.")
         .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
     nb::class_<PyReader<VwReader>>(m, "VwReader")
-        .def(nb::init<>())
-        .def("read", &PyReader<VwReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
+        .def(nb::init<std::vector<std::string>, std::vector<std::string>>(), "ignore"_a = std::vector<std::string>(),
+             "only"_a = std::vector<std::string>())
+        .def("read", &PyReader<VwReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.")
+        .def_prop_ro("idle", [](PyReader<VwReader>& self) {
+            const nb::gil_scoped_release release;
+            const std::lock_guard guard(self.lock);
+            return self.reader.idle();
+        });
     nb::class_<PyReader<LibsvmReader>>(m, "LibsvmReader")
         .def(nb::init<bool>(), "zero_based"_a)
         .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");

@@ -103,8 +103,13 @@ double CsvReader::number(CsvTable& table, std::size_t j, const char* begin, cons
     const std::string_view cell(begin, static_cast<std::size_t>(end - begin));
     const Cell kind = read_number(cell, form, marks_, x);
     if (kind == Cell::number) return x;
-    if (kind == Cell::other) table.odd[j].add(table.rows, written::trimmed(cell));
+    if (kind == Cell::other) note_odd(table, j, written::trimmed(cell));
     return none;
+}
+
+void CsvReader::note_odd(CsvTable& table, std::size_t j, std::string_view word) {
+    table.unicode = table.unicode && is_utf8(word);
+    table.odd[j].add(table.rows, word);
 }
 
 // One field of column j. False if it is not what it should be.
@@ -123,7 +128,7 @@ bool CsvReader::take(CsvTable& table, std::size_t j, const char* begin, const ch
         case CsvKind::boolean: {
             const std::string_view cell(begin, static_cast<std::size_t>(end - begin)), word = written::trimmed(cell);
             const std::optional<bool> value = boolean_of(word);
-            if (!value && !marks_.contain(word) && !marks_.contain(cell)) table.odd[j].add(table.rows, word);
+            if (!value && !marks_.contain(word) && !marks_.contain(cell)) note_odd(table, j, word);
             table.texts[at].codes.push_back(value ? *value : -1);
             return true;
         }
@@ -280,6 +285,7 @@ std::optional<CsvTable> CsvReader::read(const char* data, std::size_t size) {
         if (!plain) return std::nullopt;
     }
     table.make_room(table.rows);
+    if (!table.unicode) return std::nullopt;
     for (std::size_t j = 0; j < kinds_.size(); ++j) {
         if (kinds_[j] != CsvKind::text && kinds_[j] != CsvKind::boolean) continue;
         CsvText& column = table.texts[places_[j]];

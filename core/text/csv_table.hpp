@@ -54,6 +54,7 @@ struct CsvTable {
     std::vector<std::vector<double>> apart;            // numbers that are not features: by column
     std::vector<CsvText> texts;                        // columns of text and booleans
     std::vector<CsvOdd> odd;                           // by column
+    bool unicode = true;                               // what is odd is text at least
 
     void make_room(std::size_t for_rows) {
         auto* memory = static_cast<double*>(
@@ -96,6 +97,7 @@ class CsvReader {
     bool read_rows(CsvTable& table, Next next);
     bool take(CsvTable& table, std::size_t j, const char* begin, const char* end);
     double number(CsvTable& table, std::size_t j, const char* begin, const char* end) const;
+    static void note_odd(CsvTable& table, std::size_t j, std::string_view word);
     CsvTable started(const char* data, std::size_t size);
     bool ends_well(const char* end, std::size_t column) const;
     bool read_numbers(CsvTable& table, const Run& run, const char*& begin, FieldEnds& ends) const;

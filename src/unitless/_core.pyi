@@ -69,6 +69,16 @@ def _after_fork() -> None:
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
+date_forms: tuple[str, ...]
+
+def written_dates(
+    ends: NDArray[np.int64], text: NDArray[np.uint8], form: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """The moments that texts stand for, in microseconds; how far each is ahead of UTC; and whether it is one."""
+
+def written_date(text: str, form: str) -> tuple[int, int] | None:
+    """The moment that one text stands for, and how far it is ahead of UTC; None if it is not one."""
+
 def written_numbers(
     ends: NDArray[np.int64], text: NDArray[np.uint8], form: str, marks: list[str]
 ) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
@@ -359,9 +369,13 @@ class TextRows:
         """The rows where the mask is true; names keep their numbers."""
 
 class VwReader:
-    """Reads Vowpal Wabbit's text, chunk by chunk."""
+    """Reads Vowpal Wabbit's text, chunk by chunk; features that the patterns leave out are checked, but not given."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, ignore: list[str] = ..., only: list[str] = ...) -> None: ...
+    @property
+    def idle(self) -> list[str]:
+        """Patterns that have meant nothing so far."""
+
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
         """The complete lines of a chunk."""
 
@@ -375,7 +389,9 @@ class LibsvmReader:
 class CsvReader:
     """Reads rows of delimited text whose columns are known: 0 ignored, 1 number, 2 text, 3 boolean, 4 number apart."""
 
-    def __init__(self, kinds: list[int], delimiter: str, forms: list[str], marks: list[str], trim: bool) -> None: ...
+    def __init__(
+        self, kinds: list[int], delimiter: str, forms: list[str] = ..., marks: list[str] = ..., trim: bool = True
+    ) -> None: ...
     def read(
         self, data: NDArray[np.uint8]
     ) -> (

@@ -18,7 +18,7 @@ from .errors import InputError
 Float64: TypeAlias = NDArray[np.float64]
 
 
-MISSING = "missing"  # what follows the "=" in the name of the feature of a missing value
+MISSING = "(missing)"  # what follows the "=" in the name of the feature of a missing value
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Frame:
     rows: int
     missing: bool = False  # not-a-number means that a value is missing
     whole: bool = False  # it is known that no value is missing
-    indicators: bool = False  # a missing value is a feature of its own, `column=missing`
+    indicators: bool = False  # a missing value is a feature of its own, `column=(missing)`
 
     def first_row(self) -> dict[str, float]:
         """The features of the first row that have a value, by name."""
@@ -142,6 +142,17 @@ class TextRows:
 
 
 Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
+
+
+def has_missing(column: FrameColumn) -> bool:
+    """Whether a value of a frame's column is missing."""
+    if isinstance(column, TextColumn):
+        return bool((column.codes < 0).any())
+    numbers = column.numbers if isinstance(column, FlagColumn) else column
+    if numbers.dtype.kind != "f":
+        return False
+    with np.errstate(all="ignore"):  # a sum tells in nearly all cases that there is none
+        return bool(np.isnan(numbers.sum()) and np.isnan(numbers).any())
 
 
 def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:

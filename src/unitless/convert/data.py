@@ -18,6 +18,7 @@ from ..data.columnar import batch_rows
 from ..data.deciding import decide as decide_schema
 from ..data.files import check_output
 from ..data.formats.format import Format
+from ..data.label_values import LabelValues
 from ..data.labels import Numbers, RawLabels, Texts, decide
 from ..data.located_rows import Chunk
 from ..data.named_text import NamedText
@@ -72,7 +73,8 @@ def convert(
         return _TableAsLines(opened_source, options, format.line_writer(), task, positive).write(output)
     if not isinstance(opened_source, NamedText):
         raise OptionError("only files and tables can be converted")
-    for name in ("target", "weight", "ignore", "only", "text"):
+    chosen = () if opened_source.namespaces else ("ignore", "only")
+    for name in ("target", "weight", *chosen, "text"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name
@@ -225,7 +227,7 @@ class _TableAsLines:
         if not present.any():
             return y
         if self._target is None:
-            self._target = decide(labels, self._task, None, self._positive)
+            self._target = decide(LabelValues.of(labels), self._task, None, self._positive)
             if self._target.task == "classes":
                 self._classes = {}
         part = labels.take(present)

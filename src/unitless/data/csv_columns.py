@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ class CsvColumns:
     absent: dict[str, int]
     odd: dict[str, Odd]
     rows: int
+    beside: dict[str, Any] = field(default_factory=dict)  # Arrow columns that are not in the text
 
     def number(self, name: str) -> tuple[NDArray[np.float64], int]:
         """A column of numbers, and how many are missing."""

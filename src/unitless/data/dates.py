@@ -6,6 +6,7 @@ else as well (20200213, 1581548400, 2020-02) must have a name that speaks of tim
 
 from __future__ import annotations
 
+import datetime
 import math
 import re
 from collections.abc import Sequence
@@ -15,11 +16,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import Option, Phrase
 from . import date_forms
 from .arrow import as_numpy, pyarrow
-from .date_forms import DAY_FIRST, EPOCHS, FORMS, MONTH_FIRST, MONTH_OF_YEAR, TIME, TOGETHER, WRITTEN, Moments
-
-__all__ = ["FORMS", "DateForm", "all_midnight", "read", "read_both", "read_numbers", "recognise", "recognise_numbers"]
+from .date_forms import DAY_FIRST, EPOCHS, MONTH_FIRST, MONTH_OF_YEAR, TIME, TOGETHER, WRITTEN, YEAR_FIRST, Moments
 
 _DAY = 86_400_000_000  # microseconds
 _MANY = 20  # values that are all dates by chance: never, if they are numbers of eight digits
@@ -42,14 +42,16 @@ class DateForm:
     """How the dates of a column are written.
 
     Args:
-        text: the name of the form, one of `FORMS`.
+        text: the name of the form, one of `date_forms.FORMS`.
         kind: days, days with a time, or times of day.
         ambiguous: whether day and month could be the other way round.
+        example: a text that would then be another day.
     """
 
     text: str
     kind: Literal["date", "moment", "time"]
     ambiguous: bool = False
+    example: str = ""
 
 
 def recognise(name: str, texts: Sequence[str], day_first: bool | None = None) -> DateForm | None:
@@ -71,7 +73,7 @@ def recognise(name: str, texts: Sequence[str], day_first: bool | None = None) ->
         return None
     most = max(counts.values())
     best = [form for form in WRITTEN if counts.get(form) == most]
-    form, ambiguous = best[0], False
+    form, example = best[0], ""
     if not _nearly_all(most, len(texts)):
         return None
     if form in (DAY_FIRST, MONTH_FIRST):
@@ -80,11 +82,43 @@ def recognise(name: str, texts: Sequence[str], day_first: bool | None = None) ->
             form = said
         elif len(best) > 1:
             dotted = sum("." in text[:6] for text in texts) * 2 > len(texts)  # as where the day comes first
-            form, ambiguous = DAY_FIRST if dotted else MONTH_FIRST, not dotted
+            form = DAY_FIRST if dotted else MONTH_FIRST
+            example = "" if dotted else _in_two_ways(texts)
     moments = date_forms.read_column(date_forms.as_arrow(texts), form)
     if not _certain(name, texts, form, moments):
         return None
-    return DateForm(form, _kind(form, moments.wall[moments.valid]), ambiguous)
+    return DateForm(form, _kind(form, moments.wall[moments.valid]), bool(example), example)
+
+
+def _in_two_ways(texts: Sequence[str]) -> str:
+    """The first text that is another day if the day comes first."""
+    for text in texts:
+        one, other = (date_forms.read_value(text, form) for form in (DAY_FIRST, MONTH_FIRST))
+        if one.valid and other.valid and one.wall != other.wall:
+            return text
+    return ""
+
+
+def ambiguity(name: str, form: str, example: str) -> Phrase:
+    """What to say about a column whose dates could be read in two ways."""
+    ways = {"month-first": MONTH_FIRST, "day-first": DAY_FIRST}
+    days = {way: _day(date_forms.read_value(example, of).wall) for way, of in ways.items()}
+    taken, other = ways if form == MONTH_FIRST else reversed(ways)
+    return Phrase(
+        f"column {name!r}: {example} could be {days['month-first']} or {days['day-first']}; read as {days[taken]}; ",
+        *(Option("dates", other), " reads it the other way"),
+    )
+
+
+def _day(wall: int) -> str:
+    day = datetime.datetime(1970, 1, 1) + datetime.timedelta(microseconds=wall)
+    return f"{_MONTHS[day.month - 1]} {day.day}"
+
+
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 
 
 def recognise_numbers(name: str, values: NDArray[Any]) -> DateForm | None:
@@ -111,14 +145,37 @@ def recognise_numbers(name: str, values: NDArray[Any]) -> DateForm | None:
 
 
 def read(texts: Any, form: str) -> Any:
-    """Text as moments, as the clock on the spot showed them (or as times of day). What cannot be read is null."""
-    return _arrow(date_forms.read_column(_plain(texts), form), form, utc=False)
+    """Text as moments, as the clock on the spot showed them (or as times of day). What cannot be read is null.
+
+    A date as 2020-02-13 can be nothing else, and is read whatever the form is.
+    """
+    return _arrow(_read(_plain(texts), form), form, utc=False)
 
 
 def read_both(texts: Any, form: str) -> tuple[Any, Any]:
     """Text as moments by the clock on the spot, and in UTC; they differ where the texts name a zone."""
-    moments = date_forms.read_column(_plain(texts), form)
+    moments = _read(_plain(texts), form)
     return _arrow(moments, form, utc=False), _arrow(moments, form, utc=True)
+
+
+def read_one(text: str, form: str) -> Moments:
+    """One text as `read_both` reads it."""
+    moments = date_forms.read_value(text, form)
+    return moments if moments.valid or form in (YEAR_FIRST, TIME) else date_forms.read_value(text, YEAR_FIRST)
+
+
+def _read(texts: Any, form: str) -> Moments:
+    found = date_forms.read_column(texts, form)
+    if form in (YEAR_FIRST, TIME) or found.valid.all():
+        return found
+    other = date_forms.read_column(texts, YEAR_FIRST)
+    wall, ahead = (np.where(found.valid, a, b) for a, b in ((found.wall, other.wall), (found.ahead, other.ahead)))
+    return Moments(wall, ahead, found.valid | other.valid)
+
+
+def usual_form(kind: str) -> str:
+    """The form of text in a column whose type said in training that it holds dates."""
+    return TIME if kind == "time" else YEAR_FIRST
 
 
 def read_numbers(values: Any, form: str) -> Any:

@@ -26,8 +26,8 @@ _WAYS = (PLAIN, Written(".", ","), Written(",", "."))  # in which numbers are wr
 MOSTLY = 0.95  # of the values, if they are to be what a column holds
 HALF = 0.5  # are enough if the others are the same few words again and again
 FEW_WORDS, MANY_NUMBERS = 3, 20
-LEAST_ROWS = 20  # below which nothing is taken for a row counter
-SURE_ROWS = 100  # from which on a column that rises from row to row is one, whatever the steps
+LEAST_ROWS = 20  # below which nothing is taken for a row counter, whatever its name
+SURE_ROWS = 100  # from which on a column that rises from row to row is one, whatever its name
 NEARLY_ALL = 0.95  # of the values of an id differ
 LEAST_NAMES = 50  # rows below which text is not taken for names of rows
 
@@ -87,9 +87,10 @@ def decide_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) 
             texts[name] = _values(whole(column))
         else:
             found[name] = _of_type(name, column, asked)
-    comma = asked.decimal == "," or (
-        asked.decimal is None and any(_has_comma(text, marks) for text in texts.values() if text.rows)
-    )
+    comma = asked.decimal == ","
+    if asked.decimal is None:
+        certain = {_certain_decimal(text, marks) for text in texts.values() if text.rows}
+        comma = "," in certain and "." not in certain
     for name, text in texts.items():
         found[name] = _of_text(name, text, marks, asked, comma)
     return {name: found[name] for name in columns}
@@ -139,12 +140,11 @@ def _of_type(name: str, column: Any, asked: Asked) -> Decision:
     if not is_native(one):
         return Decision("number")
     values = as_numpy(one)
-    if pyarrow("types").is_integer(column.type):
-        form = None if name in asked.numbers else dates.recognise_numbers(name, values.astype(np.float64))
-        if form is not None:
-            return Decision(form.kind, Written(date=form.text), example=str(values[0]))
-        if reason := _identifies(name, values.astype(np.float64), asked):
-            return Decision("number", left_out=reason)
+    form = None if name in asked.numbers or name in asked.used else dates.recognise_numbers(name, values)
+    if form is not None:
+        return Decision(form.kind, Written(date=form.text), example=str(values[0]))
+    if pyarrow("types").is_integer(column.type) and (reason := _identifies(name, values.astype(np.float64), asked)):
+        return Decision("number", left_out=reason)
     return Decision(_number_kind(name, values, asked))
 
 
@@ -163,7 +163,7 @@ def _identifies(name: str, values: NDArray[np.float64], asked: Asked) -> str:
     named = bool(_ID.search(name))
     steps = np.diff(there)
     rising = len(there) == len(values) and bool((steps > 0).all())
-    if rising and (named or not _TIME.search(name)) and (named or (steps == 1).all() or len(there) >= SURE_ROWS):
+    if rising and (named or (len(there) >= SURE_ROWS and not _TIME.search(name))):
         return "a row counter"
     if named and len(np.unique(there)) >= NEARLY_ALL * len(there):
         return "an id: nearly every row has its own"
@@ -180,10 +180,12 @@ def _shares(text: _Text, way: Written, marks: tuple[str, ...]) -> tuple[NDArray[
     return numbers, kinds, float(text.counts[kinds == 0].sum() / there) if there else 0.0
 
 
-def _has_comma(text: _Text, marks: tuple[str, ...]) -> bool:
-    """Whether a column certainly has decimal commas: read so it is numbers, and not otherwise."""
+def _certain_decimal(text: _Text, marks: tuple[str, ...]) -> str:
+    """What certainly stands before the fractions in a column: read so it is numbers, and not otherwise; "" if either."""
     points, american, comma = (_shares(text, way, marks)[2] for way in _WAYS)
-    return comma >= MOSTLY and max(points, american) < comma
+    if max(points, american, comma) < MOSTLY or max(points, american) == comma:
+        return ""
+    return "," if comma > max(points, american) else "."
 
 
 def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Decision:
@@ -198,9 +200,9 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     if all(value.lower() in ("true", "false") for value in texts):
         return Decision("boolean")
     # Dates such as 20141013 are numbers too, but say more as dates.
-    form = None if name in asked.numbers else dates.recognise(name, texts)
-    if form is not None and name not in asked.used:
-        return Decision(form.kind, Written(date=form.text), example=texts[0], ambiguous=form.ambiguous)
+    form = None if name in asked.numbers else dates.recognise(name, texts, _DAY_FIRST.get(asked.dates))
+    if form is not None and name not in asked.used and _read_as_dates(texts, text.counts[there], form.text):
+        return Decision(form.kind, Written(date=form.text), example=form.example or texts[0], ambiguous=form.ambiguous)
     if (number := _as_numbers(name, text, marks, asked, comma)) is not None:
         return number
     if name in asked.used:
@@ -211,6 +213,12 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     if rows >= LEAST_NAMES and len(texts) >= NEARLY_ALL * rows:
         return Decision("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows")
     return Decision("text")
+
+
+def _read_as_dates(texts: list[str], counts: NDArray[np.intp], form: str) -> bool:
+    """Whether most rows, and not only most of the different values, are dates."""
+    read = dates.read(pyarrow().array(texts), form).is_valid().to_numpy(zero_copy_only=False)
+    return bool(counts[read].sum() >= MOSTLY * counts.sum())
 
 
 def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Decision | None:
@@ -240,10 +248,19 @@ def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, co
             return Decision(form.kind, Written(date=form.text), example=written[0])
         if reason := _identifies(name, values, asked):
             return Decision("number", way, reason)
+        if name not in asked.numbers and _are_codes(name, written):
+            return None
     strange = next((one for one in written if not _USUAL.fullmatch(one)), "")
     return Decision(_number_kind(name, values, asked), way, example=strange)
 
 
+def _are_codes(name: str, written: list[str]) -> bool:
+    """Whether whole numbers are names of something: they are filled up with zeros to the same length."""
+    padded = any(one.startswith("0") and len(one) > 1 for one in written)
+    return padded and len({len(one) for one in written}) == 1 and not _TIME.search(name)
+
+
+_DAY_FIRST = {"day-first": True, "month-first": False}
 _WHOLE = re.compile(r"[+-]?\d+")
 _USUAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -311,7 +328,17 @@ def decide(
             raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
     written = {name: decisions[name].written for name in wanted if decisions[name].written != PLAIN}
     written = {name: how for name, how in written.items() if name not in dropped}
-    return Schema("table", tuple(columns), options.target, target_kind, options.weight, written, tuple(left_out))
+    said = options.target, target_kind, options.weight
+    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=_remarks(columns, decisions))
+
+
+def _remarks(columns: list[tuple[str, Kind]], decisions: dict[str, Decision]) -> tuple[Phrase, ...]:
+    """What there is to say about decisions that could have been others."""
+    return tuple(
+        dates.ambiguity(name, decisions[name].written.date, decisions[name].example)
+        for name, _ in columns
+        if decisions[name].ambiguous
+    )
 
 
 def _asked(options: ReadOptions, names: list[str]) -> Asked:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, Option, Phrase
+from ..errors import InputError, Option, OptionError, Phrase
 from .arrow import pyarrow
 from .csv_columns import CsvParser
 from .files import File
@@ -22,7 +22,7 @@ from .read_options import ENCODING, SKIP_ROWS, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .schema import Schema, check_names, first_rows
 from .source import FileSource
-from .text_stream import Text, opened_text
+from .text_stream import Text
 
 MOST_COLUMNS = 100_000
 _BOM = b"\xef\xbb\xbf"
@@ -50,7 +50,7 @@ class Delimited(FileSource):
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
-        text = opened_text(file, self.options.encoding, end)
+        text = self.opened(file, end)
         try:
             names, delimiter, header_end = self._header(text, file) if end is None else self._known_header(text, file)
             text.quoted(delimiter)
@@ -116,6 +116,7 @@ class Delimited(FileSource):
         if self._header_found is None:
             self._header_found = header
         if not header:
+            self._check_unnamed(len(cells), file)
             text.put_back(line)
             return [str(k + 1) for k in range(len(cells))], delimiter, text.position
         names = [cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells)]
@@ -125,6 +126,20 @@ class Delimited(FileSource):
             Phrase("rename one, or use ", Option("header", False), " if the first row is not a row of names"),
         )
         return names, delimiter, text.position
+
+    def _check_unnamed(self, columns: int, file: File) -> None:
+        """Columns without names cannot be asked for by name."""
+        for option in ("target", "weight"):
+            name = getattr(self.options, option)
+            if self.schema is None and name is not None and not (name.isdigit() and 0 < int(name) <= columns):
+                how = "has" if self.options.header is False else "seems to have"
+                raise OptionError(
+                    Phrase(
+                        *(Option(option), f": there is no column {name!r}: the file {how} no header row, so that its "),
+                        *(f"columns are called 1 to {columns}; use ", Option("header", True), " if it has one"),
+                    ),
+                    file=file.name,
+                )
 
     def _has_header(self, cells: list[str], sample: bytes, delimiter: str) -> bool:
         """Whether the first row names the columns: as it is said, as it was in the first file, or as it looks."""

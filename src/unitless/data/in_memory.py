@@ -11,7 +11,7 @@ import numpy as np
 from .. import inputs
 from ..errors import InputError
 from .arrow import pyarrow
-from .columnar import batch_rows
+from .columnar import batch_rows, enough_to_decide
 from .frame_reader import is_missing
 from .located_rows import Chunk, Place, Position
 from .row_places import RowPlaces
@@ -43,7 +43,7 @@ class Frames(Source):
         pa = pyarrow()
         last = None if end is None else end.offset
         skip, rows = start.offset, start.offset
-        for batch in self._batches():
+        for batch in self._batches() if self.schema is not None else enough_to_decide(self._batches()):
             drop = min(skip, batch.num_rows)
             skip -= drop
             if last is not None:
@@ -99,7 +99,8 @@ def _mixed_as_text(frame: Any) -> Any:
     for name in frame.columns:
         column = frame[name]
         values = column.tolist() if str(getattr(column, "dtype", "")) == "object" else []
-        if values and all(isinstance(value, str | int | float | np.generic) or is_missing(value) for value in values):
+        plain = all(isinstance(value, str | int | float | np.generic) or is_missing(value) for value in values)
+        if plain and any(isinstance(value, str) for value in values):
             changed[name] = [None if is_missing(value) else _text_of(value) for value in values]
     return frame.assign(**changed) if changed else None
 

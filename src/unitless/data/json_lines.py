@@ -20,7 +20,7 @@ from .read_options import SKIP_LINES, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .schema import Kind, Schema
 from .source import FileSource
-from .text_stream import Text, opened_text
+from .text_stream import Text
 
 
 class JsonLines(FileSource):
@@ -36,7 +36,7 @@ class JsonLines(FileSource):
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
-        text = opened_text(file, self.options.encoding, end)
+        text = self.opened(file, end)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
@@ -97,8 +97,8 @@ class JsonLines(FileSource):
                 )
                 dates = [field.name for field in table.schema if types.is_timestamp(field.type)]
                 if not dates:
-                    return table
-                as_text = {*as_text, *dates}  # text that looks like a date is to be looked at as it is written
+                    return table if self.schema is not None else _in_order(table, data)
+                as_text = [*as_text, *dates]  # text that looks like a date is to be looked at as it is written
             except pa.ArrowInvalid as error:
                 # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
                 # which column it is about.
@@ -250,6 +250,13 @@ class JsonLines(FileSource):
         if not isinstance(row, dict):
             return {}, f"it is not a JSON object but {_kind(row)}"
         return row, f"it has the key {twice[0]!r} twice" if twice else None
+
+
+def _in_order(table: Any, data: bytes) -> Any:
+    """The columns in the order of the keys on the first line: pyarrow begins with those whose type it is told."""
+    first = json.loads(data[: data.find(b"\n") + 1 or None])
+    place = {name: k for k, name in enumerate(first)}
+    return table.select(sorted(table.column_names, key=lambda name: place.get(name, len(place))))
 
 
 def _is_text(data: bytes) -> bool:

@@ -38,19 +38,19 @@ class Progress:
         self.skipped += batch.bad_count
         self.missing.update(batch.missing)
         for name, odd in batch.odd.items():
-            self._count_odd(name, odd.count, batch.place(odd.row), odd.value)
+            self._count_odd(name, odd.count, batch.place.at(odd.row), odd.value)
         self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
 
-    def _count_odd(self, name: str, count: int, where: str, value: str) -> None:
-        self.odd.setdefault(name, [0, where, value])[0] += count
+    def _count_odd(self, name: str, count: int, place: dict[str, Any], value: str) -> None:
+        self.odd.setdefault(name, [0, place, value])[0] += count
 
     def absorb(self, other: Progress) -> None:
         """Count what another part of the same pass has read; time, passes and where to go on stay as they are."""
         for name in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
-        for name, (count, where, value) in other.odd.items():
-            self._count_odd(name, count, where, value)
+        for name, (count, place, value) in other.odd.items():
+            self._count_odd(name, count, place, value)
         self.bad += other.bad[: SHOWN_BAD - len(self.bad)]
 
     def begin_pass(self) -> None:
@@ -96,8 +96,9 @@ class Progress:
 
 def _odd(plain: Any) -> list[Any]:
     """Values that were odd, as a file of a model can hold them."""
-    count, where, value = plain
-    return [_count(count), str(where), str(value)]
+    count, place, value = plain
+    unit = "row" if "row" in place else "line"
+    return [_count(count), {"file": str(place["file"]), unit: _count(place[unit])}, str(value)]
 
 
 def _count(value: Any) -> int:

@@ -13,7 +13,7 @@ from . import formats
 from .policy import Policy
 from .written import MARKS
 
-DATES = ("parts", "error")
+DATES = ("parts", "day-first", "month-first", "error")
 MISSING = ("indicator", "absent", "error")
 SKIP_ROWS = Phrase("correct it, or skip such rows (", Option("on_error", "skip"), ")")
 SKIP_LINES = Phrase("correct it, or skip such lines (", Option("on_error", "skip"), ")")
@@ -34,8 +34,10 @@ class ReadOptions:
         text: columns whose values are names although they look like numbers or dates (a zip code).
         numbers: columns that are numbers to learn from although they look like row counters, or begin with nothing but
             zeros and ones.
-        dates: what to do with columns of dates and times: "error", or "parts" (time, month, weekday, hour).
-        missing: what a missing value is: "indicator" (a feature of its own, `column=missing`; for rows that are not a
+        dates: what to do with columns of dates and times: "parts" takes their parts as features (time, year, month,
+            weekday, hour, day of the year); so do "day-first" and "month-first", which say how 1/2/2020 is to be read
+            where nothing in the column tells; or "error".
+        missing: what a missing value is: "indicator" (a feature of its own, `column=(missing)`; for rows that are not a
             table as "absent"), "absent" (the feature is not there), or an "error".
         na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
         decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.
@@ -47,6 +49,7 @@ class ReadOptions:
             columns are called 1, 2, 3, ...
         encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
         zero_based: whether a libsvm file counts its features from 0.
+        follow: whether the last file grows, so that more rows are waited for at its end until reading is stopped.
         filesystem: of pyarrow (`pyarrow.fs`), on which the files are; addresses such as "s3://..." need none.
     """
 
@@ -56,7 +59,7 @@ class ReadOptions:
     only: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    dates: Literal["error", "parts"] = "parts"
+    dates: Literal["parts", "day-first", "month-first", "error"] = "parts"
     missing: Literal["indicator", "absent", "error"] = "indicator"
     na: tuple[str, ...] = ()
     decimal: Literal[".", ","] | None = None
@@ -67,6 +70,7 @@ class ReadOptions:
     header: bool | None = None
     encoding: str | None = None
     zero_based: bool = False
+    follow: bool = False
     filesystem: Any = field(default=None, compare=False)
     remembered: frozenset[str] = field(default=frozenset(), compare=False)  # what a model's training has settled
     as_written: bool = False  # text keeps its blanks, and only empty text is missing: as models were trained once
@@ -88,6 +92,8 @@ class ReadOptions:
         for name in ("ignore", "only", "text", "numbers", "na"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
+        if type(self.follow) is not bool:
+            raise OptionError(f"is {self.follow!r}; it must be True or False", option="follow")
         if self.delimiter is not None:
             plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
             if not plain:
@@ -106,7 +112,8 @@ class ReadOptions:
     def policy(self) -> Policy:
         """What values that are not numbers become."""
         marks = () if self.as_written else (*MARKS[1:], *self.na)
-        return Policy("categories", "indicators", self.missing, self.dates, marks, trim=not self.as_written)
+        dates: Literal["parts", "error"] = "error" if self.dates == "error" else "parts"
+        return Policy("categories", "indicators", self.missing, dates, marks, trim=not self.as_written)
 
     def kept(self, family: str) -> dict[str, Any]:
         """What later data must be read with as well. A table's schema knows which columns are used, and as what."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,6 +29,8 @@ from .schema import Schema
 from .source import Source
 from .written import Odd
 
+STREAM_ENDS = 2.0  # seconds that a stream has to notice that it is stopped
+
 
 @dataclass
 class Batch:
@@ -45,6 +49,7 @@ class Batch:
     missing: Counter[str] = field(default_factory=Counter)
     odd: dict[str, Odd] = field(default_factory=dict)  # by column: values that are not what it holds
     tags: list[str] | None = None
+    note: str = ""  # what is to be said of the data before these rows
     original: Any = None  # all rows as they were, bad ones included, if they are to be kept
 
     def part(self, first: int, last: int) -> Batch:
@@ -109,7 +114,12 @@ class Reader:
                 if stopped():
                     return
             return
-        yield from prefetched(lambda: self._batches(start or Position()), stopped)
+        if not self.source.live:
+            yield from prefetched(lambda: self._batches(start or Position()), stopped)
+            return
+        ending = _Ending(stopped)
+        self.source.stopped = ending.asked
+        yield from prefetched(lambda: self._batches(start or Position()), ending.is_overdue, stop=ending.unwanted)
 
     def _batches(self, start: Position) -> Iterator[Batch]:
         for chunk in self.source.chunks(start):
@@ -123,7 +133,7 @@ class Reader:
         if family == "table":
             needed = self._needed and self._target is None
             return decide(
-                chunk.content,
+                self.source.to_decide(chunk.content),
                 self.options,
                 chunk.place.file or "the data",
                 needed,
@@ -139,7 +149,8 @@ class Reader:
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
             return Schema("named", target=self.options.target, weight=self.options.weight)
-        for name in ("target", "weight", "ignore", "only", "text"):
+        chosen = () if isinstance(self.source, NamedText) and self.source.namespaces else ("ignore", "only")
+        for name in ("target", "weight", *chosen, "text"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name
@@ -161,6 +172,7 @@ class Reader:
             chunk.bad,
             chunk.bad_count,
             chunk.bad_numbers,
+            note=chunk.note,
         )
         if self.source.keep:
             batch.original = chunk.content if chunk.original is None else chunk.original
@@ -193,7 +205,9 @@ class Reader:
         try:
             columns = tables.features(chunk.content, self.schema, chunk.place, self.options.policy)
             batch.data, batch.missing, batch.odd = columns.frame, columns.missing, columns.odd
-            batch.labels = tables.labels(chunk.content, self.schema, self.options.policy)
+            batch.labels, odd = tables.labels(chunk.content, self.schema, self.options.policy)
+            if odd is not None and self.schema.target is not None:
+                batch.odd[self.schema.target] = odd
             batch.weight = tables.weights(chunk.content, self.schema) if self._needed else None
         except InputError as error:
             raise error.at(file=chunk.place.file) from None
@@ -225,6 +239,32 @@ class Reader:
         batch.data = inputs.NamedRows(rows)
         batch.labels = labels_of(labels) if schema.target is not None else None
         batch.weight = inputs.vector(weights, "weight", len(rows)) if schema.weight is not None else None
+
+
+class _Ending:
+    """How a stream is stopped: it is told, and what has arrived until then is still given before it ends.
+
+    Args:
+        stopped: whether the user has asked to stop.
+    """
+
+    def __init__(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
+        self.unwanted = threading.Event()  # nobody takes the rows any more
+        self._noticed = False
+        self._since: float | None = None
+
+    def asked(self) -> bool:
+        """For the stream, while it waits: is it to end?"""
+        self._noticed = self.unwanted.is_set() or self._stopped()
+        return self._noticed
+
+    def is_overdue(self) -> bool:
+        """For who waits for the rows: does the stream not notice, because it waits in a way that cannot be ended?"""
+        if not self._stopped() or self._noticed:
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() > self._since + STREAM_ENDS
 
 
 def _beside(values: Any, chunk: Chunk) -> Any:

@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from ..errors import InputError, ModelFileError, Phrase
 from .arrow import pyarrow
-from .written import PLAIN, Written, is_text
+from .date_parts import Parts
+from .written import PLAIN, Written, has_both_clocks, is_text
 
 Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time", "words"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -27,7 +28,8 @@ class Schema:
 
     A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
     is never centred. `written` says how columns of text are written, where they are not plain; `left_out` which columns
-    are not used, and why.
+    are not used, and why; `parts` which parts of a date are features. `remarks` are what there is to say about all this
+    to whoever reads the data for the first time; they are not stored.
     """
 
     family: Literal["table", "named", "columns"]  # rows of a table; of named features; of numbered ones
@@ -37,6 +39,8 @@ class Schema:
     weight: str | None = None
     written: Mapping[str, Written] = field(default_factory=dict)
     left_out: tuple[tuple[str, str], ...] = ()
+    parts: Parts = "all"
+    remarks: tuple[Phrase, ...] = field(default=(), compare=False)
 
     def plain(self) -> dict[str, Any]:
         """The schema as a model file stores it."""
@@ -48,6 +52,7 @@ class Schema:
             "weight": self.weight,
             "written": {name: how.plain() for name, how in self.written.items()},
             "left_out": [list(one) for one in self.left_out],
+            "parts": self.parts,
         }
 
     @classmethod
@@ -63,6 +68,7 @@ class Schema:
                 plain["weight"],
                 {name: Written.read(how) for name, how in plain.get("written", {}).items()},
                 tuple((name, why) for name, why in plain.get("left_out", [])),
+                plain.get("parts", "four"),  # as models had them at first
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             schema = None
@@ -83,6 +89,7 @@ class Schema:
             and self.target_kind in (None, *KINDS)
             and all(name in (self.target, *names) for name in self.written)
             and all(type(text) is str for one in self.left_out for text in one)
+            and self.parts in get_args(Parts)
         )
 
     def how(self, name: str | None) -> Written:
@@ -146,7 +153,7 @@ def fits(type: Any, kind: str | None) -> bool:
     if kind in ("text", "words") or is_text(type):
         return found is not None
     alike = {"flag": ("number",), "date": ("date", "moment"), "moment": ("date", "moment")}
-    return found in alike.get(str(kind), (kind,)) or (kind in DATES and found == "number")
+    return has_both_clocks(type) or found in alike.get(str(kind), (kind,)) or (kind in DATES and found == "number")
 
 
 HELD = {

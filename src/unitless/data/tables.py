@@ -12,16 +12,15 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, Option, Phrase
 from ..inputs import FlagColumn, Float64, Frame
-from . import dates
 from .arrow import pyarrow
 from .columns import arrow_features, as_text, first_missing, number, text, whole
 from .csv_columns import CsvColumns
-from .labels import Numbers, RawLabels, Texts
+from .labels import Numbers, RawLabels, Texts, texts
 from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
 from .schema import DATES, TEXTS, Kind, Schema, kind_of
-from .written import BLANKS, NUMBER_MARKS, PLAIN, Odd, Written, is_text, typed
+from .written import BLANKS, NUMBER_MARKS, PLAIN, Odd, dates_of_numbers, is_text, typed
 
 
 @dataclass
@@ -40,7 +39,7 @@ def features(arrow: Any, schema: Schema, place: Place, policy: Policy) -> Column
     missing: Counter[str] = Counter()
     odd: dict[str, Odd] = {}
     for name, kind in schema.columns:
-        read, strange = _read(arrow, name, kind, schema.how(name), policy)
+        read, strange = _read(arrow, name, kind, schema, policy)
         if strange is not None:
             odd[name] = strange
         for part, values, absent in read:
@@ -65,74 +64,83 @@ def _missing(name: str, kind: Kind, row: int, odd: Odd | None, place: Place) -> 
 
 
 def _read(
-    table: Any, name: str, kind: Kind, written: Written, policy: Policy
+    table: Any, name: str, kind: Kind, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], Odd | None]:
     """A column's features: name, values, how many are missing; and what could not be read."""
+    if isinstance(table, CsvColumns) and name in table.beside:
+        return read_column(name, table.beside[name], kind, schema, policy)
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
         if kind == "boolean":
             return [(name, *table.text(name))], table.odd.get(name)
         if kind in ("number", "flag"):
             numbers, absent = table.number(name)
             return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)], table.odd.get(name)
-        return read_column(name, table.arrow(name), kind, written, policy)
-    return read_column(name, whole(table.column(name)), kind, written, policy)
+        return read_column(name, table.arrow(name), kind, schema, policy)
+    return read_column(name, whole(table.column(name)), kind, schema, policy)
 
 
 def read_column(
-    name: str, column: Any, kind: str, written: Written, policy: Policy
+    name: str, column: Any, kind: str, schema: Schema, policy: Policy
 ) -> tuple[list[tuple[str, Any, int]], Odd | None]:
     """The features of an Arrow column of some kind, which may be written as text; and what could not be read."""
     odd = None
     if is_text(column.type):
-        column, odd = typed(column, kind, written, policy.marks)
+        column, odd = typed(column, kind, schema.how(name), policy.marks)
     elif kind in DATES and kind_of(column.type) == "number":
-        column = dates.read_numbers(number(column)[0], written.date)
-    return arrow_features(name, column, kind, policy), odd
+        if column.null_count == len(column):
+            pa = pyarrow()
+            column = pa.nulls(len(column), pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        else:
+            column, odd = dates_of_numbers(column, schema.how(name))
+    return arrow_features(name, column, kind, policy, schema.parts), odd
 
 
-def labels(arrow: Any, schema: Schema, policy: Policy) -> RawLabels | None:
-    """The values of the target's column, if there is one."""
+def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None, Odd | None]:
+    """The values of the target's column, if there is one; and what could not be read."""
     if schema.target is None:
-        return None
+        return None, None
     if isinstance(arrow, CsvColumns):
+        if schema.target in arrow.beside:
+            return raw_labels(arrow.beside[schema.target], schema, policy)
         if schema.target not in arrow.columns:
-            return None
+            return None, None
         if schema.target_kind == "text":
             return raw_labels(arrow.arrow(schema.target), schema, policy)
         column = arrow.columns[schema.target]
-        return _texts(*column) if schema.target_kind == "boolean" else Numbers(column)
+        found = _texts(*column) if schema.target_kind == "boolean" else Numbers(column)
+        return found, arrow.odd.get(schema.target)
     if schema.target not in arrow.column_names:
-        return None
+        return None, None
     return raw_labels(whole(arrow.column(schema.target)), schema, policy)
 
 
-def raw_labels(column: Any, schema: Schema, policy: Policy) -> RawLabels:
-    """The values of an Arrow column as labels."""
-    kind = schema.target_kind or "text"
+def raw_labels(column: Any, schema: Schema, policy: Policy) -> tuple[RawLabels, Odd | None]:
+    """The values of an Arrow column as labels, and what could not be read."""
+    kind, odd = schema.target_kind or "text", None
     if is_text(column.type):
-        column, _ = typed(column, kind, schema.how(schema.target), policy.marks)
+        column, odd = typed(column, kind, schema.how(schema.target), policy.marks)
     if kind not in TEXTS:
-        return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64))
-    return _texts(*text(column, policy)[0])
+        return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64)), odd
+    return _texts(*text(column, policy)[0]), odd
 
 
 def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Texts:
     raw = data.tobytes()
-    return Texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
+    return texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
 
 
 def weights(arrow: Any, schema: Schema) -> Float64 | None:
     """The column of weights; not-a-number where it is missing."""
     if schema.weight is None:
         return None
-    if isinstance(arrow, CsvColumns):
-        if schema.weight not in arrow.columns:
-            raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
+    beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
+    names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
+    if schema.weight not in names:
+        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
+    if isinstance(arrow, CsvColumns) and schema.weight not in beside:
         weights: Float64 = arrow.columns[schema.weight]
         return weights
-    if schema.weight not in arrow.column_names:
-        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
-    column = whole(arrow.column(schema.weight))
+    column = beside[schema.weight] if schema.weight in beside else whole(arrow.column(schema.weight))
     if is_text(column.type):
         column, odd = typed(column, "number", PLAIN, ())
         if odd is not None:

@@ -40,6 +40,7 @@ MARKS += (
 NUMBER_MARKS = (*MARKS, "-", "--", ".", "..", "*", "na", "Na", "none", "None", "NONE", "nil", "NIL", "missing", "NaT")
 
 BLANKS = " \t\u00a0\u202f\u2009"  # around values: space, tab, no-break and thin spaces, as in the core
+_CLOCKS = ("moment on the spot", "moment in UTC")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 
 
@@ -71,7 +72,12 @@ class Written:
         """From a model file, which is trusted in nothing."""
         written = cls(**plain)
         good = all(type(value) is str for value in asdict(written).values())
-        good = good and written.decimal in (".", ",") and written.thousands in ("", ".", ",", "'", " ", "_")
+        good = (
+            good
+            and written.date in ("", *date_forms.FORMS)
+            and written.decimal in (".", ",")
+            and written.thousands in ("", ".", ",", "'", " ", "_")
+        )
         if not good or written.decimal == written.thousands:
             raise ValueError("it is not a way to write numbers")
         return written
@@ -128,6 +134,8 @@ def by_number(column: Any) -> tuple[Any, NDArray[np.intp]]:
 def typed(column: Any, kind: str, written: Written, marks: Sequence[str]) -> tuple[Any, Odd | None]:
     """A column of text as what it stands for, with nulls where there is no value; and what could not be read.
 
+    Dates are given by the clock on the spot and in UTC together (`both_clocks`).
+
     Args:
         column: an Arrow array of text.
         kind: what it holds; text stays text.
@@ -148,12 +156,30 @@ def typed(column: Any, kind: str, written: Written, marks: Sequence[str]) -> tup
         kinds = np.where(_flags(known), 0, np.where(_flags(missing), 1, 2))
     elif kind in ("date", "moment", "time"):
         trimmed = compute.utf8_trim(texts, BLANKS)
-        values = dates.read(trimmed, written.date or date_forms.YEAR_FIRST)
+        values = both_clocks(*dates.read_both(trimmed, written.date or dates.usual_form(kind)))
         missing = compute.is_in(trimmed, pa.array([*NUMBER_MARKS, *marks], trimmed.type))
         kinds = np.where(_flags(values.is_valid()), 0, np.where(_flags(missing), 1, 2))
     else:
         return column, None
     return _taken(values, places), _odd(texts, kinds, places)
+
+
+def dates_of_numbers(column: Any, written: Written) -> tuple[Any, Odd | None]:
+    """An Arrow column of numbers that stand for dates as moments; and what could not be read."""
+    found = dates.read_numbers(column, written.date)
+    lost = np.flatnonzero(_flags(column.is_valid()) & ~_flags(found.is_valid()))
+    odd = Odd(len(lost), int(lost[0]), str(column[int(lost[0])].as_py())) if len(lost) else None
+    return found, odd
+
+
+def both_clocks(wall: Any, utc: Any) -> Any:
+    """Moments by the clock on the spot and in UTC as one Arrow array."""
+    return pyarrow().StructArray.from_arrays([wall, utc], list(_CLOCKS), mask=wall.is_null())
+
+
+def has_both_clocks(type: Any) -> bool:
+    """Whether an Arrow type is that of `both_clocks`."""
+    return bool(pyarrow("types").is_struct(type)) and tuple(field.name for field in type) == _CLOCKS
 
 
 def _taken(values: Any, places: NDArray[np.intp]) -> Any:

@@ -31,7 +31,7 @@ def agree(spec: DataSpec, surveys: Sequence[FileSurvey]) -> tuple[Schema, RawLab
         for one in surveys:
             if one.columns and not one.heads:  # there were enough of others
                 check(schema, dict(one.columns), one.name, 1)
-        labels = data_tables.labels(table, schema, spec.options.policy)
+        labels, _ = data_tables.labels(table, schema, spec.options.policy)
         return schema, labels if labels is not None else _labels_beside(heads)
     return spec.reader().schema_of_rows(), _labels_beside(heads)
 
