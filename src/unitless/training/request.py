@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
+from .. import notebook_bar
 from ..data.memory import memory_size
 from ..errors import Option, OptionError, Phrase
 from ..options import Auto, Loss, Rule, Shape
@@ -64,7 +65,7 @@ def train(
     zero_based: bool = False,
     follow: bool = False,
     opened: Callable[[Run], None] | None = None,
-    progress: Callable[[Run], None] | None = None,
+    progress: Callable[[Run], None] | Literal[False] | None = None,
     **options: Any,
 ) -> TrainResult:
     """Learn from any data, in bounded memory, with nothing to prepare and nothing to tune.
@@ -136,7 +137,8 @@ def train(
         follow: read a text file that grows, as `tail -F` does, until Ctrl-C; the last one, if there are several. Its
             rows are followed as they come (`shuffle=False`).
         opened: called with the run before the first row is read.
-        progress: called after every batch with the run (its `progress`, `evaluation`, `source`).
+        progress: called after every batch with the run (its `progress`, `evaluation`, `source`). If not given, a
+            notebook shows a bar; False for none.
         options: all further options of how data is read (`ReadOptions`) and of `Learner`.
 
     Example:
@@ -203,14 +205,16 @@ def train(
     if in_parts:
         # Distributed training builds on this room, so that it cannot be one of those that it uses.
         distributed = importlib.import_module("unitless.distributed.train")
-        result: TrainResult = distributed.run(
-            (source, target, weight, reading, request, plan, resume),
-            distributed.Parts(on, shards, rounds, workers, address, checkpoint),
-            opened,
-            progress,
-        )
+        with notebook_bar.watching(progress) as watch:
+            result: TrainResult = distributed.run(
+                (source, target, weight, reading, request, plan, resume),
+                distributed.Parts(on, shards, rounds, workers, address, checkpoint),
+                opened,
+                watch,
+            )
         return result
     run = Run(source, target, weight, reading, request, plan, resume)
     if opened is not None:
         opened(run)
-    return run.go(progress)
+    with notebook_bar.watching(progress) as watch:
+        return run.go(watch)
