@@ -9,6 +9,7 @@
 
 #include "preparation/dense_rows.hpp"
 #include "preparation/mention.hpp"
+#include "preparation/word_features.hpp"
 #include "rows/table.hpp"
 
 namespace unitless {
@@ -21,8 +22,7 @@ class TableRows {
         forget();
     }
     void forget() {
-        for (std::size_t j = 0; j < features_.size(); ++j)
-            features_[j].assign(from_.columns[j].is_text() ? from_.columns[j].values : 1, not_met);
+        for (std::size_t j = 0; j < features_.size(); ++j) features_[j].assign(values_of(from_.columns[j]), not_met);
         numeric_features_.clear();
         settled_ = false;
     }
@@ -32,6 +32,7 @@ class TableRows {
 
     // Has a row mentioned a feature that the model knows?
     bool any_known() const {
+        if (word_known_) return true;
         for (const auto& column : features_)
             if (std::any_of(column.begin(), column.end(), is_feature)) return true;
         return false;
@@ -60,7 +61,12 @@ class TableRows {
             const TableColumn& column = columns[j];
             if (column.is_text()) {
                 const std::int32_t code = column.codes[row];
-                if (code >= 0) add_text(to, j, static_cast<std::size_t>(code), looking, weight);
+                if (code < 0) continue;
+                if (column.words) {
+                    add_words(to, column, static_cast<std::size_t>(code), looking, weight);
+                } else {
+                    add_text(to, j, static_cast<std::size_t>(code), looking, weight);
+                }
                 continue;
             }
             const double x = numbers[i++];
@@ -88,6 +94,12 @@ class TableRows {
     std::vector<std::uint32_t> numeric_features_;
     bool settled_ = false;  // all of them are known
     std::string name_;      // memory for names of features
+    WordFeatures words_;
+    bool word_known_ = false;
+
+    static std::size_t values_of(const TableColumn& column) {
+        return column.words ? 0 : column.is_text() ? column.values : 1;
+    }
 
     void add_numbers(Preparation& to, double* numbers, Looking looking, double weight) {
         const std::size_t count = numeric_.size();
@@ -117,6 +129,20 @@ class TableRows {
         }
         if (to.raw()) to.mention(feature, 1.0);
         to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
+    }
+
+    // Words are not for curves and trees: they are not among the raw values.
+    void add_words(Preparation& to, const TableColumn& column, std::size_t value, Looking looking, double weight) {
+        const bool grow = looking == Looking::learning && weight > 0;
+        const auto find = [&](std::string& name, std::size_t stem) {
+            const auto feature = to.word(name, stem, grow);
+            if (feature && to.notes()) to.note(*feature, name);
+            return feature;
+        };
+        for (const std::uint32_t feature : words_.read(column.name, column.value(value), find)) {
+            word_known_ = true;
+            to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
+        }
     }
 };
 

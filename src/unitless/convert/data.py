@@ -199,7 +199,7 @@ class _TableAsLines:
         assert batch.labels is not None
         assert isinstance(batch.data, inputs.Frame)
         for name, column in zip(batch.data.names, batch.data.columns, strict=True):
-            if isinstance(column, inputs.TextColumn) and not self._writer.holds_text:
+            if isinstance(column, inputs.TextColumn | inputs.WordsColumn) and not self._writer.holds_text:
                 raise InputError(
                     f"column {name!r} holds text, which {self._writer.title} has no place for; ignore it, or convert "
                     "to VW text"

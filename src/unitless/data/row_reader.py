@@ -7,14 +7,15 @@ whatever a frame may hold. Both give the same features, to the last bit.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _core, inputs
 from ..errors import InputError
-from . import tables
+from . import tables, words
 from .arrow import pyarrow
 from .columns import WEEKDAYS, arrow_features, as_text, number
 from .located_rows import Place
@@ -23,7 +24,7 @@ from .schema import DATES, HELD, Schema, fits
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _SECOND = datetime.timedelta(microseconds=1)
-_PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "boolean": (bool,)}
+_PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "words": (str,), "boolean": (bool,)}
 _INT64 = range(-(2**63), 2**63)
 _NONE = ("NAType", "NaTType")  # pandas' own missing values
 _AS_PYTHON = (np.integer, np.float64, np.float32, np.float16, np.bool_, np.str_)  # whose values stay what they are
@@ -59,7 +60,7 @@ class RowReader:
                 found.update(_parts(name, kind, value) or _read(name, kind, value))
             elif known in _PLAIN[kind] or value is None or (known is float and value != value):  # noqa: PLR0124  (NaN)
                 found[name] = value
-            elif kind == "text" and (known is bool or (known is int and value in _INT64)):
+            elif kind in ("text", "words") and (known is bool or (known is int and value in _INT64)):
                 found[name] = str(value).lower()
             else:
                 found.update(_read(name, kind, value))
@@ -90,8 +91,13 @@ class RowReader:
         known = {*self.schema.kinds, self.schema.target, self.schema.weight}
         return [str(name) for name in row if name not in known]
 
-    def features(self, row: Any) -> Any:
-        """A row as features by name. A key that is not a column but has a number is taken for a feature's name."""
+    def features(self, row: Any, word_features: Callable[[str, str], list[str]]) -> Any:
+        """A row as features by name. A key that is not a column but has a number is taken for a feature's name.
+
+        Args:
+            row: names to values.
+            word_features: as for `inputs.Frame.first_row`.
+        """
         if not isinstance(row, Mapping):
             return row  # to be refused by the core
         kinds, apart = self.schema.kinds, (self.schema.target, self.schema.weight)
@@ -100,12 +106,13 @@ class RowReader:
             for name, value in row.items()
             if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
         }
-        named = self._named(row)
-        return {**found, **(self.frame(row).first_row() if named is None else named)}
+        named = self._named(row, word_features)
+        return {**found, **(self.frame(row).first_row(word_features) if named is None else named)}
 
-    def _named(self, row: Mapping[Any, Any]) -> dict[str, float] | None:
+    def _named(self, row: Mapping[Any, Any], word_features: Callable[[str, str], list[str]]) -> dict[str, float] | None:
         """The columns of a row as features by name; None if something in it needs more care."""
         found: dict[str, float] = {}
+        kinds = self.schema.kinds
         for name, value in self.plain(row).items():
             if value is None or value == "" or value != value:  # noqa: PLR0124  (not a number)
                 if self._policy.missing == "error":
@@ -115,7 +122,10 @@ class RowReader:
             elif isinstance(value, str):
                 if not (value.isascii() or _is_unicode(value)):
                     return None
-                found[f"{name}={value}"] = 1.0
+                if kinds.get(name) == "words":
+                    found |= {word: float(n) for word, n in Counter(word_features(name, words.plain(value))).items()}
+                else:
+                    found[f"{name}={value}"] = 1.0
             elif isinstance(value, int) and value not in _INT64:
                 return None
             else:
@@ -176,9 +186,8 @@ def _read(name: str, kind: str, value: Any) -> dict[str, Any]:
     for part, values, absent in arrow_features(name, column, kind, policy):
         if absent:
             found[part] = None
-        elif isinstance(values, inputs.TextColumn):
-            start, end = values.ends[values.codes[0] :][:2]
-            text = values.text[start:end].tobytes().decode()
+        elif isinstance(values, inputs.TextColumn | inputs.WordsColumn):
+            text = (values if isinstance(values, inputs.TextColumn) else values.texts).first()
             found[part] = text == "true" if kind == "boolean" else text
         else:
             found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
@@ -188,7 +197,7 @@ def _read(name: str, kind: str, value: Any) -> dict[str, Any]:
 def _column(name: str, kind: str, values: list[Any], several: bool) -> Any:
     """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
     pa = pyarrow()
-    if not (several and kind == "text" and len({type(value) for value in values} - {type(None)}) > 1):
+    if not (several and kind in ("text", "words") and len({type(value) for value in values} - {type(None)}) > 1):
         try:
             array = pa.array(values, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -216,7 +225,9 @@ def _value(name: str, kind: str, value: Any, row: int | None) -> Any:
         if fits(array.type, kind):
             if kind in types:
                 return array.cast(types[kind], safe=False)
-            return as_text(array) if kind == "text" else pa.array(number(array)[0].astype(np.float64), from_pandas=True)
+            if kind in ("text", "words"):
+                return as_text(array)
+            return pa.array(number(array)[0].astype(np.float64), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
     advice = ""

@@ -12,10 +12,10 @@ from ..errors import InputError, ModelFileError, Option, OptionError, Phrase
 from .arrow import as_numpy, is_native, pyarrow
 from .read_options import ReadOptions, matching, no_column
 
-Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time"]
+Kind: TypeAlias = Literal["number", "flag", "text", "words", "boolean", "date", "moment", "time"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DATES = ("date", "moment", "time")  # days; days with a time; times of day
-TEXTS = ("text", "boolean")
+TEXTS = ("text", "words", "boolean")
 
 
 def first_rows(columns: int) -> int:
@@ -202,7 +202,7 @@ def fits(type: Any, kind: str | None) -> bool:
     found = kind_of(type)
     if pyarrow("types").is_null(type):
         return True
-    if kind == "text":
+    if kind in ("text", "words"):
         return found is not None
     alike = {"flag": ("number",), "date": ("date", "moment"), "moment": ("date", "moment")}
     return found in alike.get(str(kind), (kind,))
@@ -212,6 +212,7 @@ HELD = {
     "number": "numbers",
     "flag": "numbers",
     "text": "text",
+    "words": "words",
     "boolean": "true and false",
     "date": "dates",
     "moment": "dates with times",

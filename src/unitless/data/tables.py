@@ -20,6 +20,7 @@ from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
 from .schema import TEXTS, Schema, kind_of
+from .words import words_column
 
 
 @dataclass
@@ -52,7 +53,8 @@ def _read(table: Any, name: str, kind: str, policy: Policy) -> list[tuple[str, A
     """A column's features: name, values, how many are missing."""
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
         if kind in TEXTS:
-            return [(name, *table.text(name))]
+            texts, absent = table.text(name)
+            return [(name, words_column(texts) if kind == "words" else texts, absent)]
         numbers, absent = table.number(name)
         return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)]
     return arrow_features(name, whole(table.column(name)), kind, policy)
