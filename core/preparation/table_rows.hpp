@@ -23,6 +23,7 @@ class TableRows {
     }
     void forget() {
         for (std::size_t j = 0; j < features_.size(); ++j) features_[j].assign(values_of(from_.columns[j]), not_met);
+        missing_.assign(features_.size(), not_met);
         numeric_features_.clear();
         settled_ = false;
     }
@@ -35,7 +36,7 @@ class TableRows {
         if (word_known_) return true;
         for (const auto& column : features_)
             if (std::any_of(column.begin(), column.end(), is_feature)) return true;
-        return false;
+        return std::any_of(missing_.begin(), missing_.end(), is_feature);
     }
 
     // The numbers as doubles, [row][column of numbers].
@@ -61,18 +62,21 @@ class TableRows {
             const TableColumn& column = columns[j];
             if (column.is_text()) {
                 const std::int32_t code = column.codes[row];
-                if (code < 0) continue;
-                if (column.words) {
-                    add_words(to, column, static_cast<std::size_t>(code), looking, weight);
-                } else {
-                    add_text(to, j, static_cast<std::size_t>(code), looking, weight);
+                const auto value = static_cast<std::size_t>(code);
+                if (code < 0 && from_.indicators) {
+                    add_category(to, missing_[j], column, missing_value, looking, weight);
+                } else if (code >= 0 && column.words) {
+                    add_words(to, column, column.value(value), looking, weight);
+                } else if (code >= 0) {
+                    add_category(to, features_[j][value], column, column.value(value), looking, weight);
                 }
                 continue;
             }
             const double x = numbers[i++];
+            const bool missing = x != x;
+            if (missing && from_.indicators) add_category(to, missing_[j], column, missing_value, looking, weight);
             if (numbers_first) continue;
             std::uint32_t& known = features_[j][0];
-            const bool missing = x != x;
             if (const std::uint32_t feature = missing ? 0 : mentioned(to, known, column.name, grow, learning)) {
                 if (noting && x != 0) to.note(feature, column.name);
                 if (to.raw()) to.mention(feature, x);
@@ -90,6 +94,7 @@ class TableRows {
   private:
     const Table& from_;
     std::vector<std::vector<std::uint32_t>> features_;  // by column; by value of a column of text
+    std::vector<std::uint32_t> missing_;                // by column: the feature of a missing value
     std::vector<std::size_t> numeric_;                  // columns of numbers
     std::vector<std::uint32_t> numeric_features_;
     bool settled_ = false;  // all of them are known
@@ -116,30 +121,30 @@ class TableRows {
                 to.row().add(feature, to.centred(feature, numbers[i], looking, weight));
     }
 
-    void add_text(Preparation& to, std::size_t column, std::size_t value, Looking looking, double weight) {
-        std::uint32_t& known = features_[column][value];
+    // The feature `column=value`. `known`: its number, as far as it is known.
+    void add_category(Preparation& to, std::uint32_t& known, const TableColumn& column, std::string_view value,
+                      Looking looking, double weight) {
         std::uint32_t feature = known;
         if (!is_feature(feature) || to.notes()) {
-            const TableColumn& from = from_.columns[column];
-            name_.assign(from.name).append(1, '=').append(from.value(value));
+            name_.assign(column.name).append(1, '=').append(value);
             const bool learning = looking == Looking::learning;
             feature = mentioned(to, known, name_, learning && weight > 0, learning);
             if (!feature) return;
             if (to.notes()) to.note(feature, name_);
         }
-        if (to.raw()) to.mention(feature, 1.0);
+        if (to.raw() && !column.words) to.mention(feature, 1.0);
         to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
     }
 
     // Words are not for curves and trees: they are not among the raw values.
-    void add_words(Preparation& to, const TableColumn& column, std::size_t value, Looking looking, double weight) {
+    void add_words(Preparation& to, const TableColumn& column, std::string_view text, Looking looking, double weight) {
         const bool grow = looking == Looking::learning && weight > 0;
         const auto find = [&](std::string& name, std::size_t stem) {
             const auto feature = to.word(name, stem, grow);
             if (feature && to.notes()) to.note(*feature, name);
             return feature;
         };
-        for (const std::uint32_t feature : words_.read(column.name, column.value(value), find)) {
+        for (const std::uint32_t feature : words_.read(column.name, text, find)) {
             word_known_ = true;
             to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
         }

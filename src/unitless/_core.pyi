@@ -69,6 +69,11 @@ def _after_fork() -> None:
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
+def written_numbers(
+    ends: NDArray[np.int64], text: NDArray[np.uint8], form: str, marks: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """The numbers that texts stand for, and whether each is one (0), missing (1) or something else (2)."""
+
 def row_places(
     data: NDArray[np.uint8], delimiter: str, comment: str, every: int, since: int
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -114,7 +119,7 @@ def gather_text(
 class TableColumns:
     """The columns of a table whose rows are predicted one at a time: "number", "text", "words" or "boolean" each."""
 
-    def __init__(self, names: list[str], kinds: list[str], missing: bool) -> None: ...
+    def __init__(self, names: list[str], kinds: list[str], missing: str, marks: list[str], trim: bool) -> None: ...
 
 class Learner:
     """A learner in the core."""
@@ -205,13 +210,14 @@ class Learner:
         names: list[str],
         columns: list[Any],
         missing: bool,
+        indicators: bool,
         whole: bool,
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         new_classes: int = 0,
     ) -> NDArray[np.float64]: ...
     def _predict_table(
-        self, names: list[str], columns: list[Any], missing: bool, rows: int, extrapolate: bool
+        self, names: list[str], columns: list[Any], missing: bool, indicators: bool, rows: int, extrapolate: bool
     ) -> NDArray[np.float64]: ...
     def _learn_rows(
         self,
@@ -372,7 +378,7 @@ class LibsvmReader:
 class CsvReader:
     """Reads rows of delimited text whose columns are known: 0 ignored, 1 number, 2 text, 3 boolean, 4 number apart."""
 
-    def __init__(self, kinds: list[int], delimiter: str) -> None: ...
+    def __init__(self, kinds: list[int], delimiter: str, forms: list[str], marks: list[str], trim: bool) -> None: ...
     def read(
         self, data: NDArray[np.uint8]
     ) -> (
@@ -381,6 +387,7 @@ class CsvReader:
             NDArray[np.int64],
             list[NDArray[np.float64]],
             list[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]],
+            list[tuple[int, int, int, bytes]],
         ]
         | None
     ):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -17,6 +17,9 @@ from . import _core
 from .errors import InputError
 
 Float64: TypeAlias = NDArray[np.float64]
+
+
+MISSING = "missing"  # what follows the "=" in the name of the feature of a missing value
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class Frame:
     rows: int
     missing: bool = False  # not-a-number means that a value is missing
     whole: bool = False  # it is known that no value is missing
+    indicators: bool = False  # a missing value is a feature of its own, `column=missing`
 
     def first_row(self, word_features: Callable[[str, str], list[str]]) -> dict[str, float]:
         """The features of the first row that have a value, by name.
@@ -95,13 +99,19 @@ class Frame:
             if isinstance(column, TextColumn):
                 if (text := column.first()) is not None:
                     found[f"{name}={text}"] = 1.0
+                elif self.indicators:
+                    found[f"{name}={MISSING}"] = 1.0
             elif isinstance(column, WordsColumn):
                 if (text := column.texts.first()) is not None:
                     found |= {word: float(n) for word, n in Counter(word_features(name, text)).items()}
+                elif self.indicators:
+                    found[f"{name}={MISSING}"] = 1.0
             else:
                 x = float((column.numbers if isinstance(column, FlagColumn) else column)[0])
                 if x == x:  # noqa: PLR0124  (not-a-number: missing)
                     found[name] = x
+                elif self.indicators:
+                    found[f"{name}={MISSING}"] = 1.0
         return found
 
 
@@ -197,7 +207,7 @@ def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Co
                 columns.append(FlagColumn(column.numbers[rows]))
             else:
                 columns.append(column[rows])
-        return Frame(data.names, columns, len(rows), data.missing, data.whole)
+        return replace(data, columns=columns, rows=len(rows))
     lengths = np.diff(data.row_starts)[rows]
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(data.row_starts.dtype)
     entries = np.repeat(data.row_starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])

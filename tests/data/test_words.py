@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 import sources
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from pyarrow import csv, parquet
 from sklearn.feature_extraction.text import HashingVectorizer
 
 import unitless as ul
 from unitless import inputs
+from unitless.convert.data import convert
 from unitless.data.words import found_in, looks_like_words, plain, words_column
+from unitless.errors import InputError, OptionError
 
 OWN_NAMES = 1 << 17
 analyzer = HashingVectorizer(norm=None, alternate_sign=False, ngram_range=(1, 2)).build_analyzer()
@@ -74,10 +80,10 @@ def test_other_letters_change_only_the_texts_that_have_them() -> None:
 @pytest.mark.parametrize(
     ("texts", "expected"),
     [
-        ([f"I liked film {i} a lot, thanks to its music" for i in range(50)], True),
+        ([f"I liked film {i} a lot, thanks to its music and the actors" for i in range(50)], True),
         ([f"Braund, Mr. Owen Harris {chr(97 + i % 26)}{chr(97 + i // 26)}" for i in range(300)], True),
         (["Never married", "Divorced", "Widowed", "Married spouse absent", "Some college but no degree"] * 20, False),
-        ([f"Child under {i} never married not in subfamily" for i in range(9)], False),
+        ([f"Child under {i} never married not in subfamily" for i in range(38)], False),
         ([f"{i}th grade" for i in range(300)], False),
         ([f"https://example.com/a/page-{i}-of-the-book.html" for i in range(300)], False),
         ([f"{i:08x}-11ee-be56 {i} A/5 {21171 + i}" for i in range(300)], False),
@@ -88,6 +94,13 @@ def test_other_letters_change_only_the_texts_that_have_them() -> None:
 )
 def test_words_are_told_from_categories_and_ids(texts: list[str], expected: bool) -> None:
     assert looks_like_words(texts) is expected
+    assert looks_like_words(texts, rows=4096) is expected
+
+
+def test_short_comments_are_words_if_nearly_all_differ() -> None:
+    texts = [f"liked film {i} a lot" for i in range(50)]
+    assert looks_like_words(texts, rows=52)
+    assert not looks_like_words(texts, rows=4096)
 
 
 # ---------------------------------------------------------------------------------------------------- learning
@@ -198,12 +211,15 @@ def test_words_beyond_the_bound_share_features(full: ul.Learner, tmp_path: Path)
 
 
 def test_a_failed_call_takes_no_names(full: ul.Learner) -> None:
-    model = pickle.loads(pickle.dumps(full))
-    before = {**model.weights}
-    far = frame(["brand new", "words here"], city=np.array([1e308, -1e308]))
-    with pytest.raises(ul.errors.InputError):
-        model.learn(far, np.array([True, False]))
-    assert {**model.weights} == before
+    failed, other = pickle.loads(pickle.dumps(full)), pickle.loads(pickle.dumps(full))
+    far = frame([" ".join(f"new{k}" for k in range(100)), "more"], city=np.array([1.79e308, -1.79e308]))
+    with pytest.raises(InputError, match="so far from the mean"):
+        failed.learn(far, np.array([True, False]))
+    assert sources.content(failed) == sources.content(other)
+    later = frame([" ".join(f"later{k}" for k in range(100))], city=np.zeros(1))
+    for model in (failed, other):
+        model.learn(later, np.array([True]))
+    assert sources.content(failed) == sources.content(other)
 
 
 def test_long_words_have_no_names_of_their_own() -> None:
@@ -225,3 +241,94 @@ def test_words_alone_are_learned_by_a_linear_model() -> None:
     beside.learn(frame(texts, x=np.arange(50.0)), y)
     assert alone.settled_shape == "linear"
     assert beside.settled_shape == "trees"
+
+
+# ---------------------------------------------------------------------------------------------------- from data
+
+
+@pytest.fixture(scope="module")
+def stays(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """One table of comments in several formats."""
+    texts, good = comments(500, seed=3)
+    texts[7] = "\u00c9t\u00e9 \u00e0 la plage: great film, \u0130stanbul"
+    table = pa.table(
+        {"comment": texts, "nights": np.arange(500) % 7, "city": ["Rome", "Oslo"] * 250, "again": good.astype(int)}
+    )
+    folder = tmp_path_factory.mktemp("stays")
+    csv.write_csv(table, folder / "stays.csv")
+    parquet.write_table(table, folder / "stays.parquet")
+    lines = "\n".join(json.dumps(row) for row in table.to_pylist())
+    (folder / "stays.jsonl").write_text(lines)
+    kinds = ("stays.csv", "stays.parquet", "stays.jsonl")
+    return {"frame": table.to_pandas(), **{kind: str(folder / kind) for kind in kinds}}
+
+
+def train(source: Any, **options: Any) -> Any:
+    return ul.train(source, target="again", passes=1, task="binary", positive="1", **options)
+
+
+def test_words_are_found_alike_in_every_format(stays: dict[str, Any]) -> None:
+    results = {kind: train(source) for kind, source in stays.items()}
+    for kind, result in results.items():
+        assert dict(result.predictor.schema.columns)["comment"] == "words", kind
+        assert dict(result.predictor.schema.columns)["city"] == "text", kind
+        assert sources.content(result.model) == sources.content(results["frame"].model), kind
+    assert results["frame"].score["zero_one"] < 0.1
+
+
+def test_a_row_is_predicted_as_in_a_table(stays: dict[str, Any]) -> None:
+    frame = stays["frame"]
+    for shape in ("auto", "linear"):
+        predictor = train(frame, shape=shape).predictor
+        scores = np.concatenate([part.scores.reshape(-1) for part in predictor.batches(frame)])
+        rows = frame.drop(columns="again").to_dict("records")[:60]
+        rows = [{name: None if pd.isna(value) else value for name, value in row.items()} for row in rows]
+        for row, score in zip(rows, scores.tolist(), strict=False):
+            assert predictor.score_one(row) == score
+            assert predictor.model.predict_one(row) == score
+            assert predictor.score_one(pd.Series(row)) == score
+        assert predictor.score_one({"comment": "  NA "}) == predictor.score_one({})
+
+
+def test_an_explanation_shows_words(stays: dict[str, Any]) -> None:
+    why = ul.explain(train(stays["frame"], shape="linear"), {"comment": "a GREAT film, n\u00e9e Xyzzy", "city": "Rome"})
+    said = {part.feature: part.contribution for part in why.contributions}
+    assert sorted(said, key=lambda name: -said[name])[:2] == ["comment=film", "comment=great film"]
+    assert "comment=xyzzy" in why.unknown
+    assert abs(why.bias + sum(said.values()) - why.score) < 1e-9
+
+
+def test_a_column_can_be_said_to_hold_words_or_categories(stays: dict[str, Any]) -> None:
+    frame = stays["frame"].assign(city=["New York", "Los Angeles"] * 250)
+    said = train(frame, words=["city"], text=["comment"]).predictor.schema.kinds
+    assert (said["city"], said["comment"]) == ("words", "text")
+    with pytest.raises(OptionError, match="text and words both name column 'city'"):
+        train(frame, words="city", text="city")
+    with pytest.raises(OptionError, match="words: there is no column 'town'"):
+        train(frame, words="town")
+
+
+def test_a_missing_text_is_a_feature(stays: dict[str, Any]) -> None:
+    assert "comment=missing" in train(stays["stays.csv"]).model.importance
+
+
+def test_words_become_vw_text(stays: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "stays.vw"
+    convert(stays["stays.csv"], str(path), "vw", target="again")
+    line = path.read_text().splitlines()[7]
+    assert "comment=\u00e9t\u00e9" in line
+    assert "comment=great_film" in line
+
+
+def test_words_have_no_column_in_a_graph(stays: dict[str, Any]) -> None:
+    model = train(stays["frame"], shape="linear").model
+    with pytest.raises(OptionError, match="column 'comment' holds words"):
+        ul.to_onnx(model, inputs="columns")
+
+
+def test_models_of_words_are_merged(stays: dict[str, Any]) -> None:
+    frame = stays["frame"]
+    halves = [train(half, shape="linear").model for half in (frame[:250], frame[250:])]
+    merged = ul.merge(halves)
+    assert merged.importance.keys() == halves[0].importance.keys() | halves[1].importance.keys()
+    assert merged.weights["comment=great film"] > 0

@@ -31,7 +31,8 @@ unitless convert vw-model.txt clicks.unitless --loss logistic
 """
 MODELS = "Models"
 _READING = (
-    *(options.TARGET, options.WEIGHT, options.IGNORE, options.ONLY, options.TEXT, options.DATES, options.ON_ERROR),
+    *(options.TARGET, options.WEIGHT, options.IGNORE, options.ONLY, options.TEXT, options.WORDS),
+    *(options.DATES, options.ON_ERROR),
     *options.FILES,
 )
 OPTIONS = (

@@ -120,10 +120,6 @@ def interactions(value: str | None) -> Any:
     return found
 
 
-def _unless(asked: bool) -> bool:
-    return not asked
-
-
 def _left_out(asked: bool) -> bool | None:
     return False if asked else None  # the library decides
 
@@ -142,12 +138,10 @@ FILES = (
     Flag("format", f"{formats.one_of(formats.names())}; detected for files if not given.", panel=READING),
     Flag("delimiter", "The character between the columns of CSV; detected if not given.", means=tab, panel=READING),
     Flag(
-        "no_header",
-        "The CSV file has no line of names; its columns are called 1, 2, 3, ...",
+        "header",
+        "Whether the first row of CSV has names; detected if not given. Without, columns are called 1, 2, 3, ...",
         bool,
-        False,
-        library="header",
-        means=_unless,
+        off="--no-header",
         panel=READING,
     ),
     Flag("encoding", "The encoding of text, for example latin-1; UTF-8 if not given.", panel=READING),
@@ -163,22 +157,37 @@ TEXT = Flag(
     means=listed,
     panel=READING,
 )
+WORDS = Flag(
+    "words",
+    "Columns of text whose words are features (comments, titles); detected if not given.",
+    many=True,
+    means=listed,
+    panel=READING,
+)
 NUMBERS = Flag(
     "numbers",
-    "Columns to treat as numbers though the first rows hold only 0 and 1.",
+    "Columns to use as numbers though they look like row counters, or begin with only 0 and 1.",
     many=True,
     means=listed,
     panel=READING,
 )
 DATES = Flag(
-    "dates", "What to do with columns of dates: error, or parts (time, month, ...).", default="error", panel=READING
+    "dates", "What to do with columns of dates: parts (time, month, ...), or error.", default="parts", panel=READING
 )
-MISSING = Flag("missing", "What missing values are: absent features, or an error.", default="absent", panel=READING)
+MISSING = Flag(
+    "missing",
+    "What a missing value is: an indicator (a feature of its own), an absent feature, or an error.",
+    default="indicator",
+    panel=READING,
+)
+NA = Flag("na", "Further values that mean a missing one, besides NA, null, ?, ...", many=True, panel=READING)
+DECIMAL = Flag("decimal", "What stands before fractions, . or ,; detected if not given.", panel=READING)
+THOUSANDS = Flag("thousands", "What stands between thousands; detected if not given.", panel=READING)
 ON_ERROR = Flag(
     "on_error", "What to do with invalid rows: fail, or skip (and count them).", default="fail", panel=READING
 )
 # All that can be said about the data; train, evaluate and sweep have these.
-COLUMNS = (WEIGHT, IGNORE, ONLY, TEXT, NUMBERS, DATES, MISSING, ON_ERROR, *FILES)
+COLUMNS = (WEIGHT, IGNORE, ONLY, TEXT, WORDS, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR, *FILES)
 TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
 POSITIVE = Flag("positive", "The label that counts as positive in a binary task.", panel=LEARNING)
 # What train, evaluate and sweep have in common.

@@ -15,6 +15,7 @@ from .. import inputs
 from ..data import Batch, Position, Reader, ReadOptions, Source, Target, formats, open_source
 from ..data.arrow import pyarrow
 from ..data.columnar import batch_rows
+from ..data.deciding import decide as decide_schema
 from ..data.files import check_output
 from ..data.formats.format import Format
 from ..data.labels import Numbers, RawLabels, Texts, decide
@@ -23,7 +24,7 @@ from ..data.named_text import NamedText
 from ..data.prefetch import prefetched
 from ..data.read_options import SKIP_ROWS
 from ..data.schema import Schema
-from ..data.schema import decide as decide_schema
+from ..data.tables import as_they_hold
 from ..data.writers.cells import joined
 from ..data.writers.columnar import TypeChangedError
 from ..data.writers.lines import LineWriter, combined
@@ -71,7 +72,7 @@ def convert(
         return _TableAsLines(opened_source, options, format.line_writer(), task, positive).write(output)
     if not isinstance(opened_source, NamedText):
         raise OptionError("only files and tables can be converted")
-    for name in ("target", "weight", "ignore", "only", "text"):
+    for name in ("target", "weight", "ignore", "only", "text", "words"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name
@@ -118,12 +119,14 @@ def _chunks(source: Source, options: ReadOptions) -> Iterator[tuple[Chunk, list[
     source.keep = True  # as tables, whole
     for chunk in source.chunks(Position()):
         if chunk.rows and schema is None:
-            schema = decide_schema(chunk.content, replace(options, dates="parts"), source.name, False)
+            how = replace(options, dates="parts")
+            schema = decide_schema(chunk.content, how, source.name, False, leave_out=False)
             source.hold(schema)
         if schema is None or not chunk.rows:
             yield chunk, []
             continue
         wanted = {*schema.kinds, schema.target, schema.weight}
+        chunk.content = as_they_hold(chunk.content, schema)
         yield chunk, [name for name in chunk.content.column_names if name in wanted]
 
 

@@ -13,30 +13,31 @@ from .arrow import as_numpy, booleans, is_native, pyarrow
 from .policy import Policy
 from .schema import DATES, TEXTS
 from .words import words_column
+from .written import BLANKS
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
 def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tuple[str, FrameColumn, int]]:
-    """The features of a column of some kind: name, values, and how many are missing."""
+    """The features of a column of some kind: name, values, and how many are missing. Only text is given as text."""
     if kind == "flag":
         values, absent = number(column)
         return [(name, FlagColumn(values), absent)]
     if kind == "boolean" and policy.booleans == "indicator":
         return [(name, *indicator(column))]
     if kind == "words":
-        texts, absent = text(column)
+        texts, absent = text(column, policy)
         return [(name, words_column(texts), absent)]
     if kind not in DATES:
-        return [(name, *(text(column) if kind in TEXTS else number(column)))]
+        return [(name, *(text(column, policy) if kind in TEXTS else number(column)))]
     if policy.dates == "error":
         raise InputError(
             f"column {name!r} holds {column.type}, which is neither numbers nor text: leave it out, or turn it into "
             "numbers"
         )
     return [
-        (part, *(text(values) if of in TEXTS else number(values)))
+        (part, *(text(values, policy) if of in TEXTS else number(values)))
         for part, of, values in date_parts(name, column, kind)
     ]
 
@@ -65,9 +66,9 @@ def number(column: Any) -> tuple[NDArray[Any], int]:
     return array, int(np.isnan(array).sum()) if suspicious else 0
 
 
-def text(column: Any) -> tuple[TextColumn, int]:
+def text(column: Any, policy: Policy | None = None) -> tuple[TextColumn, int]:
     """A column of text as codes and values; and how many values are missing. Empty text is a missing value."""
-    pa, types = pyarrow(), pyarrow("types")
+    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
     if types.is_boolean(column.type):
         codes = booleans(column)
         bytes_ = np.frombuffer(b"falsetrue", np.uint8)
@@ -75,6 +76,8 @@ def text(column: Any) -> tuple[TextColumn, int]:
     if not types.is_dictionary(column.type):
         column = as_text(column).dictionary_encode()
     values = as_text(column.dictionary)
+    if policy is not None and policy.trim:
+        values = compute.utf8_trim(values, BLANKS)
     places = as_numpy(column.indices)
     if column.indices.null_count:
         places = np.where(np.isnan(places), -1, places)
@@ -85,7 +88,11 @@ def text(column: Any) -> tuple[TextColumn, int]:
     ends: NDArray[np.int64] = np.zeros(1, np.int64)
     if len(values):
         ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
-    empty = np.flatnonzero(np.diff(ends) == 0)  # a null among the values is as long as nothing
+    nothing = np.diff(ends) == 0  # a null among the values is as long as nothing
+    if policy is not None and policy.marks:
+        marked = compute.is_in(values, pa.array(policy.marks, pa.large_string()))
+        nothing |= marked.fill_null(True).to_numpy(zero_copy_only=False)
+    empty = np.flatnonzero(nothing)
     if len(empty):
         codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
     absent = int((codes < 0).sum()) if len(empty) or column.null_count else 0

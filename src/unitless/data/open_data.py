@@ -55,7 +55,7 @@ def _check_options(format: Format, options: ReadOptions) -> None:
     default = ReadOptions()
     for name in formats.particular_options():
         value = getattr(options, name)
-        if name not in format.options and value != getattr(default, name):
+        if name not in format.options and value != getattr(default, name) and name not in options.remembered:
             takers = formats.one_of(formats.that_take(name))
             raise OptionError(Phrase(Option(name, value), f" is for {takers}; the data is {format.name}"))
 

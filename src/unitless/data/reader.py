@@ -15,6 +15,7 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from . import tables
 from .arrow import pyarrow
+from .deciding import decide
 from .frame_reader import read_mapping
 from .in_memory import Arrays, Frames, Mappings, one_array
 from .labels import Numbers, RawLabels, labels_of
@@ -22,8 +23,9 @@ from .located_rows import Bad, Chunk, Place, Position
 from .named_text import NamedText
 from .prefetch import prefetched
 from .read_options import ReadOptions
-from .schema import Schema, decide
+from .schema import Schema
 from .source import Source
+from .written import Odd
 
 
 @dataclass
@@ -41,6 +43,7 @@ class Batch:
     bad_count: int
     bad_numbers: Sequence[int] = ()
     missing: Counter[str] = field(default_factory=Counter)
+    odd: dict[str, Odd] = field(default_factory=dict)  # by column: values that are not what it holds
     tags: list[str] | None = None
     original: Any = None  # all rows as they were, bad ones included, if they are to be kept
 
@@ -71,8 +74,7 @@ def frame_features(frame: Any, training: dict[str, Any]) -> inputs.Input:
     schema = Schema.read(training.get("schema"))
     if schema.family != "table":
         return inputs.read(frame)
-    reading = training.get("reading") or {}
-    options = ReadOptions(dates=reading.get("dates", "error"), missing=reading.get("missing", "absent"))
+    options = ReadOptions.settled(training.get("reading"))
     batches = list(Reader(Frames(frame, whole=True), options, schema, target_needed=False)._batches(Position()))
     return batches[0].data if batches else inputs.NamedRows([])
 
@@ -89,11 +91,12 @@ class Reader:
         weight: Any = None,
         target_needed: bool = True,
         keep: bool = False,
+        leave_out: bool = True,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
         self.beside = target, weight  # given beside the data, not in it
-        source.keep = keep
+        source.keep, self._leave_out = keep, leave_out
         if schema is not None:
             source.hold(schema)
 
@@ -120,7 +123,12 @@ class Reader:
         if family == "table":
             needed = self._needed and self._target is None
             return decide(
-                chunk.content, self.options, chunk.place.file or "the data", needed, self.source.columns_may_come_later
+                chunk.content,
+                self.options,
+                chunk.place.file or "the data",
+                needed,
+                self.source.columns_may_come_later,
+                leave_out=self._leave_out,
             )
         return self.schema_of_rows()
 
@@ -131,7 +139,7 @@ class Reader:
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
             return Schema("named", target=self.options.target, weight=self.options.weight)
-        for name in ("target", "weight", "ignore", "only", "text"):
+        for name in ("target", "weight", "ignore", "only", "text", "words"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name
@@ -156,6 +164,8 @@ class Reader:
         )
         if self.source.keep:
             batch.original = chunk.content if chunk.original is None else chunk.original
+            if self.schema is not None and self.source.family == "table" and chunk.rows:
+                batch.original = tables.as_they_hold(batch.original, self.schema)
         if not chunk.rows:
             return batch
         assert self.schema is not None
@@ -182,8 +192,8 @@ class Reader:
         assert self.schema is not None
         try:
             columns = tables.features(chunk.content, self.schema, chunk.place, self.options.policy)
-            batch.data, batch.missing = columns.frame, columns.missing
-            batch.labels = tables.labels(chunk.content, self.schema)
+            batch.data, batch.missing, batch.odd = columns.frame, columns.missing, columns.odd
+            batch.labels = tables.labels(chunk.content, self.schema, self.options.policy)
             batch.weight = tables.weights(chunk.content, self.schema) if self._needed else None
         except InputError as error:
             raise error.at(file=chunk.place.file) from None

@@ -15,12 +15,13 @@ import numpy as np
 
 from .. import _core, inputs
 from ..errors import InputError
-from . import tables, words
+from . import dates, tables, words
 from .arrow import pyarrow
-from .columns import WEEKDAYS, arrow_features, as_text, number
+from .columns import WEEKDAYS, as_text, number
 from .located_rows import Place
-from .policy import Policy
-from .schema import DATES, HELD, Schema, fits
+from .read_options import ReadOptions
+from .schema import DATES, HELD, Schema, fits, kind_of
+from .written import BLANKS, Written, is_text, typed
 
 _EPOCH = datetime.datetime(1970, 1, 1)
 _SECOND = datetime.timedelta(microseconds=1)
@@ -35,8 +36,8 @@ class RowReader:
 
     def __init__(self, training: Mapping[str, Any]) -> None:
         self.schema = Schema.read(training.get("schema"))
-        missing = (training.get("reading") or {}).get("missing", "absent")
-        self._policy = Policy(booleans="categories", text="indicators", missing=missing, dates="parts")
+        self._policy = ReadOptions.settled(training.get("reading")).policy
+        missing = self._policy.missing
         names: list[str] = []
         kinds: list[str] = []
         for name, kind in self.schema.columns:
@@ -47,7 +48,7 @@ class RowReader:
             else:
                 names.append(name)
                 kinds.append("number" if kind == "flag" else kind)
-        self.columns = _core.TableColumns(names, kinds, missing == "absent")
+        self.columns = _core.TableColumns(names, kinds, missing, list(self._policy.marks), self._policy.trim)
         self.quick = not any(kind in DATES for _, kind in self.schema.columns)  # the core reads plain rows as they are
 
     def plain(self, row: Any) -> dict[str, Any]:
@@ -57,13 +58,27 @@ class RowReader:
             value = _as_python(row.get(name))
             known = type(value)
             if kind in DATES:
-                found.update(_parts(name, kind, value) or _read(name, kind, value))
+                found.update(_parts(name, kind, value) or self._read(name, kind, value))
             elif known in _PLAIN[kind] or value is None or (known is float and value != value):  # noqa: PLR0124  (NaN)
                 found[name] = value
             elif kind in ("text", "words") and (known is bool or (known is int and value in _INT64)):
                 found[name] = str(value).lower()
             else:
-                found.update(_read(name, kind, value))
+                found.update(self._read(name, kind, value))
+        return found
+
+    def _read(self, name: str, kind: str, value: Any) -> dict[str, Any]:
+        """A value of any other kind as plain ones, by feature, as a table of this column has them."""
+        column = _column(name, kind, [value], False, self.schema.how(name))
+        found: dict[str, Any] = {}
+        for part, values, absent in tables.read_column(name, column, kind, self.schema.how(name), self._policy)[0]:
+            if absent:
+                found[part] = None
+            elif isinstance(values, inputs.TextColumn | inputs.WordsColumn):
+                text = (values if isinstance(values, inputs.TextColumn) else values.texts).first()
+                found[part] = text == "true" if kind == "boolean" else text
+            else:
+                found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
         return found
 
     def table(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
@@ -77,7 +92,7 @@ class RowReader:
                 )
         several = len(rows) > 1
         columns = {
-            name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several)
+            name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several, self.schema.how(name))
             for name, kind in self.schema.columns
         }
         return pa.table(columns)
@@ -114,9 +129,14 @@ class RowReader:
         found: dict[str, float] = {}
         kinds = self.schema.kinds
         for name, value in self.plain(row).items():
+            if isinstance(value, str):
+                value = value.strip(BLANKS) if self._policy.trim else value  # noqa: PLW2901
+                value = None if value in self._policy.marks else value  # noqa: PLW2901
             if value is None or value == "" or value != value:  # noqa: PLR0124  (not a number)
                 if self._policy.missing == "error":
                     return None
+                if self._policy.missing == "indicator":
+                    found[f"{name}={inputs.MISSING}"] = 1.0
             elif isinstance(value, bool):
                 found[f"{name}={'true' if value else 'false'}"] = 1.0
             elif isinstance(value, str):
@@ -178,23 +198,7 @@ def _parts(name: str, kind: str, value: Any) -> dict[str, Any] | None:
     return {**parts, f"{name}.hour": str(value.hour)} if kind == "moment" else parts
 
 
-def _read(name: str, kind: str, value: Any) -> dict[str, Any]:
-    """A value of any other kind as plain ones, by feature, as a table of this column has them."""
-    column = _column(name, kind, [value], False)
-    policy = Policy(booleans="categories", text="indicators", missing="absent", dates="parts")
-    found: dict[str, Any] = {}
-    for part, values, absent in arrow_features(name, column, kind, policy):
-        if absent:
-            found[part] = None
-        elif isinstance(values, inputs.TextColumn | inputs.WordsColumn):
-            text = (values if isinstance(values, inputs.TextColumn) else values.texts).first()
-            found[part] = text == "true" if kind == "boolean" else text
-        else:
-            found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
-    return found
-
-
-def _column(name: str, kind: str, values: list[Any], several: bool) -> Any:
+def _column(name: str, kind: str, values: list[Any], several: bool, written: Written) -> Any:
     """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
     pa = pyarrow()
     if not (several and kind in ("text", "words") and len({type(value) for value in values} - {type(None)}) > 1):
@@ -203,26 +207,26 @@ def _column(name: str, kind: str, values: list[Any], several: bool) -> Any:
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             pass
         else:
-            if fits(array.type, kind):
+            if fits(array.type, kind) and (kind in ("text", "words") or not is_text(array.type)):
                 return array
     return pa.concat_arrays(
-        [_value(name, kind, value, row if several else None) for row, value in enumerate(values, 1)]
+        [_value(name, kind, value, row if several else None, written) for row, value in enumerate(values, 1)]
     )
 
 
-def _value(name: str, kind: str, value: Any, row: int | None) -> Any:
+def _value(name: str, kind: str, value: Any, row: int | None, written: Written) -> Any:
     """One value as an Arrow array of the type that all values of its kind have here."""
     pa = pyarrow()
     moment = pa.timestamp("us")
     types = {"date": moment, "moment": moment, "time": pa.time64("us"), "boolean": pa.bool_()}
     try:
-        if kind == "time" and isinstance(value, str):  # as files have them; and so are dates
-            value = datetime.time.fromisoformat(value)
         unsigned = type(value) is int and 2**63 <= value < 2**64
-        array = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True)
-        if kind in DATES and isinstance(value, str):
-            array = array.cast(moment)
-        if fits(array.type, kind):
+        array, odd = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
+        if isinstance(value, str):  # as files have them
+            array, odd = typed(array, kind, written, ())
+        elif kind in DATES and kind_of(array.type) == "number":
+            array = dates.read_numbers(array, written.date)
+        if odd is None and fits(array.type, kind):
             if kind in types:
                 return array.cast(types[kind], safe=False)
             if kind in ("text", "words"):

@@ -60,6 +60,11 @@ class Source(abc.ABC):
         return self.repeatable
 
     @property
+    def found(self) -> dict[str, Any]:
+        """Reading options that were not given but found, and that later data of the same kind has too."""
+        return {}
+
+    @property
     def identity(self) -> list[Any]:
         """To recognise the same data when training goes on."""
         return []

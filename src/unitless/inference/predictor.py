@@ -343,8 +343,7 @@ class Predictor:
 
     def _options(self, **reading: Any) -> ReadOptions:
         """How data is read, as far as training has settled it."""
-        names = ("dates", "missing", "ignore", "only", "text")
-        return ReadOptions(**{**{name: self._reading[name] for name in names if name in self._reading}, **reading})
+        return ReadOptions.settled(self._reading, **reading)
 
     def read(self, source: Any, keep: bool = False, **reading: Any) -> Iterator[Batch]:
         """Data as the model's training data was read, batch by batch."""

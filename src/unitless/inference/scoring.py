@@ -117,7 +117,7 @@ class Scoring:
         }
         beside = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
         settled = training.get("reading") or {}
-        self.options = ReadOptions(**{**{k: settled[k] for k in ("dates", "missing") if k in settled}, **reading})
+        self.options = ReadOptions.settled(settled, **reading)
         self.source: Source = open_source(source, self.options)
         schema = Schema.read(training["schema"]) if training else Schema(_family(self.source))
         if isinstance(self.source, Mappings) and schema.family == "table":  # rows of the table, by name

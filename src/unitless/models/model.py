@@ -215,7 +215,9 @@ class Model(_core.Learner):
             matrix = (data.values, data.indices, data.row_starts, data.columns)
             return self._learn_compressed(*matrix, labels, weights, new_classes)
         if isinstance(data, inputs.Frame):
-            return self._learn_table(data.names, data.columns, data.missing, data.whole, labels, weights, new_classes)
+            return self._learn_table(
+                data.names, data.columns, data.missing, data.indicators, data.whole, labels, weights, new_classes
+            )
         if isinstance(data, inputs.TextRows):
             return self._learn_rows(data.read, labels, weights, new_classes)
         return self._learn_named(list(data.mappings), labels, weights, new_classes)
@@ -227,7 +229,7 @@ class Model(_core.Learner):
         if isinstance(data, inputs.Compressed):
             return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, extrapolate)
         if isinstance(data, inputs.Frame):
-            return self._predict_table(data.names, data.columns, data.missing, data.rows, extrapolate)
+            return self._predict_table(data.names, data.columns, data.missing, data.indicators, data.rows, extrapolate)
         if isinstance(data, inputs.TextRows):
             return self._predict_rows(data.read, extrapolate)
         rows = []

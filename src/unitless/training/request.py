@@ -49,13 +49,17 @@ def train(
     ignore: Any = (),
     only: Any = (),
     text: Any = (),
+    words: Any = (),
     numbers: Any = (),
-    dates: str = "error",
-    missing: str = "absent",
+    dates: str = "parts",
+    missing: str = "indicator",
+    na: Any = (),
+    decimal: str | None = None,
+    thousands: str | None = None,
     on_error: str = "fail",
     format: str | None = None,
     delimiter: str | None = None,
-    header: bool = True,
+    header: bool | None = None,
     encoding: str | None = None,
     zero_based: bool = False,
     opened: Callable[[Run], None] | None = None,
@@ -113,13 +117,19 @@ def train(
         ignore: columns to leave out; `*` stands for any letters.
         only: columns to use.
         text: columns whose values are names although they look like numbers (a zip code).
-        numbers: columns to be centred although they begin with nothing but zeros and ones (see the guide).
-        dates: "error", or "parts" to take columns of dates as time, month, weekday and hour.
-        missing: "absent": a missing value is a feature that is not there; or "error".
+        words: columns of text in which each word is a feature (a comment, a title); found by their look if not given.
+        numbers: columns to learn from although they look like row counters or ids, and to be centred although they
+            begin with nothing but zeros and ones (see the guide).
+        dates: "parts" to take columns of dates as their parts; or "error".
+        missing: "indicator": a missing value is a feature of its own, `column=missing`; "absent": it is a feature that
+            is not there; or "error".
+        na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
+        decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.
+        thousands: what stands between their thousands; found if not given.
         on_error: "fail", or "skip" rows that cannot be read and count them.
         format: of files whose name and content do not say it, for example "csv"; the guide lists the names.
         delimiter: of CSV; detected if not given.
-        header: False for CSV without names; columns are then called 1, 2, 3, ...
+        header: whether CSV has a row of names; found if not given. Without, columns are called 1, 2, 3, ...
         encoding: of text files, UTF-8 if not given.
         zero_based: whether libsvm files count features from 0.
         opened: called with the run before the first row is read.
@@ -145,9 +155,13 @@ def train(
             "ignore": ignore,
             "only": only,
             "text": text,
+            "words": words,
             "numbers": numbers,
             "dates": dates,
             "missing": missing,
+            "na": na,
+            "decimal": decimal,
+            "thousands": thousands,
             "on_error": on_error,
             "format": format,
             "delimiter": delimiter,

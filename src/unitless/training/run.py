@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -226,7 +227,7 @@ class Run(Learning):
         self.model._training = {
             "schema": self.reader.schema.plain(),
             "target": self.target.plain(),
-            "reading": self.reader.options.kept(self.reader.schema.family),
+            "reading": {**self.reader.options.kept(self.reader.schema.family), **self.source.found},
             "progress": self.progress.plain(),
             "source": self.source.identity,
             "before": self.before,
@@ -278,7 +279,7 @@ class Run(Learning):
 
     def begin_like(self, other: Run) -> None:
         """What another run has counted while it read all rows into random order."""
-        self.progress = replace(other.progress, bad=list(other.progress.bad), missing=other.progress.missing.copy())
+        self.progress = copy.deepcopy(other.progress)
         self.shuffled = other.shuffled
 
     def score_rows(self, batches: Iterable[Batch], held: int) -> None:
