@@ -259,6 +259,7 @@ def decide(
     later: bool = False,
     deciding: int | None = None,
     leave_out: bool = True,
+    stored_as_categories: frozenset[str] = frozenset(),
 ) -> Schema:
     """The schema of a table, from its first rows.
 
@@ -270,6 +271,7 @@ def decide(
         later: columns to be ignored may come later.
         deciding: how many rows say what the columns hold, if not the usual number.
         leave_out: whether columns that only number or name the rows are left out.
+        stored_as_categories: columns of text that come as categories, whatever they hold.
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
@@ -286,6 +288,8 @@ def decide(
     first = first_rows(len(names)) if deciding is None else deciding
     wanted = [*features, *([options.target] if options.target is not None else [])]
     heads = {name: arrow.column(name).slice(0, first) for name in wanted}
+    for name in stored_as_categories & heads.keys():
+        heads[name] = heads[name].cast(pyarrow().string())
     for name, head in heads.items():
         if kind_of(head.type) is None:
             raise InputError(f"{file}: column {name!r} holds {head.type}, which is neither numbers nor text; ignore it")

@@ -129,6 +129,7 @@ class Reader:
                 needed,
                 self.source.columns_may_come_later,
                 leave_out=self._leave_out,
+                stored_as_categories=self.source.stored_as_categories,
             )
         return self.schema_of_rows()
 
