@@ -74,7 +74,7 @@ def convert(
     if not isinstance(opened_source, NamedText):
         raise OptionError("only files and tables can be converted")
     chosen = () if opened_source.namespaces else ("ignore", "only")
-    for name in ("target", "weight", *chosen, "text"):
+    for name in ("target", "weight", *chosen, "text", "words"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name
@@ -206,7 +206,7 @@ class _TableAsLines:
         assert batch.labels is not None
         assert isinstance(batch.data, inputs.Frame)
         for name, column in zip(batch.data.names, batch.data.columns, strict=True):
-            if isinstance(column, inputs.TextColumn) and not self._writer.holds_text:
+            if isinstance(column, inputs.TextColumn | inputs.WordsColumn) and not self._writer.holds_text:
                 raise InputError(
                     f"column {name!r} holds text, which {self._writer.title} has no place for; ignore it, or convert "
                     "to VW text"

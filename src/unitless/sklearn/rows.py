@@ -101,7 +101,7 @@ def _frame(X: Any, text_columns: Collection[str] | None) -> inputs.Frame:
 
 def _is_empty(column: inputs.FrameColumn) -> bool:
     """Whether all values are missing."""
-    if isinstance(column, inputs.TextColumn):
+    if isinstance(column, inputs.TextColumn | inputs.WordsColumn):
         return bool((column.codes < 0).all())
     numbers = column.numbers if isinstance(column, inputs.FlagColumn) else column
     return bool(numbers.dtype.kind == "f" and np.isnan(numbers).all())
