@@ -166,7 +166,9 @@ Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
 
 def has_missing(column: FrameColumn) -> bool:
     """Whether a value of a frame's column is missing."""
-    if isinstance(column, TextColumn | WordsColumn):
+    if isinstance(column, WordsColumn):
+        column = column.texts
+    if isinstance(column, TextColumn):
         return bool((column.codes < 0).any())
     numbers = column.numbers if isinstance(column, FlagColumn) else column
     if numbers.dtype.kind != "f":
