@@ -417,7 +417,7 @@ def test_a_stream_has_no_passes_that_end_by_themselves() -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 9, 10, 31])
 def test_tables_of_few_rows_are_fitted(rows: int) -> None:
-    result = ul.train(prices(rows), "price")
+    result = ul.train(prices(rows), "price", task="regression")
     assert (result.rows, result.learned, result.held) == (rows, rows, rows // 10)
     json.dumps(result.asdict(), allow_nan=False)
     repr(result)
