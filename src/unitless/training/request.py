@@ -51,6 +51,7 @@ def train(
     ignore: Any = (),
     only: Any = (),
     text: Any = (),
+    words: Any = (),
     numbers: Any = (),
     dates: str = "parts",
     missing: str = "indicator",
@@ -119,6 +120,7 @@ def train(
         ignore: columns to leave out; `*` stands for any letters.
         only: columns to use.
         text: columns whose values are names although they look like numbers (a zip code).
+        words: columns of text in which each word is a feature (a comment, a title); found by their look if not given.
         numbers: columns to learn from although they look like row counters or ids, and to be centred although they
             begin with nothing but zeros and ones (see the guide).
         dates: "parts" to take columns of dates as time, year, month, weekday, hour and day of the year; "day-first" or
@@ -160,6 +162,7 @@ def train(
             "ignore": ignore,
             "only": only,
             "text": text,
+            "words": words,
             "numbers": numbers,
             "dates": dates,
             "missing": missing,
@@ -193,7 +196,7 @@ def train(
         seed,
         None if model is None else os.fspath(model),
         every,
-        shuffle and not follow,
+        False if follow else shuffle,
         None if memory is None else memory_size(memory),
         learn_holdout,
     )
