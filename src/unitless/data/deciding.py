@@ -181,7 +181,7 @@ def _shares(text: _Text, way: Written, marks: tuple[str, ...]) -> tuple[NDArray[
 
 
 def _certain_decimal(text: _Text, marks: tuple[str, ...]) -> str:
-    """What certainly stands before the fractions in a column: read so it is numbers, and not otherwise; "" if either."""
+    """What certainly stands before fractions in a column: read so it is numbers, and not otherwise. Empty if unsure."""
     points, american, comma = (_shares(text, way, marks)[2] for way in _WAYS)
     if max(points, american, comma) < MOSTLY or max(points, american) == comma:
         return ""
