@@ -33,7 +33,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[ul.TrainResult, 
 def test_the_columns_are_what_a_person_takes_them_for(expected: tuple[ul.TrainResult, Any]) -> None:
     schema = decisions(expected[0])
     assert dict(schema.columns) == {
-        **dict.fromkeys(("size", "late", "price", "share", "income", "temperature", "people", "level"), "number"),
+        **dict.fromkeys(("size", "price", "share", "income", "temperature", "people", "level"), "number"),
         **{"joined": "date", "seen": "date", "paid": "moment", "comment": "words"},
         **dict.fromkeys(("smoker", "city", "code"), "text"),
         **{"active": "boolean", "constant": "number"},
@@ -54,6 +54,22 @@ def test_the_decisions_and_the_model_are_the_same_in_every_format(
     assert content(result.model) == content(expected[0].model)
     assert np.array_equal(result.predict(source), expected[0].predict(expected[1]))
     assert np.array_equal(result.predict(expected[1]), expected[0].predict(source))
+
+
+@pytest.mark.parametrize("way", ["csv", "parquet", "json values", "pandas mixed"])
+def test_a_text_among_numbers_is_missing_and_counted_wherever_it_stands(way: str, tmp_path: Path) -> None:
+    rows = 4300
+    texts = {"x": [f"{k % 97 / 4:.2f}" for k in range(rows)], "label": [f"{k % 97 + 0.5}" for k in range(rows)]}
+    texts["x"][700] = "oops"
+    texts["x"][4200] = "broken"  # after the rows that decide what the columns are
+    result, _ = learned(way, tmp_path, texts)
+    assert decisions(result).columns == (("x", "number"),)
+    said = [str(phrase) for phrase in result.decisions]
+    where = "line 701" if way.startswith("json") else "row 701"
+    assert any(
+        one.startswith("column 'x': 99.95% numbers; first other value 'oops' in " + where) and "and 1 more" in one
+        for one in said
+    ), said
 
 
 def test_the_model_finds_what_the_oddities_hide(expected: tuple[ul.TrainResult, Any]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import InputError, Option, OptionError, Phrase
 from .arrow import pyarrow
 from .csv_columns import CsvParser
+from .encoding import encoding_of
 from .files import File
 from .header import has_header
 from .kept_parts import kept_part
@@ -37,6 +38,28 @@ class Delimited(FileSource):
         self._delimiter = options.delimiter or delimiter
         self._header_found: bool | None = None  # of the first file
         self._settled: tuple[list[str], CsvParser] | None = None  # for the columns of the present file
+        self._comments = 0  # lines before the table in the first file that has some
+        self._other_encoding = ""  # of a file that was not UTF-8
+
+    @property
+    def remarks(self) -> list[Phrase]:
+        """The encoding, if it was found, and what was skipped before the table."""
+        said = []
+        if self._other_encoding:
+            encoding = Option("encoding", "NAME")
+            said.append(Phrase(f"the text is not UTF-8 and was read as {self._other_encoding} (", encoding, ")"))
+        if self._comments:
+            lines = "one comment line" if self._comments == 1 else f"{self._comments} comment lines"
+            said.append(Phrase(f"{lines} (#) before the table: skipped"))
+        return said
+
+    def encoding(self, file: File) -> str | None:
+        """As it is said, or as the file looks."""
+        if self.options.encoding is not None:
+            return self.options.encoding
+        found = encoding_of(file)
+        self._other_encoding = self._other_encoding or found or ""
+        return found
 
     @property
     def found(self) -> dict[str, Any]:
@@ -76,7 +99,7 @@ class Delimited(FileSource):
 
     def places(self, file: int, most: int) -> RowPlaces:
         """How many rows a file has, and positions from which they can be read."""
-        with closing(Text(self.files[file], self.options.encoding)) as text:
+        with closing(Text(self.files[file], self.encoding(self.files[file]))) as text:
             _, delimiter, _ = self._header(text, self.files[file])
             text.quoted(delimiter)
             return places_in_text(text, file, most, delimiter)
@@ -91,6 +114,12 @@ class Delimited(FileSource):
                 f"{file.name} contains zero bytes: it is not a text file, or it has another encoding (such as utf-16)"
             )
         sample = sample.removeprefix(_BOM)
+        comments = comment_lines(sample, self._delimiter)
+        if comments:
+            for _ in range(comments):
+                text.line()
+            self._comments = self._comments or comments
+            sample = text.peek(64 << 10)
         separator = _SEPARATOR_LINE.match(sample)  # as Excel writes it
         delimiter = self._delimiter or (separator[1].decode() if separator else sniff(sample))
         text.quoted(delimiter)
@@ -246,6 +275,21 @@ class Delimited(FileSource):
             bad_numbers=sorted(bad),
             original=original,
         )
+
+
+def comment_lines(sample: bytes, delimiter: str | None) -> int:
+    """How many lines that begin with # stand before a table: they do not have its number of columns."""
+    lines = sample.decode(errors="replace").splitlines()
+    count = next((k for k, line in enumerate(lines) if not line.startswith("#")), 0)
+    rest = "\n".join(lines[count : count + 20])
+    if not count or not rest.strip():
+        return 0
+    delimiter = delimiter or sniff(rest.encode())
+    try:
+        last, first = (len(next(csv.reader([line], delimiter=delimiter))) for line in (lines[count - 1], lines[count]))
+    except (csv.Error, StopIteration):
+        return 0
+    return count if last != first else count - 1  # the last of them can be the row of names
 
 
 def sniff(sample: bytes) -> str:

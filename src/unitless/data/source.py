@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, Phrase
 from . import formats
 from .byte_stream import never
 from .csv_columns import CsvColumns
@@ -84,6 +84,11 @@ class Source(abc.ABC):
     def found(self) -> dict[str, Any]:
         """Reading options that were not given but found, and that later data of the same kind has too."""
         return {}
+
+    @property
+    def remarks(self) -> list[Phrase]:
+        """What was found in the data that a user should know, besides `found`."""
+        return []
 
     @property
     def identity(self) -> list[Any]:
@@ -261,8 +266,12 @@ class FileSource(Source):
     def opened(self, file: File, end: Position | None = None) -> Text:
         """A file's text, up to a position if it is given."""
         self._text = None
-        self._text = opened_text(file, self.options.encoding, end, self.stopped, self.schema is not None)
+        self._text = opened_text(file, self.encoding(file), end, self.stopped, self.schema is not None)
         return self._text
+
+    def encoding(self, file: File) -> str | None:
+        """The encoding of a file of text; None for UTF-8, or what its byte-order mark says."""
+        return self.options.encoding
 
     @abc.abstractmethod
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:

@@ -18,7 +18,15 @@ _SHOWN = 3  # columns with values that are not what they hold, each in a line
 
 def decisions(run: Run) -> list[Phrase]:
     """What was decided about the data, at most so many lines."""
-    found = [*_header(run), *_left_out(run), *_written(run), *_dates(run), *_words(run), *_odd(run)]
+    found = [
+        *run.source.remarks,
+        *_header(run),
+        *_left_out(run),
+        *_written(run),
+        *_dates(run),
+        *_words(run),
+        *_odd(run),
+    ]
     return found[:MOST]
 
 
