@@ -108,7 +108,7 @@ def values(data: inputs.Input) -> list[dict[Any, str]]:
 def one_row(frame: inputs.Frame, row: int) -> dict[str, float]:
     one = inputs.pick(frame, np.array([row]))
     assert isinstance(one, inputs.Frame)
-    return one.first_row()
+    return one.first_row(lambda column, text: [])
 
 
 def ordinary(spec: DataSpec) -> dict[str, Any]:
