@@ -7,6 +7,8 @@
 # make cross   the core built for ARM and run by qemu gives the bits that it gives here
 # make bench   speed beside Vowpal Wabbit, scikit-learn and River; make bench BENCH=--page puts it into the pages
 # make docs    the documentation as a site, in site/
+# make gallery run the scripts of examples/gallery and write their pages and pictures into docs/gallery
+# make wheel   wheels for every Python from 3.10 to 3.14 that is here, in dist/, tried in empty environments
 # Everything is installed into .venv from PyPI; nothing else is needed but Python >= 3.10 and a C++ compiler.
 
 PYTHON ?= python3
@@ -17,7 +19,7 @@ CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 export UNITLESS_TESTS := build/core
 
-.PHONY: demo test test-spark pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs clean
+.PHONY: demo test test-spark pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs gallery wheel clean
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -157,6 +159,13 @@ bench: $(VENV)/.bench
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
 	@echo "The site: site/index.html"
+
+gallery: $(VENV)/.test
+	$(BIN)/python tools/gallery.py
+
+# PYTHONS="python3.12 /opt/python/bin/python3.14" builds for those.
+wheel:
+	$(PYTHON) tools/wheels.py $(PYTHONS)
 
 clean:
 	rm -rf $(VENV) build site

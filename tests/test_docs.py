@@ -34,6 +34,7 @@ MODULES = [
     "unitless.convert.export.estimators",
     "unitless.convert.export.onnx_graph",
     "unitless.convert.vw.feature_hash",
+    "unitless.data.words",
     "unitless.evaluation.baseline",
     "unitless.evaluation.curves",
     "unitless.evaluation.evaluation",

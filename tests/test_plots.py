@@ -125,19 +125,19 @@ def curved(classes: bool = False) -> ul.Learner | ul.OneVsAll:
 
 def test_curves_have_a_panel_for_each_column(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "curves.png"
-    figure = ul.plot_curves(curved(), path)
+    axes = ul.plot_curves(curved(), path)
     assert path.stat().st_size > 10_000
-    assert figure.axes[0].get_title() == "0"
-    assert sorted(panel.get_title() for panel in figure.axes) == ["0", "1", "2", "3", "4"]
-    assert len({panel.get_ylim() for panel in figure.axes}) == 1
-    assert len(ul.plot_curves(curved(), most=2).axes) == 2
+    assert axes[0].get_title() == "0"
+    assert sorted(panel.get_title() for panel in axes) == ["0", "1", "2", "3", "4"]
+    assert len({panel.get_ylim() for panel in axes}) == 1
+    assert len(ul.plot_curves(curved(), tmp_path / "two.png", most=2)) == 2
 
 
 def test_curves_of_classes_have_a_line_each() -> None:
-    figure = ul.plot_curves(curved(classes=True))
-    assert sorted(texts(figure.axes[0])) == ["0", "1", "2"]
-    assert len(figure.axes[0].get_lines()) == 3
-    assert len(ul.plot_curves(curved(classes=True), label=1).axes[0].get_lines()) == 1
+    axes = ul.plot_curves(curved(classes=True))
+    assert sorted(texts(axes[0])) == ["0", "1", "2"]
+    assert len(axes[0].get_lines()) == 3
+    assert len(ul.plot_curves(curved(classes=True), label=1)[0].get_lines()) == 1
 
 
 def test_there_are_no_curves_of_linear_models() -> None:

@@ -9,14 +9,15 @@ ROOT = Path(__file__).parents[1]
 CORE = """base | simd: | rows: simd | algorithm: simd | engine: simd algorithm rows | preparation: simd rows
     learner: simd algorithm rows engine preparation | text: rows | python: algorithm rows engine learner text"""
 PYTHON = """_core aliases errors frames html inputs locks losses options rates rules shown version whole_file
-    page: | data: | models: data | evaluation: models | plots: models evaluation
-    inference: data models evaluation plots
-    training: page data models evaluation plots inference | convert: data models inference
+    page: | notebook_bar: | data: | models: data | evaluation: models | plots: models evaluation
+    inference: notebook_bar data models evaluation plots
+    training: page notebook_bar data models evaluation plots inference | convert: data models inference
+    plotting: models evaluation plots inference training
     distributed: data models evaluation training | ray dask spark: distributed training
     river: data models inference | sklearn: data models evaluation training
     research: data models evaluation plots | cli: data models evaluation plots inference training convert research
     baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research
-    __init__: models evaluation inference training convert | __main__: cli"""
+    __init__: models evaluation inference training convert plotting | __main__: cli"""
 
 
 def imported(path: Path) -> set[str]:

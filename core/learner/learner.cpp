@@ -1,6 +1,7 @@
 #include "learner/learner.hpp"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "algorithm/dispatch.hpp"
 #include "preparation/matrix_rows.hpp"
@@ -344,7 +345,11 @@ void Learner::predict(const NamedRows& input, bool extrapolate, Results& results
 
 void Learner::learn(const Table& table, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_shape(given, table.rows, true, [&] { return table.columns.size(); });
+    // Where there are words and nothing else, curves and trees would have nothing to look at.
+    const auto others = static_cast<std::size_t>(std::count_if(
+        table.columns.begin(), table.columns.end(), [](const TableColumn& column) { return !column.words; }));
+    const bool has_values = others > 0 || table.columns.empty();
+    const Settling settling = settle_shape(given, table.rows, has_values, [&] { return others; });
     preparation_.check_named();
     const auto is_there = [&](const Selector& selector) {
         return selector.column < 0 && std::any_of(
@@ -403,6 +408,18 @@ void Learner::predict(const Table& table, bool extrapolate, Results& results) {
             throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +
                              preparation_.features().names()[0] + "', ...");
     });
+}
+
+std::vector<std::string> Learner::word_names(std::string_view column, std::string_view text) {
+    std::vector<std::string> names;
+    std::unordered_set<std::string> met;
+    words_.read(column, text, [&](std::string& name, std::size_t stem) -> std::optional<std::uint32_t> {
+        if (!met.insert(name).second) return std::nullopt;
+        preparation_.word(name, stem, false);
+        names.push_back(name);
+        return std::nullopt;
+    });
+    return names;
 }
 
 // ---------------------------------------------------------------------------------------------------- placed rows

@@ -21,6 +21,7 @@
 #include "learner/results.hpp"
 #include "preparation/dense_rows.hpp"
 #include "preparation/preparation.hpp"
+#include "preparation/word_features.hpp"
 #include "rows/named_rows.hpp"
 #include "rows/table.hpp"
 
@@ -139,6 +140,18 @@ class Learner {
 
     // The number of a name, if it has one; with `grow` it gets one.
     std::optional<std::uint32_t> feature(std::string_view name, bool grow) { return preparation_.feature(name, grow); }
+    // The numbers of the words of a text that have one; `seen(feature, name)` is told of each. They are there until the
+    // next call.
+    template <class Seen>
+    const std::vector<std::uint32_t>& words(std::string_view column, std::string_view text, Seen seen) {
+        return words_.read(column, text, [&](std::string& name, std::size_t stem) {
+            const auto feature = preparation_.word(name, stem, false);
+            if (feature) seen(*feature, name);
+            return feature;
+        });
+    }
+    // The names of the features of a text of words, known or not; one that several words share is there for each.
+    std::vector<std::string> word_names(std::string_view column, std::string_view text);
     // Must `note` be told of every name of the row that is being built whose value is not zero?
     bool notes() const { return preparation_.notes(); }
     void note(std::uint32_t feature, std::string_view name) { preparation_.note(feature, name); }
@@ -181,6 +194,7 @@ class Learner {
     Preparation preparation_;
     std::unique_ptr<Engine> engine_;
     LabelEncoder labels_;
+    WordFeatures words_;
     std::vector<double> slopes_;
     std::uint64_t slopes_at_ = 0;  // the number of examples when they were true
 

@@ -30,6 +30,17 @@ std::optional<std::uint32_t> Preparation::feature(std::string_view name, bool gr
     return found;
 }
 
+std::optional<std::uint32_t> Preparation::word(std::string& name, std::size_t stem, bool grow) {
+    if (hashed()) return feature(name, grow);
+    const std::string_view start = std::string_view(name).substr(0, stem);
+    if (name.size() - stem <= WordCounts::longest) {
+        if (const auto known = feature(name, false)) return known;
+        if (!words_.full(start, features_.names())) return grow ? feature(name, true) : std::nullopt;
+    }
+    name.replace(stem, std::string::npos, WordCounts::shared(std::string_view(name).substr(stem)));
+    return feature(name, grow);
+}
+
 void Preparation::collect(const DenseInput& rows) {
     collected_.reserve(rows.rows, rows.rows * rows.column_count);
     kernel_->collect(rows, collected_.slots.data(), collected_.values.data(), collected_.row_ends.data());
@@ -180,7 +191,8 @@ void Preparation::load_products(const PreparationState& from) {
 
 std::size_t Preparation::bytes() const {
     std::size_t total = sizeof(*this) + interactions_.bytes() + collected_.bytes() +
-                        wide.values.capacity() * sizeof(double) + raw_columns_.bytes() + raw_rows_.bytes();
+                        wide.values.capacity() * sizeof(double) + raw_columns_.bytes() + raw_rows_.bytes() +
+                        words_.bytes();
     for (const auto& name : features_.names()) total += 2 * name.size() + 96;
     return total;
 }

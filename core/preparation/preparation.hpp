@@ -18,6 +18,7 @@
 #include "preparation/raw_columns.hpp"
 #include "preparation/raw_rows.hpp"
 #include "preparation/state.hpp"
+#include "preparation/word_counts.hpp"
 #include "rows/collected_rows.hpp"
 #include "rows/kernel.hpp"
 #include "rows/sparse_rows.hpp"
@@ -86,6 +87,9 @@ class Preparation {
     void look_at_columns(std::size_t count) { features_.use_columns(count); }
     // The number of a name, if it has one; with `grow` it gets one.
     std::optional<std::uint32_t> feature(std::string_view name, bool grow);
+    // The same for a word, or pair of words, of a column of words; the name begins with a stem, "column=", of that
+    // size. The feature may be one that several words share, and the name is then changed to its name.
+    std::optional<std::uint32_t> word(std::string& name, std::size_t stem, bool grow);
     // Must `note` be told of every name of the row that is being built?
     bool notes() const { return interactions_.notes(features_); }
     void note(std::uint32_t feature, std::string_view name, std::int64_t column = -1) {
@@ -102,6 +106,7 @@ class Preparation {
     void rewind(const Mark& mark) {
         centre_.rewind(mark.centre);
         interactions_.rewind(mark.products);
+        words_.rewind(mark.features.name_count, features_.names());
         features_.rewind(mark.features);
         if (raw_) raw_columns_.rewind(features_.names().size());
     }
@@ -237,6 +242,7 @@ class Preparation {
 
     Features features_;
     Interactions interactions_;
+    WordCounts words_;
     bool centring_, raw_, leaves_numbers_;
     Centre centre_;
     const RowKernel* kernel_;

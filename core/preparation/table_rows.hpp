@@ -9,6 +9,7 @@
 
 #include "preparation/dense_rows.hpp"
 #include "preparation/mention.hpp"
+#include "preparation/word_features.hpp"
 #include "rows/table.hpp"
 
 namespace unitless {
@@ -21,8 +22,7 @@ class TableRows {
         forget();
     }
     void forget() {
-        for (std::size_t j = 0; j < features_.size(); ++j)
-            features_[j].assign(from_.columns[j].is_text() ? from_.columns[j].values : 1, not_met);
+        for (std::size_t j = 0; j < features_.size(); ++j) features_[j].assign(values_of(from_.columns[j]), not_met);
         missing_.assign(features_.size(), not_met);
         numeric_features_.clear();
         settled_ = false;
@@ -33,6 +33,7 @@ class TableRows {
 
     // Has a row mentioned a feature that the model knows?
     bool any_known() const {
+        if (word_known_) return true;
         for (const auto& column : features_)
             if (std::any_of(column.begin(), column.end(), is_feature)) return true;
         return std::any_of(missing_.begin(), missing_.end(), is_feature);
@@ -61,17 +62,19 @@ class TableRows {
             const TableColumn& column = columns[j];
             if (column.is_text()) {
                 const std::int32_t code = column.codes[row];
-                if (code >= 0) {
-                    const auto value = static_cast<std::size_t>(code);
-                    add_category(to, features_[j][value], column.name, column.value(value), looking, weight);
-                } else if (from_.indicators) {
-                    add_category(to, missing_[j], column.name, missing_value, looking, weight);
+                const auto value = static_cast<std::size_t>(code);
+                if (code < 0 && from_.indicators) {
+                    add_category(to, missing_[j], column, missing_value, looking, weight);
+                } else if (code >= 0 && column.words) {
+                    add_words(to, column, column.value(value), looking, weight);
+                } else if (code >= 0) {
+                    add_category(to, features_[j][value], column, column.value(value), looking, weight);
                 }
                 continue;
             }
             const double x = numbers[i++];
             const bool missing = x != x;
-            if (missing && from_.indicators) add_category(to, missing_[j], column.name, missing_value, looking, weight);
+            if (missing && from_.indicators) add_category(to, missing_[j], column, missing_value, looking, weight);
             if (numbers_first) continue;
             std::uint32_t& known = features_[j][0];
             if (const std::uint32_t feature = missing ? 0 : mentioned(to, known, column.name, grow, learning)) {
@@ -96,6 +99,12 @@ class TableRows {
     std::vector<std::uint32_t> numeric_features_;
     bool settled_ = false;  // all of them are known
     std::string name_;      // memory for names of features
+    WordFeatures words_;
+    bool word_known_ = false;
+
+    static std::size_t values_of(const TableColumn& column) {
+        return column.words ? 0 : column.is_text() ? column.values : 1;
+    }
 
     void add_numbers(Preparation& to, double* numbers, Looking looking, double weight) {
         const std::size_t count = numeric_.size();
@@ -113,18 +122,32 @@ class TableRows {
     }
 
     // The feature `column=value`. `known`: its number, as far as it is known.
-    void add_category(Preparation& to, std::uint32_t& known, std::string_view column, std::string_view value,
+    void add_category(Preparation& to, std::uint32_t& known, const TableColumn& column, std::string_view value,
                       Looking looking, double weight) {
         std::uint32_t feature = known;
         if (!is_feature(feature) || to.notes()) {
-            name_.assign(column).append(1, '=').append(value);
+            name_.assign(column.name).append(1, '=').append(value);
             const bool learning = looking == Looking::learning;
             feature = mentioned(to, known, name_, learning && weight > 0, learning);
             if (!feature) return;
             if (to.notes()) to.note(feature, name_);
         }
-        if (to.raw()) to.mention(feature, 1.0);
+        if (to.raw() && !column.words) to.mention(feature, 1.0);
         to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
+    }
+
+    // Words are not for curves and trees: they are not among the raw values.
+    void add_words(Preparation& to, const TableColumn& column, std::string_view text, Looking looking, double weight) {
+        const bool grow = looking == Looking::learning && weight > 0;
+        const auto find = [&](std::string& name, std::size_t stem) {
+            const auto feature = to.word(name, stem, grow);
+            if (feature && to.notes()) to.note(*feature, name);
+            return feature;
+        };
+        for (const std::uint32_t feature : words_.read(column.name, text, find)) {
+            word_known_ = true;
+            to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
+        }
     }
 };
 

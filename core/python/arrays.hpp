@@ -130,7 +130,7 @@ inline DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
 }
 
 // A table's columns: arrays of numbers, alone or, if they are never to be centred, in a tuple of one; or (codes,
-// offsets, bytes) of text. Keeps the arrays alive.
+// offsets, bytes) of text, which are words if that tuple is in a tuple of one. Keeps the arrays alive.
 class TableArrays {
   public:
     TableArrays(const std::vector<std::string>& names, const nb::list& columns, std::size_t rows, bool missing,
@@ -141,11 +141,16 @@ class TableArrays {
         table.whole = whole;
         if (names.size() != columns.size()) throw InputError("a table must have as many names as columns");
         for (std::size_t j = 0; j < names.size(); ++j) {
-            const nb::handle column = columns[j];
+            nb::handle column = columns[j];
             TableColumn& to = table.columns.emplace_back();
             to.name = names[j];
+            if (nb::isinstance<nb::tuple>(column) && nb::len(column) == 1 && nb::isinstance<nb::tuple>(column[0])) {
+                to.words = true;
+                column = nb::borrow<nb::tuple>(column)[0];
+            }
             const bool alone = !nb::isinstance<nb::tuple>(column);
             const nb::tuple parts = alone ? nb::make_tuple(column) : nb::cast<nb::tuple>(column);
+            if (to.words && parts.size() != 3) throw InputError("column '" + to.name + "' is malformed");
             if (parts.size() == 3) {
                 const auto codes = nb::cast<Codes>(parts[0]);
                 const auto offsets = nb::cast<Offsets>(parts[1]);

@@ -191,8 +191,14 @@ class PyLearner {
         TableRow row(columns);
         if (!row.read(x.ptr())) return false;
         const auto guard = lock();
+        row.find_words(learner);
         learner.predict_named(row.size(), row.values(), extrapolate, row.resolver(learner), result.to_predict(learner));
         return true;
+    }
+    // The names of the features of a text of words, known or not; one that several words share is there for each.
+    std::vector<std::string> word_features(const std::string& column, const std::string& text) {
+        const auto guard = lock();
+        return learner.word_names(column, text);
     }
     // From now on, what is given to be predicted goes through a function of Python's first; none if it is None. It must
     // not hold the learner, which would then never be freed.

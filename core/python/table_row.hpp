@@ -1,6 +1,6 @@
 // One row of a table, as Python gives it: a dict of column names and values. What a value means, its column says: a
-// number, text (a feature `column=value`) or a boolean (`column=true`, `column=false`). Keys that are not columns do
-// not matter, and columns without a key have no value. Used only by python/learner.hpp.
+// number, text (a feature `column=value`), words (a feature for each) or a boolean (`column=true`, `column=false`).
+// Keys that are not columns do not matter, and columns without a key have no value. Used only by python/learner.hpp.
 
 #pragma once
 
@@ -19,8 +19,9 @@ namespace unitless {
 
 class TableColumns {
   public:
-    // `kinds`: "number", "text" or "boolean". `missing`: what a missing value is: "error", "absent" or "indicator", the
-    // feature `column=(missing)`. `marks`: text that stands for one. `trim`: text loses the blanks around it.
+    // `kinds`: "number", "text", "words" or "boolean". `missing`: what a missing value is: "error", "absent" or
+    // "indicator", the feature `column=(missing)`. `marks`: text that stands for one. `trim`: text loses the blanks
+    // around it.
     TableColumns(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
                  const std::string& missing, const std::vector<std::string>& marks, bool trim)
         : may_miss_(missing != "error"), indicators_(missing == "indicator"), marks_(marks), trim_(trim) {
@@ -29,14 +30,17 @@ class TableColumns {
             PyObject* key = PyUnicode_FromStringAndSize(names[j].data(), static_cast<Py_ssize_t>(names[j].size()));
             if (!key) throw nb::python_error();
             PyUnicode_InternInPlace(&key);  // then it nearly always is the very key of the row
-            const Kind kind = kinds[j] == "number" ? Kind::number : kinds[j] == "text" ? Kind::text : Kind::boolean;
-            columns_.push_back({nb::steal(key), names[j], kind, {0, 0, 0}});
+            columns_.push_back({nb::steal(key), names[j], kind_named(kinds[j]), {0, 0, 0}});
         }
     }
 
   private:
     friend class TableRow;
-    enum class Kind : unsigned char { number, text, boolean };
+    enum class Kind : unsigned char { number, text, words, boolean };
+    static Kind kind_named(std::string_view kind) {
+        if (kind == "number") return Kind::number;
+        return kind == "text" ? Kind::text : kind == "words" ? Kind::words : Kind::boolean;
+    }
     struct Column {
         nb::object key;
         std::string name;
@@ -51,7 +55,9 @@ class TableColumns {
     };
     struct Memory {
         std::vector<Value> values;
-        std::vector<double> numbers;
+        std::vector<double> numbers;                             // of the values, then of the words
+        std::vector<std::pair<PyObject*, std::uint32_t>> texts;  // ours, of columns of words; the column
+        std::vector<std::uint32_t> words;                        // their features
     };
     std::vector<Column> columns_;
     bool may_miss_, indicators_;
@@ -68,10 +74,13 @@ class TableRow {
     explicit TableRow(TableColumns& table) : table_(table), memory_(std::move(table.spare_)) {
         memory_.values.clear();
         memory_.numbers.clear();
+        memory_.texts.clear();
+        memory_.words.clear();
     }
     TableRow(const TableRow&) = delete;
     ~TableRow() {
         for (const auto& value : memory_.values) Py_XDECREF(value.text);
+        for (const auto& [text, column] : memory_.texts) Py_DECREF(text);
         table_.spare_ = std::move(memory_);
     }
 
@@ -91,6 +100,18 @@ class TableRow {
         return true;
     }
 
+    // Finds the features of the row's words; the caller holds the learner's lock from here on.
+    void find_words(Learner& learner) {
+        for (const auto& [text, column] : memory_.texts) {
+            const auto note = [&](std::uint32_t feature, const std::string& name) {
+                if (learner.notes()) word_names_.emplace_back(feature, name);
+            };
+            const auto& found = learner.words(table_.columns_[column].name, letters_of(text), note);
+            memory_.words.insert(memory_.words.end(), found.begin(), found.end());
+        }
+        memory_.numbers.resize(memory_.values.size() + memory_.words.size(), 1.0);
+    }
+
     std::size_t size() const { return memory_.numbers.size(); }
     const double* values() const { return memory_.numbers.data(); }
 
@@ -100,6 +121,8 @@ class TableRow {
         Learner& learner;
 
         std::uint32_t operator()(std::size_t i, bool) const {
+            const std::size_t values = row.memory_.values.size();
+            if (i >= values) return row.memory_.words[i - values];
             const TableColumns::Value& value = row.memory_.values[i];
             TableColumns::Column& column = row.table_.columns_[value.column];
             if (!value.text) {
@@ -114,7 +137,11 @@ class TableRow {
             if (feature) known.remember(value.text, *feature, value.column);
             return feature.value_or(0);
         }
-        void note(std::size_t i, std::uint32_t feature) const { learner.note(feature, row.name(i)); }
+        void note(std::size_t i, std::uint32_t feature) const {
+            if (i < row.memory_.values.size()) return learner.note(feature, row.name(i));
+            for (const auto& [word, name] : row.word_names_)
+                if (word == feature) learner.note(feature, name);
+        }
     };
     Resolver resolver(Learner& learner) {
         if (table_.owner_ != &learner) {
@@ -129,6 +156,11 @@ class TableRow {
     TableColumns& table_;
     TableColumns::Memory memory_;
     std::string name_;
+    std::vector<std::pair<std::uint32_t, std::string>> word_names_;  // where they are to be noted
+
+    static std::string_view letters_of(PyObject* ascii) {
+        return {static_cast<const char*>(PyUnicode_DATA(ascii)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(ascii))};
+    }
 
     void add(std::uint32_t column, double x, PyObject* text, TableColumns::What what) {
         memory_.values.push_back({text, column, what});
@@ -163,6 +195,16 @@ class TableRow {
             if (table_.marks_.contain(text)) return take_missing(column);
             if (table_.trim_ && written::trimmed(text).size() < text.size()) return false;
             add(column, 1.0, object, TableColumns::number_or_false);
+            return true;
+        }
+        if (kind == Kind::words) {
+            // Python knows which letters beyond ASCII make words.
+            if (!PyUnicode_CheckExact(object) || !PyUnicode_IS_COMPACT_ASCII(object)) return false;
+            const std::string_view text = written::trimmed(letters_of(object));
+            if (text.empty()) return false;
+            if (table_.marks_.contain(text)) return take_missing(column);
+            memory_.texts.emplace_back(object, column);
+            Py_INCREF(object);
             return true;
         }
         if (kind == Kind::boolean) {

@@ -1,4 +1,5 @@
-// A table as people have it: columns of numbers, and columns of text whose values become features `column=value`.
+// A table as people have it: columns of numbers, and columns of text whose values become features `column=value`, or,
+// where they are words (a comment, a title), a feature for each word and for each pair of neighbouring words.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,7 @@ struct TableColumn {
     const char* text = nullptr;           // the values, one after another:
     const std::int64_t* ends = nullptr;   // value k is text[ends[k], ends[k + 1])
     std::size_t values = 0;
+    bool words = false;  // the text is to be taken word by word
 
     bool is_text() const { return codes != nullptr; }
     std::string_view value(std::size_t k) const {

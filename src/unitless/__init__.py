@@ -28,6 +28,17 @@ if TYPE_CHECKING:
     from .models.model import BIAS
     from .models.one_vs_all import OneVsAll
     from .models.sweep import Sweep
+    from .plotting import (
+        plot_explanation,
+        plot_history,
+        plot_importance,
+        plot_precision_recall,
+        plot_predictions,
+        plot_reliability,
+        plot_residuals,
+        plot_roc,
+        plot_sweep,
+    )
     from .rates import rate_grid
     from .training.compare import Comparison, compare
     from .training.request import train
@@ -61,6 +72,15 @@ __all__ = [
     "load",
     "merge",
     "plot_curves",
+    "plot_explanation",
+    "plot_history",
+    "plot_importance",
+    "plot_precision_recall",
+    "plot_predictions",
+    "plot_reliability",
+    "plot_residuals",
+    "plot_roc",
+    "plot_sweep",
     "rate_grid",
     "score",
     "sweep_rates",
@@ -89,6 +109,15 @@ _HOMES = {
     "load": "models.file",
     "merge": "models.merge",
     "plot_curves": "inference.curve_plot",
+    "plot_explanation": "plotting",
+    "plot_history": "plotting",
+    "plot_importance": "plotting",
+    "plot_precision_recall": "plotting",
+    "plot_predictions": "plotting",
+    "plot_reliability": "plotting",
+    "plot_residuals": "plotting",
+    "plot_roc": "plotting",
+    "plot_sweep": "plotting",
     "rate_grid": "rates",
     "score": "inference.scoring",
     "sweep_rates": "training.sweep_rates",

@@ -127,7 +127,7 @@ def gather_text(
     """
 
 class TableColumns:
-    """The columns of a table whose rows are predicted one at a time: "number", "text" or "boolean" each."""
+    """The columns of a table whose rows are predicted one at a time: "number", "text", "words" or "boolean" each."""
 
     def __init__(self, names: list[str], kinds: list[str], missing: str, marks: list[str], trim: bool) -> None: ...
 
@@ -179,6 +179,9 @@ class Learner:
     ) -> NDArray[np.float64] | None: ...
     def _winner_of_row(self, columns: TableColumns, row: Any, extrapolate: bool = False) -> int | None:
         """The place of the class with the largest score."""
+
+    def _word_features(self, column: str, text: str) -> list[str]:
+        """The names of a text's words in a column of words, known or not; one that words share is there for each."""
 
     def _read_with(self, function: Callable[[Any], Mapping[str, Any]] | None) -> None:
         """Let what is given to be predicted go through a function first, which must not hold the learner."""

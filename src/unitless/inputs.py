@@ -5,7 +5,8 @@ Nothing here looks at values: the core checks those.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
@@ -55,6 +56,11 @@ class TextColumn(NamedTuple):
     ends: NDArray[np.int64]  # value k is text[ends[k] : ends[k + 1]]
     text: NDArray[np.uint8]
 
+    def first(self) -> str | None:
+        """The value of the first row."""
+        code = int(self.codes[0])
+        return None if code < 0 else self.text[self.ends[code] : self.ends[code + 1]].tobytes().decode()
+
 
 class FlagColumn(NamedTuple):
     """A column of numbers that is never to be centred: of zeros and ones, mostly."""
@@ -62,12 +68,18 @@ class FlagColumn(NamedTuple):
     numbers: NDArray[Any]
 
 
-FrameColumn: TypeAlias = NDArray[Any] | TextColumn | FlagColumn
+class WordsColumn(NamedTuple):
+    """A column of text with words: each word and each pair of neighbouring words is a feature (see data/words.py)."""
+
+    texts: TextColumn
+
+
+FrameColumn: TypeAlias = NDArray[Any] | TextColumn | WordsColumn | FlagColumn
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Columns by name: arrays of numbers, flags, or text."""
+    """Columns by name: arrays of numbers, flags, text, or words."""
 
     names: list[str]
     columns: list[FrameColumn]
@@ -76,14 +88,22 @@ class Frame:
     whole: bool = False  # it is known that no value is missing
     indicators: bool = False  # a missing value is a feature of its own, `column=(missing)`
 
-    def first_row(self) -> dict[str, float]:
-        """The features of the first row that have a value, by name."""
+    def first_row(self, word_features: Callable[[str, str], list[str]]) -> dict[str, float]:
+        """The features of the first row that have a value, by name.
+
+        Args:
+            word_features: gives the features of a column's text of words, as the model that is asked names them.
+        """
         found: dict[str, float] = {}
         for name, column in zip(self.names, self.columns, strict=True):
             if isinstance(column, TextColumn):
-                if (code := int(column.codes[0])) >= 0:
-                    start, end = column.ends[code : code + 2]
-                    found[f"{name}={column.text[start:end].tobytes().decode()}"] = 1.0
+                if (text := column.first()) is not None:
+                    found[f"{name}={text}"] = 1.0
+                elif self.indicators:
+                    found[f"{name}={MISSING}"] = 1.0
+            elif isinstance(column, WordsColumn):
+                if (text := column.texts.first()) is not None:
+                    found |= {word: float(n) for word, n in Counter(word_features(name, text)).items()}
                 elif self.indicators:
                     found[f"{name}={MISSING}"] = 1.0
             else:
@@ -146,6 +166,8 @@ Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
 
 def has_missing(column: FrameColumn) -> bool:
     """Whether a value of a frame's column is missing."""
+    if isinstance(column, WordsColumn):
+        column = column.texts
     if isinstance(column, TextColumn):
         return bool((column.codes < 0).any())
     numbers = column.numbers if isinstance(column, FlagColumn) else column
@@ -157,7 +179,7 @@ def has_missing(column: FrameColumn) -> bool:
 
 def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:
     """Which numbers of a frame's column are infinite, if any."""
-    if isinstance(column, TextColumn):
+    if isinstance(column, TextColumn | WordsColumn):
         return None
     numbers = column.numbers if isinstance(column, FlagColumn) else column
     found = np.isinf(numbers) if numbers.dtype.kind == "f" else np.zeros(0, bool)
@@ -192,6 +214,8 @@ def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Co
         for column in data.columns:
             if isinstance(column, TextColumn):
                 columns.append(column._replace(codes=column.codes[rows]))
+            elif isinstance(column, WordsColumn):
+                columns.append(WordsColumn(column.texts._replace(codes=column.texts.codes[rows])))
             elif isinstance(column, FlagColumn):
                 columns.append(FlagColumn(column.numbers[rows]))
             else:

@@ -1,6 +1,7 @@
 """Pictures of progress, of learning rates, of scores, of curves. They need matplotlib: `pip install 'unitless[plot]'`.
 
 Figures are made without pyplot, so that nothing is shown, no window system is needed and no global state is touched.
+The functions `ul.plot_*`, which draw on an axis, are in plotting.py; only they use pyplot, if they are given no axis.
 
     >>> import unitless as ul
     >>> from unitless import plots
@@ -47,12 +48,9 @@ def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str, *,
     errors = {name: moments for name, moments in curves.items() if moments[-1].zero_one is not None}
     figure, axes = panels(2 if errors or recent else 1)
     for place, (name, moments) in enumerate(curves.items()):
-        values = [moment.loss for moment in moments]
-        examples = [moment.examples for moment in moments]
-        axes[0].plot(examples, values, label=f"{name}  {_short(values[-1])}", **_line(place))
+        _mean_loss(axes[0], name, moments, place)
         if name in errors:
-            wrong = [100 * moment.zero_one for moment in moments if moment.zero_one is not None]
-            axes[1].plot(examples[-len(wrong) :], wrong, label=f"{name}  {wrong[-1]:.3g}%", **_line(place))
+            _error_rate(axes[1], name, moments, place)
     _limit(axes[0], [moment.loss for moments in curves.values() for moment in moments])
     axes[0].set_ylabel(f"progressive {metric}")
     if errors:
@@ -61,10 +59,57 @@ def progress(curves: Mapping[str, Sequence[Moment]], metric: str, title: str, *,
     elif recent:
         _recent(axes[1], curves, metric)
     for panel in axes:
-        panel.set(xlabel="examples seen", xscale="log")
-        finish(panel, "at the end", "{x:,.0f}")
+        _along_examples(panel)
     figure.suptitle(title)
     return figure
+
+
+def history(panel: Axes, curves: Mapping[str, Sequence[Moment]], of: str, metric: str) -> None:
+    """One field of moments against examples, one line per name.
+
+    Args:
+        panel: where to draw.
+        curves: moments by the name for the legend.
+        of: the field: "loss", "zero_one" or "since_last".
+        metric: what the loss is called.
+    """
+    curves = {name: _settled(moments) for name, moments in curves.items() if moments}
+    if of == "since_last":
+        _recent(panel, curves, metric)
+    for place, (name, moments) in enumerate(curves.items()):
+        if of == "loss":
+            _mean_loss(panel, name, moments, place)
+        elif of == "zero_one":
+            _error_rate(panel, name, moments, place)
+    if of == "loss":
+        _limit(panel, [moment.loss for moments in curves.values() for moment in moments])
+        panel.set_ylabel(f"progressive {metric}")
+    elif of == "zero_one":
+        panel.set_ylabel("progressive error, %")
+        panel.set_ylim(bottom=0)
+    _along_examples(panel)
+
+
+def _along_examples(panel: Axes) -> None:
+    panel.set(xlabel="examples seen", xscale="log")
+    finish(panel, "at the end", "{x:,.0f}")
+
+
+def _mean_loss(panel: Axes, name: str, moments: Sequence[Moment], place: int) -> None:
+    values = [moment.loss for moment in moments]
+    examples = [moment.examples for moment in moments]
+    panel.plot(examples, values, label=_named(name, _short(values[-1])), **_line(place))
+
+
+def _error_rate(panel: Axes, name: str, moments: Sequence[Moment], place: int) -> None:
+    known = [(moment.examples, 100 * moment.zero_one) for moment in moments if moment.zero_one is not None]
+    if known:
+        panel.plot(*zip(*known, strict=True), label=_named(name, f"{known[-1][1]:.3g}%"), **_line(place))
+
+
+def _named(name: str, value: str) -> str:
+    """An entry of a legend."""
+    return f"{name}  {value}" if name else value
 
 
 def _recent(panel: Axes, curves: Mapping[str, Sequence[Moment]], metric: str) -> None:
@@ -72,7 +117,7 @@ def _recent(panel: Axes, curves: Mapping[str, Sequence[Moment]], metric: str) ->
     for place, (name, moments) in enumerate(curves.items()):
         points = [(moment.examples, moment.since_last) for moment in moments[1:] if math.isfinite(moment.since_last)]
         last = "diverged" if not points or math.isinf(moments[-1].loss) else _short(points[-1][1])
-        panel.plot(*zip(*points, strict=True) if points else ([], []), label=f"{name}  {last}", **_line(place))
+        panel.plot(*zip(*points, strict=True) if points else ([], []), label=_named(name, last), **_line(place))
     _limit(panel, [moment.since_last for moments in curves.values() for moment in moments[1:]])
     panel.set_ylabel(f"{metric} since the point before")
 
@@ -86,22 +131,27 @@ def sweep(losses: Mapping[str, Mapping[float, float]], ylabel: str, title: str) 
         title: what stands above.
     """
     figure, axes = panels(1)
+    rates(axes[0], losses, ylabel)
+    figure.suptitle(title)
+    return figure
+
+
+def rates(panel: Axes, losses: Mapping[str, Mapping[float, float]], ylabel: str) -> None:
+    """Loss against learning rate, one line per name, with the best rate of each marked."""
     shown: list[float] = []
     for place, (name, by_rate) in enumerate(losses.items()):
         points = sorted((rate, loss) for rate, loss in by_rate.items() if math.isfinite(loss))
         if not points:
-            axes[0].plot([], [], label=f"{name}  diverged", **_line(place))
+            panel.plot([], [], label=f"{name}  diverged", **_line(place))
             continue
         best, least = min(points, key=lambda point: point[1])
         label = f"{name}  {_short(least)} at {best:.3g}"
-        (line,) = axes[0].plot(*zip(*points, strict=True), label=label, marker=".", **_line(place))
-        axes[0].plot(best, least, "o", color=line.get_color(), markersize=9, markeredgecolor="white", zorder=3)
+        (line,) = panel.plot(*zip(*points, strict=True), label=label, marker=".", **_line(place))
+        panel.plot(best, least, "o", color=line.get_color(), markersize=9, markeredgecolor="white", zorder=3)
         shown += [loss for _, loss in points]
-    _limit(axes[0], shown)
-    axes[0].set(xlabel="learning rate", xscale="log", ylabel=ylabel)
-    finish(axes[0], "best", "{x:g}")
-    figure.suptitle(title)
-    return figure
+    _limit(panel, shown)
+    panel.set(xlabel="learning rate", xscale="log", ylabel=ylabel)
+    finish(panel, "best", "{x:g}")
 
 
 def score(curves: Curves, title: str, per_class: Mapping[Any, Mapping[str, float]] | None = None) -> Figure:
@@ -130,32 +180,38 @@ def score(curves: Curves, title: str, per_class: Mapping[Any, Mapping[str, float
     return figure
 
 
-def roc(panel: Axes, curve: Curve) -> None:
-    """The ROC curve; on the diagonal lies what knows nothing."""
-    panel.plot(curve.x, curve.y, **_line(0))
+def roc(panel: Axes, curve: Curve, name: str | None = None) -> None:
+    """The ROC curve, as `name` in the legend; on the diagonal lies what knows nothing."""
+    panel.plot(curve.x, curve.y, label=name, **_line(_named_lines(panel)))
     panel.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
     panel.set(xlabel="false positives, of all negative", ylabel="found, of all positive", xlim=(0, 1), ylim=(0, 1.01))
-    finish(panel, None)
+    finish(panel, "")
     panel.set_title("ROC")
 
 
-def precision_recall(panel: Axes, curve: Curve) -> None:
+def precision_recall(panel: Axes, curve: Curve, name: str | None = None) -> None:
     """Precision against recall; the dotted line is the share of positive rows."""
-    panel.plot(curve.x, curve.y, **_line(0))
+    panel.plot(curve.x, curve.y, label=name, **_line(_named_lines(panel)))
     panel.axhline(float(curve.y[-1]), color="grey", linewidth=1, linestyle=":")
     panel.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.01))
-    finish(panel, None)
+    finish(panel, "")
     panel.set_title("precision and recall")
 
 
-def reliability(panel: Axes, data: Reliability) -> None:
+def reliability(panel: Axes, data: Reliability, name: str | None = None) -> None:
     """How often what was given a probability was true; on the diagonal, as often as was said."""
     panel.plot([0, 1], [0, 1], color="grey", linewidth=1, linestyle=":")
-    panel.plot(data.predicted, data.observed, **_line(0))
-    panel.scatter(data.predicted, data.observed, s=20 + 180 * data.weight / data.weight.max(), zorder=3)
+    (line,) = panel.plot(data.predicted, data.observed, label=name, **_line(_named_lines(panel)))
+    size = 20 + 180 * data.weight / data.weight.max()
+    panel.scatter(data.predicted, data.observed, s=size, color=line.get_color(), zorder=3)
     panel.set(xlabel="predicted probability", ylabel="how often it was so", xlim=(0, 1), ylim=(0, 1.01))
-    finish(panel, None)
+    finish(panel, "")
     panel.set_title("reliability")
+
+
+def _named_lines(panel: Axes) -> int:
+    """How many lines are in the legend so far: the next one has the next colour."""
+    return len(panel.get_legend_handles_labels()[1])
 
 
 def residuals(panel: Axes, data: Bars) -> None:
@@ -199,12 +255,92 @@ def short_name(label: Any) -> str:
     return text if len(text) <= 16 else f"{text[:13]}..."
 
 
+def importance(panel: Axes, ranked: Sequence[tuple[str, float]]) -> None:
+    """Bars, the largest on top."""
+    panel.barh(range(len(ranked)), [value for _, value in ranked], 0.7, color="C0")
+    panel.set_yticks(range(len(ranked)), [_side_name(name) for name, _ in ranked])
+    panel.invert_yaxis()
+    panel.set_xlabel("importance: how far the feature moves the prediction")
+    finish(panel, None)
+    panel.grid(visible=False, axis="y")
+
+
+def steps(panel: Axes, start: float, parts: Sequence[tuple[str, float]], xlabel: str) -> None:
+    """From `start` one part after the other to the sum of all: where each begins and ends."""
+    from .html import FALL, RISE  # noqa: PLC0415  (the colours that explanations have in notebooks)
+
+    before, ends = start, []
+    for _, amount in parts:
+        ends.append((before, amount))
+        before += amount
+    for place, (low, amount) in enumerate(ends):
+        panel.barh(place, amount, 0.7, left=low, color=RISE if amount >= 0 else FALL)
+        panel.plot(
+            [low + amount] * 2, [place - 0.35, min(place + 1.35, len(parts) - 0.65)], color="grey", linewidth=0.8
+        )
+        inside, away = ("left", 3) if amount >= 0 else ("right", -3)
+        panel.annotate(
+            f"{amount:+.3g}",
+            (low + amount, place),
+            xytext=(away, 0),
+            textcoords="offset points",
+            ha=inside,
+            va="center",
+            fontsize="small",
+        )
+    panel.axvline(start, color="grey", linewidth=1, linestyle=":")
+    reached = [start, *(low + amount for low, amount in ends)]
+    room = 0.15 * (max(reached) - min(reached)) or 1.0  # for the numbers beside the bars
+    panel.set_xlim(min(reached) - room, max(reached) + room)
+    panel.set_yticks(range(len(parts)), [_side_name(name) for name, _ in parts])
+    panel.invert_yaxis()
+    panel.set_xlabel(xlabel)
+    finish(panel, None)
+    panel.grid(visible=False, axis="y")
+
+
+def _side_name(label: Any) -> str:
+    """What stands at the left of a bar."""
+    text = str(label)
+    return text if len(text) <= 32 else f"{text[:29]}..."
+
+
+def axis(ax: Axes | None, width: float = 6.4, height: float = 4.4) -> Axes:
+    """The axis that was given, or one of a new figure."""
+    return ax if ax is not None else new_figure(width, height).subplots()
+
+
+def new_figure(width: float = 6.4, height: float = 4.4) -> Figure:
+    """A figure of pyplot: notebooks show it by themselves, scripts with `pyplot.show()`."""
+    try:
+        from matplotlib import pyplot  # noqa: PLC0415  (an optional dependency)
+    except ImportError:
+        raise OptionError("plots need matplotlib: pip install 'unitless[plot]'") from None
+    return pyplot.figure(figsize=(width, height), layout="constrained")
+
+
 _ACROSS = 4  # panels of curves
+_CURVES_TITLE = "what each column adds to the score"
 
 
-def curves(drawn: Sequence[Panel], names: Sequence[str], title: str = "what each column adds to the score") -> Figure:
-    """Panels of curves, all on one scale."""
-    figure, axes = panels(max(1, len(drawn)), 3.6, 3.0, _ACROSS)
+def curve(panel: Axes, of: Panel, names: Sequence[str]) -> None:
+    """The curve of one column, on a scale of its own."""
+    _curve(panel, of, names)
+    heights = [float(height) for height in of.heights()]
+    if heights and not of.texts:
+        room = 0.08 * (max(heights) - min(heights)) or 1.0
+        panel.set_ylim(min(heights) - 3 * room, max(heights) + room)
+        _density(panel, of, min(heights) - 3 * room, 2.6 * room)
+    panel.set_xlabel("adds to the score" if of.texts else str(of.column))
+    panel.set_ylabel(str(of.column) if of.texts else "adds to the score")
+    finish(panel, "" if len(names) > 1 else None)
+
+
+def curves(
+    drawn: Sequence[Panel], names: Sequence[str], title: str = _CURVES_TITLE, figure: Figure | None = None
+) -> Figure:
+    """Panels of curves, all on one scale; in a figure that is given, or in a new one."""
+    figure, axes = panels(max(1, len(drawn)), 3.6, 3.0, _ACROSS, figure)
     for place, (panel, of) in enumerate(zip(axes, drawn, strict=False)):
         _curve(panel, of, names)
         panel.set_title(short_name(of.column))
@@ -266,7 +402,9 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> None:
     whole_file.write(target, content.getvalue())
 
 
-def panels(count: int, width: float = 5.2, height: float = 4.4, across: int | None = None) -> tuple[Figure, list[Axes]]:
+def panels(
+    count: int, width: float = 5.2, height: float = 4.4, across: int | None = None, figure: Figure | None = None
+) -> tuple[Figure, list[Axes]]:
     """A figure of so many panels, side by side or so many across."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415  (an optional dependency)
@@ -274,7 +412,11 @@ def panels(count: int, width: float = 5.2, height: float = 4.4, across: int | No
         raise OptionError("plots need matplotlib: pip install 'unitless[plot]'") from None
     across = min(count, across or count)
     down = -(-count // across)
-    figure = Figure(figsize=(width * across + (1.8 if count == 1 else 0), height * down), layout="constrained")
+    size = (width * across + (1.8 if count == 1 else 0), height * down)
+    if figure is None:
+        figure = Figure(figsize=size, layout="constrained")
+    else:
+        figure.set_size_inches(size)
     found = list(figure.subplots(down, across, squeeze=False).ravel())
     for unused in found[count:]:
         unused.remove()

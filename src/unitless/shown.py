@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -52,3 +52,9 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         for row in (header, *rows)
     ]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def place(fields: Mapping[str, Any]) -> str:
+    """Where a row stands, in words; its fields are those of `data.located_rows.Place.at`."""
+    file, unit = fields.get("file"), "row" if "row" in fields else "line"
+    return f"{unit} {fields[unit]:,}" + (f" of {file}" if file else "")

@@ -20,6 +20,8 @@ import unitless as ul
 from unitless.cli import main
 from unitless.convert import data as converting
 from unitless.data import Position, ReadOptions, open_source
+from unitless.data.deciding import decide
+from unitless.data.tables import as_they_hold
 
 Capture = pytest.CaptureFixture[str]
 
@@ -52,7 +54,8 @@ def said(capsys: Capture, *arguments: str, code: int = 0) -> tuple[str, str]:
 
 
 def read(name: str) -> pa.Table:
-    return pa.concat_tables([chunk.content for chunk in open_source(name, ReadOptions()).chunks(Position())])
+    table = pa.concat_tables([chunk.content for chunk in open_source(name, ReadOptions()).chunks(Position())])
+    return as_they_hold(table, decide(table, ReadOptions(), name, False, leave_out=False))
 
 
 def bits(model: Any) -> list[Any]:
@@ -92,7 +95,8 @@ def test_missing_values_and_weights_make_the_same_bits_too(folder: pathlib.Path,
     table["h"] = np.where(np.arange(len(table)) % 5 == 0, 0.0, 1.5)
     table.to_csv("data.csv", index=False)
     said(capsys, "data.csv", "out.vw", "-t", "size", "--weight", "h", "--ignore", OTHERS["size"])
-    one = ul.train("data.csv", "size", weight="h", ignore=OTHERS["size"].split(","), centre=False, shuffle=False)
+    more: dict[str, Any] = {"missing": "absent", "centre": False, "shuffle": False}
+    one = ul.train("data.csv", "size", weight="h", ignore=OTHERS["size"].split(","), **more)
     assert bits(ul.train("out.vw", centre=False, shuffle=False).model) == bits(one.model)
 
 

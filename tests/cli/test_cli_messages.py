@@ -38,14 +38,20 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.P
             "there is only 'a b y'; if these are several columns, name the character between them (--delimiter)",
         ),
         (
-            ["train", "headless.csv", "--target", "4"],
+            ["train", "headless.csv", "--target", "4", "--header"],
             1,
             "two columns named '0'; rename one, or use --no-header if the first row is not a row of names",
         ),
+        (
+            ["train", "headless.csv", "--target", "y"],
+            2,
+            "--target: there is no column 'y': the file seems to have no header row, so that its columns are called 1 "
+            "to 4; use --header if it has one",
+        ),
         (["train", "latin.csv", "--target", "y"], 1, "unitless: latin.csv: this is not valid UTF-8; if it has another"),
         (["train", "latin.csv", "--target", "y"], 1, "(for example --encoding latin-1)"),
-        (["train", "dates.csv", "--target", "y"], 1, "leave it out (--ignore day)"),
-        (["train", "dates.csv", "--target", "y"], 1, "treat it as text (--text day)"),
+        (["train", "dates.csv", "--target", "y", "--dates", "error"], 1, "leave it out (--ignore day)"),
+        (["train", "dates.csv", "--target", "y", "--dates", "error"], 1, "treat it as text (--text day)"),
         (["train", "plain.csv", "--target", "Price", "--weight", "job"], 1, "are not numbers but text"),
         (["train", "plain.csv", "--target", "Price", "--format", "cvs"], 2, "it must be one of 'csv', 'tsv'"),
         (

@@ -88,7 +88,7 @@ def test_a_pipe_is_scored(folder: pathlib.Path) -> None:
         (["nothing.csv"], 1, "there is no file"),
         (["houses.csv", "--on-error", "ignore"], 2, "--on-error is 'ignore'"),
         (["houses.csv", "--weight", "area", "--no-weight"], 2, "two answers"),
-        (["houses.csv", "--weight", "kind"], 1, "which is not a number"),
+        (["houses.csv", "--weight", "kind"], 1, "are not numbers but text, such as"),
     ],
 )
 def test_what_is_wrong_is_said_in_one_line(

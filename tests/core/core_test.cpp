@@ -12,6 +12,8 @@
 #include "into.hpp"
 #include "kinds.hpp"
 #include "learner/learner.hpp"
+#include "preparation/word_counts.hpp"
+#include "rows/words.hpp"
 #include "simd/vec8.hpp"
 #include "supported_kernels.hpp"
 
@@ -255,10 +257,36 @@ void hashed(const Kernel& kernel) {
     }
 }
 
+void words() {
+    Words text;
+    text.read("A film: NOT great_2, x 42 don't");
+    std::string found;
+    for (std::size_t i = 0; i < text.count(); ++i) found.append(text.word(i)).append(1, '|');
+    for (std::size_t i = 0; i + 1 < text.count(); ++i) found.append(text.pair(i)).append(1, '|');
+    check(found == "film|not|great_2|42|don|film not|not great_2|great_2 42|42 don|", "words and pairs");
+    text.read("a ?");
+    check(text.count() == 0, "no words");
+
+    std::vector<std::string> names{"c=#7", "d=one", "cc=two"};
+    WordCounts counts;
+    for (std::size_t k = 0; k + 1 < WordCounts::most; ++k) names.push_back("c=" + std::to_string(k));
+    check(!counts.full("c=", names), "one name is left");
+    names.push_back("c=last");
+    check(counts.full("c=", names) && !counts.full("d=", names), "all names are given");
+    counts.rewind(names.size() - 1, names);
+    names.pop_back();
+    check(!counts.full("c=", names), "a name was taken back");
+    names.push_back("d=more");
+    check(!counts.full("c=", names), "names of other columns do not count");
+    names.push_back("c=last");
+    check(counts.full("c=", names), "all names are given again");
+}
+
 }  // namespace
 
 int main() {
     inverse_roots();
+    words();
     for (const auto& [name, kernel] : supported_kernels()) {
         for (const auto rule : {rule_of("gd"), rule_of("ag"), rule_of("ng"), rule_of("nag"), rule_of("snag")}) {
             const bool unscaled = rule == rule_of("gd") || rule == rule_of("ag");

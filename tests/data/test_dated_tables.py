@@ -157,6 +157,7 @@ def test_a_zone_shifts_the_time_and_not_the_parts(tmp_path: Path) -> None:
     expected = list(result.predict(csv(columns, tmp_path)))
     for moment, prediction in zip(aware, expected, strict=True):
         assert result.predictor.predict_one({"zoned": moment}) == prediction
+    assert list(result.predict([{"zoned": moment} for moment in aware])) == expected
     text = [{"zoned": row["zoned"]} for row in rows_of(columns)]
     assert list(result.predict([row if k % 2 else {"zoned": aware[k]} for k, row in enumerate(text)])) == expected
 
@@ -183,6 +184,16 @@ def test_a_text_that_is_not_a_date_is_missing_and_counted(first: Any) -> None:
 def test_a_row_with_text_that_is_not_a_date_is_refused(first: Any) -> None:
     with pytest.raises(ul.InputError, match=r"'sold' is 'soon', but in training it held dates; .* as .*: 02/13/2020"):
         first.predictor.predict_one({**rows_of(table())[0], "sold": "soon"})
+
+
+def test_text_in_another_form_is_refused_where_a_type_said_that_it_is_a_date(tmp_path: Path) -> None:
+    result = trained(parquet({"when": [moment.date() for moment in MOMENTS], "y": table()["y"]}, tmp_path))
+    other = csv({"when": table()["sold"]}, tmp_path)
+    message = (
+        r"t.csv: column 'when' holds text such as '11/3/2019', but in training it held dates; write it as 2024-12-31"
+    )
+    with pytest.raises(ul.InputError, match=message):
+        result.predict(other)
 
 
 def test_an_iso_date_is_read_whatever_the_form_was(first: Any) -> None:

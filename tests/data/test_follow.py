@@ -169,7 +169,10 @@ def test_the_command_line_follows_until_it_is_interrupted(tmp_path: Path, predic
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert errors == f"unitless: {path} became shorter; it is read again from its beginning\n"
+    assert errors.splitlines() == [
+        f"unitless: {path} became shorter; it is read again from its beginning",
+        "unitless: interrupted after 3 rows",
+    ]
     expected = predictor.predict([{"a": a, "b": a + 1} for a in (1, 3, 5)])
     assert lines[0] == "prediction\n"
     assert [float(line) for line in lines[1:]] == expected

@@ -258,6 +258,24 @@ def test_a_socket_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.Monkey
     assert found == predictor.predict([{"a": 1, "b": 2}, {"a": 3, "b": 4}])
 
 
+def test_a_socket_by_its_name_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = trained(tmp_path, "csv")
+    monkeypatch.chdir(tmp_path)  # names of sockets must be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("rows.socket")
+        server.listen()
+        batches = predictor.batches("rows.socket", format="csv")
+        waiting = threading.Thread(target=lambda: found.extend(next(batches).values))
+        found: list[float] = []
+        waiting.start()
+        ours, _ = server.accept()
+        with ours:
+            ours.sendall(b"a,b\n1,2\n")
+            waiting.join(30)
+        assert next(batches, None) is None
+    assert found == predictor.predict([{"a": 1, "b": 2}])
+
+
 def test_the_format_is_asked_for_where_the_beginning_of_a_pipe_does_not_show_it() -> None:
     message = refused(cli("train", "-", "--target", "y", stdin=b"\x1f\x8b\x08 damaged"), 2)
     assert "standard input: say which format it has, with --format: csv, tsv, " in message

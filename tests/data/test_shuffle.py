@@ -84,10 +84,11 @@ def plain(batch: Batch) -> list[Any]:
             row |= {name: float.hex(float(x)) for name, x in mapping.items()}
     else:
         for name, column in zip(data.names, data.columns, strict=True):
-            if isinstance(column, inputs.TextColumn):
-                text, ends = column.text.tobytes(), column.ends
-                for row, code in zip(rows, column.codes.tolist(), strict=True):
-                    row.update({} if code < 0 else {name: text[ends[code] : ends[code + 1]].decode()})
+            if isinstance(column, inputs.TextColumn | inputs.WordsColumn):
+                codes, ends, text = column if isinstance(column, inputs.TextColumn) else column.texts
+                kind, letters = type(column).__name__, text.tobytes()
+                for row, code in zip(rows, codes.tolist(), strict=True):
+                    row.update({} if code < 0 else {name: (kind, letters[ends[code] : ends[code + 1]].decode())})
             else:
                 numbers = column.numbers if isinstance(column, inputs.FlagColumn) else column
                 for row, x in zip(rows, numbers.astype(np.float64).tolist(), strict=True):
@@ -434,7 +435,7 @@ TYPES = ["int8", "int16", "int64", "uint64", "float32", "float64", "bool"]
 @st.composite
 def frames(draw: st.DrawFn) -> list[inputs.Input]:
     """Chunks of one table: types, dictionaries and columns differ from chunk to chunk."""
-    kinds = draw(st.lists(st.sampled_from(["number", "flag", "text"]), min_size=1, max_size=4))
+    kinds = draw(st.lists(st.sampled_from(["number", "flag", "text", "words"]), min_size=1, max_size=4))
     wide = draw(st.booleans())  # many values
     chunks: list[inputs.Input] = []
     for _ in range(draw(st.integers(1, 5))):
@@ -445,12 +446,13 @@ def frames(draw: st.DrawFn) -> list[inputs.Input]:
             if draw(st.integers(0, 9)) == 0:
                 continue  # missing here
             names.append(f"c{k}")
-            if kind == "text":
+            if kind in ("text", "words"):
                 words = [f"wörd{j}".encode() for j in rng.permutation(20_000 if wide else 5)]
                 codes = rng.integers(-1, len(words), rows).astype(np.int32)
                 ends = np.cumsum([3, *map(len, words)])
                 letters = np.frombuffer(b"xyz" + b"".join(words), np.uint8)
-                columns.append(inputs.TextColumn(codes, ends, letters))
+                texts = inputs.TextColumn(codes, ends, letters)
+                columns.append(inputs.WordsColumn(texts) if kind == "words" else texts)
             else:
                 numbers = rng.integers(0, 2, rows).astype(draw(st.sampled_from(TYPES)))
                 columns.append(inputs.FlagColumn(numbers) if kind == "flag" else numbers)

@@ -59,7 +59,12 @@ def shown() -> dict[str, Any]:
     sweep.learn([[1.0], [2.0]], ["<a>", "b"])
     found: dict[str, Any] = {"sweep": sweep, "fresh learner": ul.Learner(), "fresh classes": ul.OneVsAll()}
     for kind, result in results.items():
-        found |= {f"result of {kind}": result, f"model of {kind}": result.model}
+        found |= {
+            f"result of {kind}": result,
+            f"model of {kind}": result.model,
+            f"predictor of {kind}": result.predictor,
+        }
+        found[f"score of {kind}"] = ul.score(result, table(kind), by=EVIL)
         found[f"explanation of {kind}"] = ul.explain(result, {**rows.iloc[0].to_dict(), EVIL: "d", "<more>": 1})
     found["comparison"] = ul.compare(table("number"), "y", ["nag", "gd"], learning_rate=0.5)
     found["rates"] = ul.sweep_rates(table("two"), "y", ["nag", "ng"], rates=[0.1, 1.0])

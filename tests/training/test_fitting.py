@@ -417,7 +417,7 @@ def test_a_stream_has_no_passes_that_end_by_themselves() -> None:
 
 @pytest.mark.parametrize("rows", [1, 2, 3, 9, 10, 31])
 def test_tables_of_few_rows_are_fitted(rows: int) -> None:
-    result = ul.train(prices(rows), "price")
+    result = ul.train(prices(rows), "price", task="regression")
     assert (result.rows, result.learned, result.held) == (rows, rows, rows // 10)
     json.dumps(result.asdict(), allow_nan=False)
     repr(result)
@@ -468,6 +468,7 @@ def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> No
     path = write(tmp_path / "a.csv", prices().to_csv(index=False))
     run = cli("train", path, "--target", "price", "-q")
     lines = run.stdout.splitlines()
+    assert lines.pop(0).startswith("data         the first row has the columns' names")
     assert lines[1].startswith("score        rmse ")
     assert "on 120 rows held back, then learned too" in lines[1]
     assert [line.partition(" ")[0] for line in lines[3:6]] == ["baseline", "progressive", "rows"]

@@ -300,7 +300,7 @@ def test_the_message_says_which_file_differs_and_how(tmp_path: Path) -> None:
     text = FRAME.to_csv(index=False)
     path, model = write(tmp_path / "a.csv", text), tmp_path / "m"
     with pytest.raises(Killed):
-        ul.train([path, path], "y", model=model, checkpoint=100, progress=after(3))
+        ul.train([path, path], "y", model=model, checkpoint=100, progress=after(4))
     with pytest.raises(ul.InputError, match="they were 2, not 1; give the same ones"):
         ul.train(path, resume=model)
     with pytest.raises(ul.InputError, match=r"then there was '.*a\.csv' in place of '.*b\.csv'"):

@@ -33,7 +33,8 @@ unitless convert vw.model clicks.unitless --loss logistic --names clicks.vw.gz
 """
 MODELS = "Models"
 _READING = (
-    *(options.TARGET, options.WEIGHT, options.IGNORE, options.ONLY, options.TEXT, options.DATES, options.ON_ERROR),
+    *(options.TARGET, options.WEIGHT, options.IGNORE, options.ONLY, options.TEXT, options.WORDS),
+    *(options.DATES, options.ON_ERROR),
     *options.FILES,
 )
 OPTIONS = (

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, TaskID
 
+    from ..data.progress import Progress as ReadProgress
+    from ..data.schema import Schema
     from ..evaluation.evaluation import Moment
 
 
@@ -123,7 +125,7 @@ class Watch:
     _tail = "loss {task.fields[loss]}, since last {task.fields[since]}"
 
     def __init__(self, quiet: bool) -> None:
-        self._quiet, self._shown, self._judged, self._said = quiet, 0, 0, 0
+        self._quiet, self._shown, self._judged = quiet, 0, 0
         self.remarked: list[str] = []  # notes that people have seen
         self._total: int | None = None
         self._bar: Progress | None = None
@@ -170,9 +172,6 @@ class Watch:
             return self._advance(run.progress, "-", "-", rows=run.read)
         if run.rounds is not None:
             return self._show_rounds(run)
-        for remark in run.remarks[self._said :]:
-            self.say(f"unitless: {remark}")
-        self._said = len(run.remarks)
         if self._shown == 0 and run.evaluation.history:
             self._head(run)
         for moment in run.evaluation.history[self._shown :]:
@@ -333,3 +332,13 @@ class Steps:
         """A remark on the standard error."""
         if self._out is not None:
             self._out.print(message, markup=False)
+
+
+def notes_on_odd(progress: ReadProgress, schema: Schema) -> None:
+    """Say which columns had values that are not what they hold."""
+    for name, (count, place, value) in list(progress.odd.items())[:5]:
+        kind = schema.kinds.get(name, schema.target_kind)
+        what = {"number": "a number", "flag": "a number", "boolean": "true or false"}.get(str(kind), "a date or time")
+        more = f"; so are {count - 1:,} more" if count > 1 else ""
+        where = f"{value!r} in {shown.place(place)} is not {what}, and is treated as missing{more}"
+        print(f"note: column {name!r}: {where}", file=sys.stderr)

@@ -186,6 +186,13 @@ TEXT = Flag(
     means=listed,
     panel=READING,
 )
+WORDS = Flag(
+    "words",
+    "Columns of text whose words are features (comments, titles); detected if not given.",
+    many=True,
+    means=listed,
+    panel=READING,
+)
 NUMBERS = Flag(
     "numbers",
     "Columns to use as numbers though they look like row counters, or begin with only 0 and 1.",
@@ -212,7 +219,7 @@ ON_ERROR = Flag(
     "on_error", "What to do with invalid rows: fail, or skip (and count them).", default="fail", panel=READING
 )
 # All that can be said about the data; train, evaluate and sweep have these.
-COLUMNS = (WEIGHT, IGNORE, ONLY, TEXT, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR, *FILES)
+COLUMNS = (WEIGHT, IGNORE, ONLY, TEXT, WORDS, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR, *FILES)
 TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
 POSITIVE = Flag("positive", "The label that counts as positive in a binary task.", panel=LEARNING)
 # What train, evaluate and sweep have in common.

@@ -75,6 +75,7 @@ def command(
     """
     from ..data.byte_stream import never  # noqa: PLC0415
     from ..data.files import File, check_output, find  # noqa: PLC0415
+    from ..data.progress import Progress  # noqa: PLC0415
     from ..data.writers.output import STDOUT, opened  # noqa: PLC0415
     from ..inference.predictor import Predictor  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
@@ -95,6 +96,7 @@ def command(
     endless = given["follow"] or any(file.size is None for file in files)
     rows = without = 0
     shown: list[str] = []
+    progress = Progress()
     with interruptible() if endless else nullcontext(never) as stopped, opened(output) as file:
         out = formats.table_writer(kind, file)
         tagged = None
@@ -107,12 +109,16 @@ def command(
             out.write(table(part, probabilities, scores, tagged))
             if output in (None, STDOUT):  # whoever reads them may be waiting for these rows
                 file.flush()
+            progress.read_in(part.batch)
             rows += len(part.scores)
             without += int(part.missing.sum())
             shown += [str(bad) for bad in part.batch.bad[: 3 - len(shown)]]
         out.close()
     if not quiet:
+        display.notes_on_odd(progress, predictor.schema)
         _remarks(rows, without, shown)
+        if stopped():
+            print(f"unitless: interrupted after {display.count(rows, 'row')}", file=sys.stderr)
     return 130 if stopped() else 0
 
 

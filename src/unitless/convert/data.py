@@ -74,7 +74,7 @@ def convert(
     if not isinstance(opened_source, NamedText):
         raise OptionError("only files and tables can be converted")
     chosen = () if opened_source.namespaces else ("ignore", "only")
-    for name in ("target", "weight", *chosen, "text"):
+    for name in ("target", "weight", *chosen, "text", "words"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name
@@ -151,7 +151,9 @@ class _TableAsLines:
     ) -> None:
         if options.weight is not None and not writer.holds_weights:
             raise OptionError(f"weight: {writer.title} has no place for weights; convert to VW text to keep them")
-        self._reader = Reader(source, options)
+        # Data stays what it is: a missing value is nothing in the lines, and every column is written.
+        options = replace(options, missing="absent") if options.missing == "indicator" else options
+        self._reader = Reader(source, options, leave_out=False)
         self._writer, self._task, self._positive = writer, task, positive
         self._target: Target | None = None
         self._classes: dict[str, int] = {}
@@ -204,7 +206,7 @@ class _TableAsLines:
         assert batch.labels is not None
         assert isinstance(batch.data, inputs.Frame)
         for name, column in zip(batch.data.names, batch.data.columns, strict=True):
-            if isinstance(column, inputs.TextColumn) and not self._writer.holds_text:
+            if isinstance(column, inputs.TextColumn | inputs.WordsColumn) and not self._writer.holds_text:
                 raise InputError(
                     f"column {name!r} holds text, which {self._writer.title} has no place for; ignore it, or convert "
                     "to VW text"

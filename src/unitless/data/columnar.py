@@ -5,7 +5,7 @@ from __future__ import annotations
 import abc
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -33,14 +33,24 @@ def batch_rows(columns: int) -> int:
 def enough_to_decide(tables: Iterator[Any]) -> Iterator[Any]:
     """The tables, of which the first ones are joined until they have enough rows to decide what the columns are."""
     pa = pyarrow()
-    first: list[Any] = []
+    first: list[Any] | None = []
     for table in tables:
-        first.append(pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table)
+        table = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table  # noqa: PLW2901
+        if first is None:
+            yield table
+            continue
+        first.append(table)
         if sum(one.num_rows for one in first) >= first_rows(table.num_columns):
-            break
+            yield _joined(first)
+            first = None
     if first:
-        yield first[0] if len(first) == 1 else pa.concat_tables(first).unify_dictionaries().combine_chunks()
-    yield from tables
+        yield _joined(first)
+
+
+def _joined(tables: list[Any]) -> Any:
+    if len(tables) == 1:
+        return tables[0]
+    return pyarrow().concat_tables(tables).unify_dictionaries().combine_chunks()
 
 
 @dataclass(frozen=True)
@@ -63,7 +73,8 @@ class _Columnar(FileSource):
         rows = 0
         try:
             tables = self._tables(file, start.offset, None if end is None else end.offset)
-            for table in tables if self.schema is not None else enough_to_decide(tables):
+            # At its beginning the same rows as where they decided, so that training that goes on there finds its place.
+            for table in tables if start.offset or end is not None else enough_to_decide(tables):
                 rows += table.num_rows
                 first = start.offset + rows - table.num_rows
                 if self.schema is None or (self.schema, table.schema) != self._checked:
@@ -94,7 +105,8 @@ class _Columnar(FileSource):
         """The rows from the first up to the last, or to the end."""
         pa = pyarrow()
         if last is None:
-            yield from (pa.Table.from_batches([batch]) for batch in self._batches(file, first))
+            for batch in self._batches(file, first):
+                yield pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
             return
         groups = self._groups(file)
         wanted = set(self._columns() or groups.names)
@@ -174,20 +186,17 @@ class Parquet(_Columnar):
                 more = metadata, _strings(probe)
                 return _Groups(names, [group.num_rows for group in groups], _is_stored(file) and not large, more, large)
 
-        return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
-
-    def _tables(self, file: File, first: int, last: int | None) -> Iterator[Any]:
-        for table in super()._tables(file, first, last):
-            # Text that is only read by number may stand for anything; a column of categories may not.
-            yield table if self.schema is not None else _by_itself(table, self._groups(file).more[1])
+        return _kept_groups(file, read)
 
     def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
         with self._reader(file, groups) as reader:
             table = reader.read_row_group(number, columns, use_threads=False)
-        return table.unify_dictionaries().combine_chunks()
+        table = table.unify_dictionaries().combine_chunks()
+        return table if self.schema is not None else _by_itself(table, groups.more[1])
 
     def _reader(self, file: File, groups: _Groups) -> Any:
         metadata, strings = groups.more
+        self.stored_as_categories = frozenset(strings)
         return pyarrow("parquet").ParquetFile(
             self._opened(file), metadata=metadata, read_dictionary=strings, pre_buffer=file.distant
         )
@@ -210,6 +219,7 @@ class Parquet(_Columnar):
             self._rows = probe.metadata.num_rows
             sizes = [probe.metadata.row_group(g).num_rows for g in range(probe.num_row_groups)]
             strings = _strings(probe)
+        self.stored_as_categories = frozenset(strings)
         columns = [name for name in self._columns() or names if name in names]
         group = 0
         while group < len(sizes) and skip >= sizes[group]:
@@ -225,7 +235,8 @@ class Parquet(_Columnar):
                 skip -= drop
                 if drop < batch.num_rows:
                     batch = batch.slice(drop)  # noqa: PLW2901
-                    yield batch
+                    table = pyarrow().Table.from_batches([batch])
+                    yield table if self.schema is not None else _by_itself(table, strings)
 
 
 class ArrowFiles(_Columnar):
@@ -248,7 +259,7 @@ class ArrowFiles(_Columnar):
                 return _Groups(names, rows, False, "stream")
             return _Groups(names, rows, _is_stored(file), "file")
 
-        return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
+        return _kept_groups(file, read)
 
     def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
         ipc = pyarrow("ipc")
@@ -278,6 +289,13 @@ class ArrowFiles(_Columnar):
             size = batch_rows(batch.num_columns)
             for first in range(drop, batch.num_rows, size):
                 yield batch.slice(first, size)
+
+
+def _kept_groups(file: File, read: Callable[[], _Groups]) -> _Groups:
+    """The groups of a file, looked for once; those of a stream, which is held in memory, each time."""
+    if file.size is None:
+        return read()
+    return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
 
 
 def _is_stored(file: File) -> bool:

@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InputError
-from ..inputs import FlagColumn, FrameColumn, TextColumn
+from ..inputs import FlagColumn, FrameColumn, TextColumn, WordsColumn
 from . import date_parts
 from .arrow import as_numpy, booleans, is_native, pyarrow
 from .date_parts import Parts
 from .policy import Policy
 from .schema import DATES, TEXTS
+from .words import words_column
 from .written import BLANKS, has_both_clocks
 
 _NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
@@ -31,6 +32,9 @@ def arrow_features(
         return [(name, FlagColumn(values), absent)]
     if kind == "boolean" and policy.booleans == "indicator":
         return [(name, *indicator(column))]
+    if kind == "words":
+        texts, absent = text(column, policy)
+        return [(name, words_column(texts), absent)]
     if kind not in DATES:
         return [(name, *(text(column, policy) if kind in TEXTS else number(column)))]
     if policy.dates == "error":
@@ -133,6 +137,8 @@ def whole(column: Any) -> Any:
 
 def first_missing(values: FrameColumn) -> int:
     """The first row without a value, where there is one."""
+    if isinstance(values, WordsColumn):
+        values = values.texts
     if isinstance(values, TextColumn):
         return int(np.flatnonzero(values.codes < 0)[0])
     return int(np.flatnonzero(np.isnan(values.numbers if isinstance(values, FlagColumn) else values))[0])

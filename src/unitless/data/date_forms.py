@@ -22,6 +22,7 @@ MONTH_OF_YEAR, TIME = WRITTEN[7], WRITTEN[9]
 # Numbers that count time since 1970, and how many microseconds one of them is.
 EPOCHS = {"seconds": 1_000_000.0, "milliseconds": 1_000.0, "microseconds": 1.0, "nanoseconds": 0.001}
 FORMS = (*WRITTEN, *EPOCHS)
+NUMERIC = (TOGETHER, *EPOCHS)  # in which numbers can be read too
 
 _FIRST, _END = -62_135_596_800_000_000, 253_402_300_800_000_000  # of the years 1 to 9999, in microseconds
 _NUMBER = re.compile("[0-9]{1,20}(?:[.][0-9]{0,20})?")
@@ -87,7 +88,8 @@ def read_numbers(values: NDArray[Any], form: str) -> Moments:
 def _digits(values: NDArray[np.float64]) -> Moments:
     """Numbers whose digits are a date, and perhaps a time: 20200213, 202002131030, 20200213103000."""
     with np.errstate(all="ignore"):
-        whole = (values == np.floor(values)) & (values >= 1e7) & (values < 1e14)
+        whole = values == np.floor(values)
+        whole &= np.isin(np.floor(np.log10(values)), (7, 11, 13))  # one less than the number of digits
         different, places = np.unique(np.where(whole, values, 0).astype(np.int64), return_inverse=True)
     found = read_column(as_arrow([str(value) for value in different.tolist()]), TOGETHER)
     return Moments(found.wall[places], found.ahead[places], found.valid[places])

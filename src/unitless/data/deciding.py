@@ -83,7 +83,9 @@ def decide_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) 
     texts: dict[str, _Text] = {}
     marks = (*NUMBER_MARKS, *marks)
     for name, column in columns.items():
-        if is_text(column.type) and not (name in asked.text or pyarrow("types").is_dictionary(column.type)):
+        if name in asked.words:
+            found[name] = Decision("words")
+        elif is_text(column.type) and not (name in asked.text or pyarrow("types").is_dictionary(column.type)):
             texts[name] = _values(whole(column))
         else:
             found[name] = _of_type(name, column, asked)
@@ -181,7 +183,7 @@ def _shares(text: _Text, way: Written, marks: tuple[str, ...]) -> tuple[NDArray[
 
 
 def _certain_decimal(text: _Text, marks: tuple[str, ...]) -> str:
-    """What certainly stands before fractions in a column: read so it is numbers, and not otherwise. Empty if unsure."""
+    """What certainly stands before fractions in a column: read so it is numbers, and not otherwise; "" if either."""
     points, american, comma = (_shares(text, way, marks)[2] for way in _WAYS)
     if max(points, american, comma) < MOSTLY or max(points, american) == comma:
         return ""
@@ -195,8 +197,6 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     if not there.any():
         return Decision("number")  # nothing is known yet
     texts = text.texts.filter(pyarrow().array(there)).to_pylist()
-    if name in asked.words:
-        return Decision("words")
     if all(value.lower() in ("true", "false") for value in texts):
         return Decision("boolean")
     # Dates such as 20141013 are numbers too, but say more as dates.
@@ -207,9 +207,9 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
         return number
     if name in asked.used:
         return Decision("text")
-    if words.looks_like_words(texts):
-        return Decision("words")
     rows = int(text.counts[there].sum())
+    if words.looks_like_words(texts, rows):
+        return Decision("words")
     if rows >= LEAST_NAMES and len(texts) >= NEARLY_ALL * rows:
         return Decision("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows")
     return Decision("text")
@@ -276,6 +276,7 @@ def decide(
     later: bool = False,
     deciding: int | None = None,
     leave_out: bool = True,
+    stored_as_categories: frozenset[str] = frozenset(),
 ) -> Schema:
     """The schema of a table, from its first rows.
 
@@ -287,6 +288,7 @@ def decide(
         later: columns to be ignored may come later.
         deciding: how many rows say what the columns hold, if not the usual number.
         leave_out: whether columns that only number or name the rows are left out.
+        stored_as_categories: columns of text that come as categories, whatever they hold.
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
@@ -303,6 +305,8 @@ def decide(
     first = first_rows(len(names)) if deciding is None else deciding
     wanted = [*features, *([options.target] if options.target is not None else [])]
     heads = {name: arrow.column(name).slice(0, first) for name in wanted}
+    for name in stored_as_categories & heads.keys():
+        heads[name] = heads[name].cast(pyarrow().string())
     for name, head in heads.items():
         if kind_of(head.type) is None:
             raise InputError(f"{file}: column {name!r} holds {head.type}, which is neither numbers nor text; ignore it")
@@ -343,9 +347,15 @@ def _remarks(columns: list[tuple[str, Kind]], decisions: dict[str, Decision]) ->
 
 def _asked(options: ReadOptions, names: list[str]) -> Asked:
     """What the options say about the columns that there are."""
+    text, of_words = (frozenset(matching(getattr(options, name), names, name)) for name in ("text", "words"))
+    if both := sorted(text & of_words):
+        raise OptionError(
+            Phrase(Option("text"), " and ", Option("words"), f" both name column {both[0]!r}"),
+            advice="a column of text holds either names of categories or words",
+        )
     return Asked(
-        frozenset(matching(options.text, names, "text")),
-        frozenset(),
+        text,
+        of_words,
         frozenset(matching(options.numbers, names, "numbers")),
         frozenset(name for name in (options.target, options.weight) if name is not None),
         options.decimal,

@@ -6,6 +6,7 @@ import glob
 import io
 import os
 import re
+import stat
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -28,7 +29,15 @@ class File:
 
     def open(self) -> IO[bytes]:
         """Open the stored bytes to be read from the beginning."""
-        return open(self.path, "rb", buffering=-1 if self.size is not None else 0)  # a buffer waits until it is full
+        if self.size is not None:
+            return open(self.path, "rb")
+        if stat.S_ISSOCK(os.stat(self.path).st_mode):
+            import socket  # noqa: PLC0415  (most files are not sockets)
+
+            with socket.socket(socket.AF_UNIX) as connection:
+                connection.connect(self.path)
+                return connection.makefile("rb", buffering=0)  # type: ignore[return-value]
+        return open(self.path, "rb", buffering=0)  # a buffer would wait until it is full
 
     def open_in_arrow(self) -> Any:
         """Open it for pyarrow, to be read anywhere."""

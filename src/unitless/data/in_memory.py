@@ -43,7 +43,7 @@ class Frames(Source):
         pa = pyarrow()
         last = None if end is None else end.offset
         skip, rows = start.offset, start.offset
-        for batch in self._batches() if self.schema is not None else enough_to_decide(self._batches()):
+        for batch in self._batches() if start.offset or end is not None else enough_to_decide(self._batches()):
             drop = min(skip, batch.num_rows)
             skip -= drop
             if last is not None:

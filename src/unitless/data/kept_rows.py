@@ -18,13 +18,25 @@ from numpy.typing import NDArray
 
 from .. import _core, inputs
 from ..errors import InputError
-from ..inputs import Compressed, Dense, FlagColumn, Frame, FrameColumn, Input, NamedRows, TextColumn, TextRows
+from ..inputs import (
+    Compressed,
+    Dense,
+    FlagColumn,
+    Frame,
+    FrameColumn,
+    Input,
+    NamedRows,
+    TextColumn,
+    TextRows,
+    WordsColumn,
+)
 from .labels import Numbers, RawLabels, Texts
 from .located_rows import Place, Position, joined
 from .reader import Batch
 
 BLOCK = 32 << 20  # bytes; large ones get large pages, which come much faster
 _FEW = 1 << 16  # values of a column of text that are found again when they come again
+_TEXT_KINDS = ("text", "words")
 _LABEL, _LABEL_TEXT, _WEIGHT = ("label",), ("text",), ("weight",)  # fields beside the columns, whose keys are two words
 
 Index = NDArray[np.int64]
@@ -348,22 +360,22 @@ class _OfFrames:
     kind = Frame
 
     def __init__(self) -> None:
-        self._columns: dict[str, str] = {}  # number, flag or text
-        self._words: dict[str, _Words] = {}
+        self._columns: dict[str, str] = {}  # number, flag, text or words
+        self._texts: dict[str, _TextValues] = {}
         self._missing, self._whole, self._begun, self._indicators = False, True, False, False
 
     @property
     def nbytes(self) -> int:
-        return sum(words.nbytes for words in self._words.values())
+        return sum(texts.nbytes for texts in self._texts.values())
 
     def add(self, data: Frame) -> dict[Key, NDArray[Any]]:
         fields: dict[Key, NDArray[Any]] = {}
         found: dict[str, str] = {}
         for name, column in zip(data.names, data.columns, strict=True):
-            if isinstance(column, TextColumn):
-                found[name] = "text"
-                words = self._words.setdefault(name, _Words())
-                fields["text", name] = words.codes(column)
+            if isinstance(column, TextColumn | WordsColumn):
+                found[name] = "text" if isinstance(column, TextColumn) else "words"
+                texts = self._texts.setdefault(name, _TextValues())
+                fields["text", name] = texts.codes(column if isinstance(column, TextColumn) else column.texts)
             else:
                 flag = isinstance(column, FlagColumn)
                 numbers = column.numbers if isinstance(column, FlagColumn) else column
@@ -373,7 +385,7 @@ class _OfFrames:
         partly = self._begun and found.keys() != self._columns.keys()
         for name, kind in found.items():
             before = self._columns.setdefault(name, kind)
-            if (kind == "text") != (before == "text"):
+            if (kind in _TEXT_KINDS) != (before in _TEXT_KINDS):
                 raise InputError(f"column {name!r} holds text in some rows, and numbers in others")
             if kind == "flag":
                 self._columns[name] = kind
@@ -386,15 +398,16 @@ class _OfFrames:
     def gather(self, rows: Index, fields: dict[Key, NDArray[Any]]) -> Frame:
         columns: list[FrameColumn] = []
         for name, kind in self._columns.items():
-            if kind == "text":
-                columns.append(self._words[name].column(np.ascontiguousarray(fields["text", name])))
+            if kind in _TEXT_KINDS:
+                texts = self._texts[name].column(np.ascontiguousarray(fields["text", name]))
+                columns.append(WordsColumn(texts) if kind == "words" else texts)
             else:
                 numbers = fields["number", name]
                 columns.append(FlagColumn(numbers) if kind == "flag" and numbers.dtype.kind != "b" else numbers)
         return Frame(list(self._columns), columns, len(rows), self._missing, self._whole, self._indicators)
 
 
-class _Words:
+class _TextValues:
     """The values of a column of text, in the pieces in which they came. Few values are found again."""
 
     def __init__(self) -> None:

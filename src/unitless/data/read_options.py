@@ -32,6 +32,7 @@ class ReadOptions:
         ignore: columns to leave out; `*` and `?` stand for any letters.
         only: columns to use, all others being left out.
         text: columns whose values are names although they look like numbers or dates (a zip code).
+        words: columns of text whose words are features (a comment, a title); found by their look if not given.
         numbers: columns that are numbers to learn from although they look like row counters, or begin with nothing but
             zeros and ones.
         dates: what to do with columns of dates and times: "parts" takes their parts as features (time, year, month,
@@ -58,6 +59,7 @@ class ReadOptions:
     ignore: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     dates: Literal["parts", "day-first", "month-first", "error"] = "parts"
     missing: Literal["indicator", "absent", "error"] = "indicator"
@@ -89,7 +91,7 @@ class ReadOptions:
                 raise OptionError(f"is {getattr(self, name)!r}; it must be one of {choices}", option=name)
         if self.thousands and self.thousands == (self.decimal or "."):
             raise OptionError(f"is {self.thousands!r}, which is what stands before fractions", option="thousands")
-        for name in ("ignore", "only", "text", "numbers", "na"):
+        for name in ("ignore", "only", "text", "words", "numbers", "na"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
         if type(self.follow) is not bool:

@@ -139,6 +139,7 @@ class Reader:
                 needed,
                 self.source.columns_may_come_later,
                 leave_out=self._leave_out,
+                stored_as_categories=self.source.stored_as_categories,
             )
         return self.schema_of_rows()
 
@@ -150,7 +151,7 @@ class Reader:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
             return Schema("named", target=self.options.target, weight=self.options.weight)
         chosen = () if isinstance(self.source, NamedText) and self.source.namespaces else ("ignore", "only")
-        for name in ("target", "weight", *chosen, "text"):
+        for name in ("target", "weight", *chosen, "text", "words"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name

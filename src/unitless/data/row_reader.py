@@ -6,23 +6,24 @@ whatever a frame may hold. Both give the same features, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import _core, inputs
 from ..errors import InputError
-from . import date_parts, dates, tables
+from . import date_parts, dates, tables, words
 from .arrow import pyarrow
 from .columns import as_text, number
-from .date_forms import WRITTEN
+from .date_forms import NUMERIC
 from .located_rows import Place
 from .read_options import ReadOptions
 from .schema import DATES, HELD, Schema, fits, kind_of
-from .written import BLANKS, Written, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
+from .written import BLANKS, Written, as_dates, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
 
-_PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "boolean": (bool,)}
+_PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "words": (str,), "boolean": (bool,)}
 _INT64 = range(-(2**63), 2**63)
 _NONE = ("NAType", "NaTType")  # pandas' own missing values
 _AS_PYTHON = (np.integer, np.float64, np.float32, np.float16, np.bool_, np.str_)  # whose values stay what they are
@@ -58,7 +59,7 @@ class RowReader:
                 found.update(self._date(name, kind, value) or self._read(name, kind, value))
             elif known in _PLAIN[kind] or value is None or (known is float and value != value):  # noqa: PLR0124  (NaN)
                 found[name] = value
-            elif kind == "text" and (known is bool or (known is int and value in _INT64)):
+            elif kind in ("text", "words") and (known is bool or (known is int and value in _INT64)):
                 found[name] = str(value).lower()
             else:
                 found.update(self._read(name, kind, value))
@@ -81,9 +82,8 @@ class RowReader:
         for part, values, absent in tables.read_column(name, column, kind, self.schema, self._policy)[0]:
             if absent:
                 found[part] = None
-            elif isinstance(values, inputs.TextColumn):
-                start, end = values.ends[values.codes[0] :][:2]
-                text = values.text[start:end].tobytes().decode()
+            elif isinstance(values, inputs.TextColumn | inputs.WordsColumn):
+                text = (values if isinstance(values, inputs.TextColumn) else values.texts).first()
                 found[part] = text == "true" if kind == "boolean" else text
             else:
                 found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
@@ -114,8 +114,13 @@ class RowReader:
         known = {*self.schema.kinds, self.schema.target, self.schema.weight}
         return [str(name) for name in row if name not in known]
 
-    def features(self, row: Any) -> Any:
-        """A row as features by name. A key that is not a column but has a number is taken for a feature's name."""
+    def features(self, row: Any, word_features: Callable[[str, str], list[str]]) -> Any:
+        """A row as features by name. A key that is not a column but has a number is taken for a feature's name.
+
+        Args:
+            row: names to values.
+            word_features: as for `inputs.Frame.first_row`.
+        """
         if not isinstance(row, Mapping):
             return row  # to be refused by the core
         kinds, apart = self.schema.kinds, (self.schema.target, self.schema.weight)
@@ -124,15 +129,16 @@ class RowReader:
             for name, value in row.items()
             if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
         }
-        named = self._named(row)
-        named = self.frame(row).first_row() if named is None else named
+        named = self._named(row, word_features)
+        named = self.frame(row).first_row(word_features) if named is None else named
         for name in {str(name).partition("=")[0] for name in found}:  # a column that is there by the name of a feature
             named.pop(f"{name}={inputs.MISSING}", None)
         return {**found, **named}
 
-    def _named(self, row: Mapping[Any, Any]) -> dict[str, float] | None:
+    def _named(self, row: Mapping[Any, Any], word_features: Callable[[str, str], list[str]]) -> dict[str, float] | None:
         """The columns of a row as features by name; None if something in it needs more care."""
         found: dict[str, float] = {}
+        kinds = self.schema.kinds
         for name, value in self.plain(row).items():
             if isinstance(value, str):
                 value = value.strip(BLANKS) if self._policy.trim else value  # noqa: PLW2901
@@ -147,7 +153,10 @@ class RowReader:
             elif isinstance(value, str):
                 if not (value.isascii() or _is_unicode(value)):
                     return None
-                found[f"{name}={value}"] = 1.0
+                if kinds.get(name) == "words":
+                    found |= {word: float(n) for word, n in Counter(word_features(name, words.plain(value))).items()}
+                else:
+                    found[f"{name}={value}"] = 1.0
             elif isinstance(value, int) and value not in _INT64:
                 return None
             else:
@@ -174,7 +183,10 @@ def _is_unicode(text: str) -> bool:
 def _column(name: str, kind: str, values: list[Any], several: bool, written: Written) -> Any:
     """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
     pa = pyarrow()
-    if not (several and kind == "text" and len({type(value) for value in values} - {type(None)}) > 1):
+    mixed = kind in ("text", "words") and len({type(value) for value in values} - {type(None)}) > 1
+    # Arrow would take all moments to the zone of the first.
+    zones = kind in DATES and any(getattr(value, "tzinfo", None) is not None for value in values)
+    if not (several and (mixed or zones)):
         try:
             array = pa.array(values, from_pandas=True)
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
@@ -195,22 +207,21 @@ def _value(name: str, kind: str, value: Any, row: int | None, written: Written) 
         array, odd = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
         if isinstance(value, str):  # as files have them
             array, odd = typed(array, kind, written, ())
-        elif kind in DATES and kind_of(array.type) == "number" and array.null_count == 0:
+        elif kind in DATES and pyarrow("types").is_null(array.type):
+            array = array.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        elif kind in DATES and kind_of(array.type) == "number" and written.date in NUMERIC:
             array, odd = dates_of_numbers(array, written)
-        elif kind in DATES and array.null_count:
-            array = pa.nulls(1, pa.time64("us") if kind == "time" else pa.timestamp("us"))
-        if odd is None and kind in DATES and fits(array.type, kind):
-            return _by_both_clocks(array, kind)
-        if odd is None and fits(array.type, kind):
+        if odd is None and fits(array.type, kind) and not (kind in DATES and kind_of(array.type) == "number"):
+            if kind in DATES:
+                return _by_both_clocks(array, kind)
             if kind == "boolean":
                 return array.cast(pa.bool_())
-            return as_text(array) if kind == "text" else pa.array(number(array)[0].astype(np.float64), from_pandas=True)
+            if kind in ("text", "words"):
+                return as_text(array)
+            return pa.array(number(array)[0].astype(np.float64), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
-    advice = ""
-    if kind in DATES:
-        advice = "write it as 23:59" if kind == "time" else "write it as 2024-12-31 or 2024-12-31 23:59"
-        advice += f", or as the training data has it: {written.date}" if written.date in WRITTEN[1:-1] else ""
+    advice = as_dates(kind, written) if kind in DATES else ""
     raise InputError(f"{name!r} is {_shown(value)}, but in training it held {HELD[kind]}", advice=advice, row=row)
 
 

@@ -14,7 +14,7 @@ from .written import PLAIN, Written, has_both_clocks, is_text
 Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time", "words"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DATES = ("date", "moment", "time")  # days; days with a time; times of day
-TEXTS = ("text", "boolean")
+TEXTS = ("text", "words", "boolean")
 
 
 def first_rows(columns: int) -> int:

@@ -13,7 +13,18 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..errors import InputError, Option, Phrase
-from ..inputs import Compressed, Dense, FlagColumn, Frame, FrameColumn, Input, NamedRows, TextColumn, TextRows
+from ..inputs import (
+    Compressed,
+    Dense,
+    FlagColumn,
+    Frame,
+    FrameColumn,
+    Input,
+    NamedRows,
+    TextColumn,
+    TextRows,
+    WordsColumn,
+)
 from ..locks import forkable_lock
 from .kept_rows import Index
 from .labels import Numbers, RawLabels, Texts
@@ -126,8 +137,8 @@ def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
         header["indicators"] = data.indicators
         header["columns"] = [type(column).__name__ for column in data.columns]
         for column in data.columns:
-            if isinstance(column, TextColumn):
-                arrays += _used(column)
+            if isinstance(column, TextColumn | WordsColumn):
+                arrays += _used(column if isinstance(column, TextColumn) else column.texts)
             else:
                 arrays.append(column.numbers if isinstance(column, FlagColumn) else column)
     elif isinstance(data, Dense):
@@ -177,8 +188,9 @@ def _data(header: dict[str, Any], arrays: Iterator[NDArray[Any]], rows: int) -> 
     if kind == "Frame":
         columns: list[FrameColumn] = []
         for of in header["columns"]:
-            if of == "TextColumn":
-                columns.append(TextColumn(next(arrays), next(arrays), next(arrays)))
+            if of in ("TextColumn", "WordsColumn"):
+                texts = TextColumn(next(arrays), next(arrays), next(arrays))
+                columns.append(WordsColumn(texts) if of == "WordsColumn" else texts)
             else:
                 columns.append(FlagColumn(next(arrays)) if of == "FlagColumn" else next(arrays))
         return Frame(header["names"], columns, rows, header["missing"], header["whole"], header["indicators"])

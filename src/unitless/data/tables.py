@@ -15,12 +15,13 @@ from ..inputs import FlagColumn, Float64, Frame
 from .arrow import pyarrow
 from .columns import arrow_features, as_text, first_missing, number, text, whole
 from .csv_columns import CsvColumns
+from .date_forms import NUMERIC
 from .labels import Numbers, RawLabels, Texts, texts
 from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
-from .schema import DATES, TEXTS, Kind, Schema, kind_of
-from .written import BLANKS, NUMBER_MARKS, PLAIN, Odd, dates_of_numbers, is_text, typed
+from .schema import DATES, HELD, TEXTS, Kind, Schema, kind_of
+from .written import BLANKS, NUMBER_MARKS, PLAIN, Odd, as_dates, dates_of_numbers, is_text, typed
 
 
 @dataclass
@@ -86,10 +87,17 @@ def read_column(
     odd = None
     if is_text(column.type):
         column, odd = typed(column, kind, schema.how(name), policy.marks)
+        if odd is not None and kind in DATES and not schema.how(name).date and column.null_count == len(column):
+            raise InputError(
+                f"column {name!r} holds text such as {odd.value!r}, but in training it held {HELD[kind]}",
+                advice=as_dates(kind),
+            )
     elif kind in DATES and kind_of(column.type) == "number":
         if column.null_count == len(column):
             pa = pyarrow()
             column = pa.nulls(len(column), pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        elif schema.how(name).date not in NUMERIC:
+            raise InputError(f"column {name!r} holds numbers, but in training it held {HELD[kind]}")
         else:
             column, odd = dates_of_numbers(column, schema.how(name))
     return arrow_features(name, column, kind, policy, schema.parts), odd

@@ -167,9 +167,17 @@ def typed(column: Any, kind: str, written: Written, marks: Sequence[str]) -> tup
 def dates_of_numbers(column: Any, written: Written) -> tuple[Any, Odd | None]:
     """An Arrow column of numbers that stand for dates as moments; and what could not be read."""
     found = dates.read_numbers(column, written.date)
-    lost = np.flatnonzero(_flags(column.is_valid()) & ~_flags(found.is_valid()))
+    missing = column.is_null(nan_is_null=True)
+    lost = np.flatnonzero(~_flags(missing) & ~_flags(found.is_valid()))
     odd = Odd(len(lost), int(lost[0]), str(column[int(lost[0])].as_py())) if len(lost) else None
     return found, odd
+
+
+def as_dates(kind: str, written: Written = PLAIN) -> str:
+    """How text is to be written that it can be read as dates of a kind."""
+    advice = "write it as 23:59" if kind == "time" else "write it as 2024-12-31 or 2024-12-31 23:59"
+    seen = written.date in date_forms.WRITTEN and written.date != dates.usual_form(kind)
+    return f"{advice}, or as the training data has it: {written.date}" if seen else advice
 
 
 def both_clocks(wall: Any, utc: Any) -> Any:

@@ -46,7 +46,7 @@ def _agreed_table(spec: DataSpec, surveys: Sequence[FileSurvey], heads: list[Hea
     if not source.columns_may_come_later:
         _check_columns(surveys, spec.options)
     names = list(dict.fromkeys(name for one in surveys for name, _ in one.columns))
-    text = matching(spec.options.text, names, "text", strict=False)
+    text = matching((*spec.options.text, *spec.options.words), names, "text", strict=False)
     columns = {name: _agreed(name, heads, name in text, spec.options) for name in names if _used(name, spec.options)}
     others = {name: pa.nulls(sum(head.rows for head in heads)) for name in names if name not in columns}
     table = pa.table({name: columns.get(name, others.get(name)) for name in names})

@@ -13,14 +13,20 @@ from ..models.one_vs_all import OneVsAll
 from .explanation import class_number
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from matplotlib.axes import Axes
 
 CLASSES = 6  # of several, those whose curves are drawn
 
 
 def plot_curves(
-    model: Any, path: str | os.PathLike[str] | None = None, *, most: int | None = MOST, label: Any = None
-) -> Figure:
+    model: Any,
+    path: str | os.PathLike[str] | None = None,
+    *,
+    column: Any = None,
+    ax: Axes | None = None,
+    most: int | None = MOST,
+    label: Any = None,
+) -> Any:
     """What each column adds to the score, one panel for each, the most important first.
 
     A line is a column of numbers: its linear term and its curve, from its mean on, in the model of the mixture that has
@@ -30,8 +36,12 @@ def plot_curves(
     Args:
         model: any model with a shape other than "linear", what `train` gave, or a `Predictor`.
         path: where to save it (.png, .svg or .pdf).
+        column: the one column to draw.
+        ax: the axis to draw one column on: `column`, or the most important one.
         most: how many columns, at most; None for all.
         label: of several classes, the one to show; otherwise those whose curves reach furthest.
+
+    Gives the axis of the one column, or a list of axes, one for each column.
 
     Example:
         >>> import numpy as np, unitless as ul
@@ -39,17 +49,41 @@ def plot_curves(
         >>> X = rng.normal(size=(2000, 2))
         >>> m = ul.Learner(shape="curves")
         >>> _ = m.learn(X, np.abs(X[:, 0]))
-        >>> figure = ul.plot_curves(m)  # or: ul.plot_curves(m, "curves.png")
-        >>> figure.axes[0].get_title()
-        '0'
+        >>> axes = ul.plot_curves(m)  # or: ul.plot_curves(m, "curves.png")
+        >>> [ax.get_title() for ax in axes]
+        ['0', '1']
+        >>> ul.plot_curves(m, column=1).get_xlabel()
+        '1'
     """
     if path is not None:
         plots.check_path(path)
+    if column is not None or ax is not None:
+        drawn, names = curve_panels(model, None, label)
+        panel = _chosen(drawn, column)
+        ax = plots.axis(ax) if path is None or ax is not None else plots.panels(1)[1][0]
+        plots.curve(ax, panel, names)
+        if path is not None:
+            figure = ax.get_figure(root=True)
+            assert figure is not None
+            plots.save(figure, path)
+        return ax
     drawn, names = curve_panels(model, most, label)
-    figure = plots.curves(drawn, names)
+    figure = plots.curves(drawn, names, figure=None if path is not None else plots.new_figure())
     if path is not None:
         plots.save(figure, path)
-    return figure
+    return figure.axes
+
+
+def _chosen(drawn: list[Panel], column: Any) -> Panel:
+    if not drawn:
+        raise OptionError("the model has no curves yet: it has learned nothing")
+    if column is None:
+        return drawn[0]
+    found = {str(panel.column): panel for panel in drawn}
+    if str(column) not in found:
+        known = ", ".join(list(found)[:8]) + (", ..." if len(found) > 8 else "")
+        raise OptionError(f"is {column!r}, which has no curve; these have one: {known}", option="column")
+    return found[str(column)]
 
 
 def curve_panels(model: Any, most: int | None = MOST, label: Any = None) -> tuple[list[Panel], list[str]]:

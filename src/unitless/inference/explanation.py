@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -174,7 +174,7 @@ def explain_batch(
     scores = model._ask(batch.data, False)
     head, chosen = _head(model, scores, label)
     reading = model._reading()
-    taken = _Row(reading, batch.data)
+    taken = _Row(reading, batch.data, model._word_features)
     bent = model._bends()
     explanation = taken.shaped(model._shape_reading(), head, len(scores)) if bent else taken.explained(head)
     prediction: Any = float(scores[0])
@@ -272,8 +272,8 @@ def row_of(model: Learner | OneVsAll, source: Any, number: int, **reading: Any) 
     raise InputError(f"there is no row {number}; the data has {before:,}")
 
 
-def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
-    """The features of the one row that there is."""
+def entries(data: inputs.Input, word_features: Callable[[str, str], list[str]]) -> list[tuple[Feature, float]]:
+    """The features of the one row that there is; `word_features` as for `inputs.Frame.first_row`."""
     if isinstance(data, inputs.Dense):
         return [(j, float(x)) for j, x in enumerate(data.array[0])]
     if isinstance(data, inputs.Compressed):
@@ -283,7 +283,7 @@ def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
     if isinstance(data, inputs.TextRows):
         names = data.read.names
         return [(names[i], float(x)) for i, x in zip(data.read.ids, data.read.values, strict=True)]
-    return list(data.first_row().items())
+    return list(data.first_row(word_features).items())
 
 
 # ----------------------------------------------------------------------------------------------------- the model's view
@@ -292,7 +292,7 @@ def entries(data: inputs.Input) -> list[tuple[Feature, float]]:
 class _Row:
     """A row as the core sees it: x centred, multiplied with others, put into slots."""
 
-    def __init__(self, reading: Reading, data: inputs.Input) -> None:
+    def __init__(self, reading: Reading, data: inputs.Input, word_features: Callable[[str, str], list[str]]) -> None:
         self._reading, self._options = reading, reading.options
         state = reading.state
         self._row_of = {slot: k for k, slot in enumerate(state["slots"].tolist())}
@@ -306,7 +306,7 @@ class _Row:
         self._given: list[tuple[Feature, int, float]] = []  # what, its number, as it is
         seen: dict[int, float] = {}
         given: dict[int, list[Feature]] = {}
-        for name, x in entries(data):
+        for name, x in entries(data, word_features):
             number = self._number(name)
             if number is None:
                 self.unknown.append(str(name))

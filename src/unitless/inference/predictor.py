@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import frames, inputs
+from .. import frames, html, inputs
 from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
 from ..data.byte_stream import never
 from ..data.frame_reader import read_mapping
@@ -29,6 +29,9 @@ from ..models.one_vs_all import OneVsAll, by_row
 
 if TYPE_CHECKING:
     from .explanation import Explanation
+
+
+SHOWN_COLUMNS = 12  # in notebooks
 
 
 @dataclass
@@ -327,6 +330,19 @@ class Predictor:
     def __repr__(self) -> str:
         what = "numbers" if not self._several and self.target.task == "regression" else f"one of {self.classes[:8]}"
         return f"<Predictor: {what.replace(']', ', ...]') if len(self.classes) > 8 else what}>"
+
+    def _repr_html_(self) -> str:
+        columns = self.features
+        rows = [[html.name(name), kind] for name, kind in list(columns.items())[:SHOWN_COLUMNS]]
+        facts = [("predicts", str(self.target)), ("examples", f"{self.model.examples:,}")]
+        facts += [("shape", self.model.settled_shape or ""), ("columns", f"{len(columns):,}")]
+        more = len(columns) - len(rows)
+        return html.card(
+            "Predictor",
+            html.facts(facts),
+            html.table(["column", "holds"], rows, left=2) if rows else "",
+            *([html.note(f"{more:,} further columns are in .features.")] if more else []),
+        )
 
     # ------------------------------------------------------------------------------------------------ batch by batch
 

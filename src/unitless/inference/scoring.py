@@ -11,12 +11,12 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import inputs
+from .. import html, inputs, notebook_bar, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.columns import text, whole
@@ -54,7 +54,7 @@ def score(
     weight: Any = None,
     extrapolate: bool = False,
     opened: Callable[[Scoring], None] | None = None,
-    progress: Callable[[Scoring], None] | None = None,
+    progress: Callable[[Scoring], None] | Literal[False] | None = None,
     **reading: Any,
 ) -> Score:
     """All metrics of a model on labelled data, in one pass and in constant memory. The model is not changed.
@@ -70,7 +70,7 @@ def score(
             one. False: every row counts once.
         extrapolate: predict linearly beyond the range of values in the training data.
         opened: called before the first row is read.
-        progress: called after every batch.
+        progress: called after every batch. If not given, a notebook shows a bar; False for none.
         reading: how data is read, as for `train`. Rows without a label are an error, or with `on_error="skip"` counted.
 
     A class that the model has never met counts as wrong.
@@ -90,7 +90,8 @@ def score(
     scoring = Scoring(model, source, target, by, weight, extrapolate, reading)
     if opened is not None:
         opened(scoring)
-    return scoring.go(progress)
+    with notebook_bar.watching(progress) as watch:
+        return scoring.go(watch)
 
 
 @dataclass(frozen=True)
@@ -498,6 +499,37 @@ class Score:
             "others": None if self.others is None else _plain_group(self.others),
             "seconds": self.seconds,
         }
+
+    def _repr_html_(self) -> str:
+        interval = " to ".join(shown.number(end) for end in self.interval)
+        rows = [f"{self.scored:,} scored"]
+        counts = {
+            "without label": self.unlabelled,
+            "skipped": self.skipped,
+            "of classes that it never met": self.unknown,
+        }
+        rows += [f"{count:,} {words}" for words, count in counts.items() if count]
+        facts = [("task", self.task), ("data", html.name(self.source)), ("rows", ", ".join(rows))]
+        facts += [(f"{self.judged_by}, 90% confidence", interval)] if math.isfinite(sum(self.interval)) else []
+        answer = shown.given(self.baseline_answer)
+        metrics = [
+            [name, shown.number(value), shown.number(self.baseline.get(name))] for name, value in self.metrics.items()
+        ]
+        parts = [html.facts(facts), html.table(["metric", "score", f"always {answer}"], metrics)]
+        groups = list(self.groups.items())[:10]
+        if groups:
+            judged = [
+                [
+                    "(missing)" if name is None else html.name(name),
+                    f"{one.rows:,}",
+                    shown.number(one.metrics[self.judged_by]),
+                ]
+                for name, one in groups
+            ]
+            parts.append(html.table([self.by, "rows", self.judged_by], judged))
+            if len(self.groups) > len(groups):
+                parts.append(html.note(f"{len(self.groups) - len(groups):,} further groups are in .groups."))
+        return html.card("Score", *parts)
 
     def __repr__(self) -> str:
         name = self.judged_by

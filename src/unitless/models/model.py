@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
@@ -34,8 +35,9 @@ State: TypeAlias = "tuple[_core.Snapshot, list[Label] | None]"
 class _Rows:
     """From rows of the table that a model was trained on to features by name. It does not hold the model."""
 
-    def __init__(self, training: dict[str, Any]) -> None:
+    def __init__(self, training: dict[str, Any], model: Model) -> None:
         self._training = training
+        self._model = weakref.ref(model)
         self._reader: Any = None
 
     def __call__(self, row: Any) -> Any:
@@ -43,7 +45,9 @@ class _Rows:
             from ..data import row_reader  # noqa: PLC0415  (few need it)
 
             self._reader = row_reader.RowReader(self._training)
-        return self._reader.features(row)
+        model = self._model()
+        assert model is not None  # who asks
+        return self._reader.features(row, model._word_features)
 
 
 class Model(_core.Learner):
@@ -183,7 +187,7 @@ class Model(_core.Learner):
     def _training(self, record: dict[str, Any] | None) -> None:
         self._record = record
         of_table = record is not None and (record.get("schema") or {}).get("family") == "table"
-        self._read_with(_Rows(record) if record is not None and of_table else None)
+        self._read_with(_Rows(record, self) if record is not None and of_table else None)
 
     @property
     def predictor(self) -> Any:

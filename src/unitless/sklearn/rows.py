@@ -101,6 +101,8 @@ def _frame(X: Any, text_columns: Collection[str] | None) -> inputs.Frame:
 
 def _is_empty(column: inputs.FrameColumn) -> bool:
     """Whether all values are missing."""
+    if isinstance(column, inputs.WordsColumn):
+        column = column.texts
     if isinstance(column, inputs.TextColumn):
         return bool((column.codes < 0).all())
     numbers = column.numbers if isinstance(column, inputs.FlagColumn) else column

@@ -12,8 +12,9 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
+from .. import notebook_bar
 from .. import rules as update_rules
 from ..data import Batch
 from ..data.memory import memory_size
@@ -53,7 +54,7 @@ def compare(
     memory: int | str | None = None,
     judged_by: str | None = None,
     opened: Callable[[SharedRun[Run]], None] | None = None,
-    progress: Callable[[SharedRun[Run]], None] | None = None,
+    progress: Callable[[SharedRun[Run]], None] | Literal[False] | None = None,
     **options: Any,
 ) -> Comparison:
     """Learn the same data with several rules in one reading, each as `train` would.
@@ -72,7 +73,7 @@ def compare(
         judged_by: which is best: the one with the least "zero_one" (the share of errors, of classes), or with the least
             "loss". If not given, the error of classes and the loss of numbers.
         opened: called before the first row is read.
-        progress: called after every batch.
+        progress: called after every batch. If not given, a notebook shows a bar; False for none.
         options: all options of `train` that say how data is read, and all further options of `Learner`.
 
     Example:
@@ -111,7 +112,8 @@ def compare(
     runs = JudgedRun(rules, source, run, judged_by)
     if opened is not None:
         opened(runs)
-    runs.go(progress)
+    with notebook_bar.watching(progress) as watch:
+        runs.go(watch)
     return Comparison(runs)
 
 

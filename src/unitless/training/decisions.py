@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from .. import shown
 from ..data.schema import DATES
 from ..errors import Option, Phrase
 
@@ -93,7 +94,7 @@ def _odd(run: Run) -> Iterable[Phrase]:
         share = 1 - count / there if there > count else 0.0
         what = {"boolean": "true or false"}.get(str(kind), "dates" if kind in DATES else "numbers")
         more = f", and {count - 1:,} more" if count > 1 else ""
-        first = f"first other value {value!r} in {_place(place)}, treated as missing{more}"
+        first = f"first other value {value!r} in {shown.place(place)}, treated as missing{more}"
         yield Phrase(f"column {name!r}: {_share(share)} {what}; {first}")
     if len(ranked) > _SHOWN:
         others = [name for name, _ in ranked[_SHOWN:]]
@@ -103,11 +104,6 @@ def _odd(run: Run) -> Iterable[Phrase]:
 def _share(share: float) -> str:
     """As a percentage that is 100% only if it is all."""
     return "99.99%" if 0.9999 < share < 1 else f"{share:.1%}" if share < 0.999 else f"{share:.2%}"
-
-
-def _place(place: dict[str, object]) -> str:
-    file, unit = place.get("file"), "row" if "row" in place else "line"
-    return f"{unit} {place[unit]:,}" + (f" of {file}" if file else "")
 
 
 def _listed(names: list[str]) -> str:

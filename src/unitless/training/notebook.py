@@ -16,9 +16,18 @@ def train_result(fields: Mapping[str, Any]) -> Html:
     """What `train` gave."""
     return html.card(
         "TrainResult",
-        html.facts([("task", fields["task"]), *_data(fields), ("model", _model(fields)), ("file", fields["model"])]),
+        html.facts(
+            [
+                ("task", fields["task"]),
+                *_data(fields),
+                ("model", _model(fields)),
+                ("file", fields["model"]),
+                ("score", f"on {fields['scored_on']}" if fields["score"] else ""),
+            ]
+        ),
         metrics(fields),
         top_features(fields["top_features"]),
+        *(html.note(f"Note: {note}") for note in fields["notes"]),
         *([html.note("The training was interrupted.")] if fields["interrupted"] else []),
     )
 

@@ -133,8 +133,10 @@ def averaged(options: Mapping[str, Any], data: inputs.Input) -> bool:
         return shape == "linear"
     if isinstance(data, inputs.Dense):
         return bool(data.array.shape[1] > WIDE)
-    named = isinstance(data, inputs.Compressed | inputs.TextRows)  # the features that are there: linear
-    return named or (isinstance(data, inputs.Frame) and len(data.names) > WIDE)
+    if isinstance(data, inputs.Frame):
+        others = sum(not isinstance(column, inputs.WordsColumn) for column in data.columns)
+        return others > WIDE or (others == 0 and bool(data.columns))
+    return isinstance(data, inputs.Compressed | inputs.TextRows)  # the features that are there: linear
 
 
 def _is_share(value: Any) -> bool:

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any, Literal
 
+from .. import notebook_bar
 from ..data.memory import memory_size
 from ..errors import Option, OptionError, Phrase
 from ..options import Auto, Loss, Rule, Shape
@@ -50,6 +51,7 @@ def train(
     ignore: Any = (),
     only: Any = (),
     text: Any = (),
+    words: Any = (),
     numbers: Any = (),
     dates: str = "parts",
     missing: str = "indicator",
@@ -64,7 +66,7 @@ def train(
     zero_based: bool = False,
     follow: bool = False,
     opened: Callable[[Run], None] | None = None,
-    progress: Callable[[Run], None] | None = None,
+    progress: Callable[[Run], None] | Literal[False] | None = None,
     **options: Any,
 ) -> TrainResult:
     """Learn from any data, in bounded memory, with nothing to prepare and nothing to tune.
@@ -118,6 +120,7 @@ def train(
         ignore: columns to leave out; `*` stands for any letters.
         only: columns to use.
         text: columns whose values are names although they look like numbers (a zip code).
+        words: columns of text in which each word is a feature (a comment, a title); found by their look if not given.
         numbers: columns to learn from although they look like row counters or ids, and to be centred although they
             begin with nothing but zeros and ones (see the guide).
         dates: "parts" to take columns of dates as time, year, month, weekday, hour and day of the year; "day-first" or
@@ -136,7 +139,8 @@ def train(
         follow: read a text file that grows, as `tail -F` does, until Ctrl-C; the last one, if there are several. Its
             rows are followed as they come (`shuffle=False`).
         opened: called with the run before the first row is read.
-        progress: called after every batch with the run (its `progress`, `evaluation`, `source`).
+        progress: called after every batch with the run (its `progress`, `evaluation`, `source`). If not given, a
+            notebook shows a bar; False for none.
         options: all further options of how data is read (`ReadOptions`) and of `Learner`.
 
     Example:
@@ -158,6 +162,7 @@ def train(
             "ignore": ignore,
             "only": only,
             "text": text,
+            "words": words,
             "numbers": numbers,
             "dates": dates,
             "missing": missing,
@@ -191,7 +196,7 @@ def train(
         seed,
         None if model is None else os.fspath(model),
         every,
-        shuffle and not follow,
+        False if follow else shuffle,
         None if memory is None else memory_size(memory),
         learn_holdout,
     )
@@ -203,14 +208,16 @@ def train(
     if in_parts:
         # Distributed training builds on this room, so that it cannot be one of those that it uses.
         distributed = importlib.import_module("unitless.distributed.train")
-        result: TrainResult = distributed.run(
-            (source, target, weight, reading, request, plan, resume),
-            distributed.Parts(on, shards, rounds, workers, address, checkpoint),
-            opened,
-            progress,
-        )
+        with notebook_bar.watching(progress) as watch:
+            result: TrainResult = distributed.run(
+                (source, target, weight, reading, request, plan, resume),
+                distributed.Parts(on, shards, rounds, workers, address, checkpoint),
+                opened,
+                watch,
+            )
         return result
     run = Run(source, target, weight, reading, request, plan, resume)
     if opened is not None:
         opened(run)
-    return run.go(progress)
+    with notebook_bar.watching(progress) as watch:
+        return run.go(watch)

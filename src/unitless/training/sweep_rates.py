@@ -10,11 +10,12 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import notebook_bar
 from .. import rules as update_rules
 from ..data import Batch, Reader, open_source
 from ..data import labels as task_labels
@@ -53,7 +54,7 @@ def sweep_rates(
     seed: int = 0,
     memory: int | str | None = None,
     opened: Callable[[SharedRun[SweepRun]], None] | None = None,
-    progress: Callable[[SharedRun[SweepRun]], None] | None = None,
+    progress: Callable[[SharedRun[SweepRun]], None] | Literal[False] | None = None,
     **options: Any,
 ) -> RateSweep:
     """The progressive loss of every learning rate, for several rules, in one reading.
@@ -67,7 +68,7 @@ def sweep_rates(
             the target is read once beforehand.
         weight: as for `train`; so are task, positive, shuffle, seed and memory.
         opened: called before the first row is read.
-        progress: called after every batch.
+        progress: called after every batch. If not given, a notebook shows a bar; False for none.
         options: all options of `train` that say how data is read, and all further options of `Learner`.
 
     Example:
@@ -97,7 +98,8 @@ def sweep_rates(
     runs = SharedRun(rules, source, run)
     if opened is not None:
         opened(runs)
-    runs.go(progress)
+    with notebook_bar.watching(progress) as watch:
+        runs.go(watch)
     return RateSweep(runs)
 
 

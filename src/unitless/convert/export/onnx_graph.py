@@ -197,6 +197,10 @@ class _Graph:
                 raise OptionError(f"column {name!r} has a name that the graph needs for itself", advice=_AS_MATRIX)
             if kind in DATES:
                 raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
+            if kind == "words":
+                raise OptionError(
+                    f"column {name!r} holds words, which a graph cannot take apart from each other", advice=_AS_MATRIX
+                )
             if kind in ("number", "flag"):
                 x = self.input(name, self.float, 1)
                 blocks.append(x)

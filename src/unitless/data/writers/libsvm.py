@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
-from ...inputs import FlagColumn, Float64, Frame, TextColumn
+from ...inputs import FlagColumn, Float64, Frame, TextColumn, WordsColumn
 from ..arrow import pyarrow
 from ..located_rows import Chunk
 from .cells import cells
@@ -34,7 +34,7 @@ class LibsvmLines(LineWriter):
     def from_table(self, frame: Frame, labels: Float64, weight: Float64 | None) -> list[Any]:
         parts: list[Any] = [cells("label", pyarrow().array(labels))]
         for k, column in enumerate(frame.columns):
-            assert not isinstance(column, TextColumn)  # refused before, because `holds_text` is False
+            assert not isinstance(column, TextColumn | WordsColumn)  # refused before, because `holds_text` is False
             numbers = column.numbers if isinstance(column, FlagColumn) else column
             written = (numbers != 0) & ~np.isnan(numbers) if numbers.dtype.kind == "f" else numbers != 0
             parts.append(number_cells(str(k + 1), numbers, written))

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...inputs import FlagColumn, Float64, Frame, TextColumn
+from ...inputs import FlagColumn, Float64, Frame, TextColumn, WordsColumn
 from ..arrow import pyarrow
 from ..located_rows import Chunk
+from ..words import found_in
 from .cells import cells
 from .lines import LineWriter, before_each, features_by_row, text_column
 
@@ -36,7 +38,9 @@ class VwLines(LineWriter):
         parts.append(text_column(np.where(known, " |", "|")))
         for name, column in zip(frame.names, frame.columns, strict=True):
             if isinstance(column, TextColumn):
-                parts.append(self._words(name, column))
+                parts.append(self._texts(name, column, lambda value: [value]))
+            elif isinstance(column, WordsColumn):
+                parts.append(self._texts(name, column.texts, found_in))
             else:
                 numbers = column.numbers if isinstance(column, FlagColumn) else column
                 parts.append(self._values(self._safe(name), numbers, learned))
@@ -57,13 +61,14 @@ class VwLines(LineWriter):
                 written[first[0]] = True
         return number_cells(name, column, written)
 
-    def _words(self, name: str, column: TextColumn) -> Any:
-        """` column=value` where there is a value."""
+    def _texts(self, name: str, column: TextColumn, parts: Callable[[str], list[str]]) -> Any:
+        """` column=part` for each part of a value, where there is a value."""
         pa = pyarrow()
         codes, ends, data = column
         raw = data.tobytes()
-        words = [f" {self._safe(f'{name}={raw[a:b].decode()}')}" for a, b in itertools.pairwise(ends.tolist())]
-        return pa.array(words, pa.string()).take(pa.array(codes, mask=codes < 0))
+        values = [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())]
+        cells = ["".join(f" {self._safe(f'{name}={part}')}" for part in parts(value)) for value in values]
+        return pa.array(cells, pa.string()).take(pa.array(codes, mask=codes < 0))
 
     def _safe(self, name: str) -> str:
         clean = safe_name(name)

@@ -1,0 +1,65 @@
+// The words of a text, as scikit-learn's vectorizers find them: runs of two or more letters, digits and underscores, in
+// lower case; and the pairs of words that follow one another.
+//
+// This knows the letters of ASCII. Bytes beyond it count as letters and stay as they are: whoever has a text with such
+// bytes gives its words alone, in lower case, with blanks between them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace unitless {
+
+class Words {
+  public:
+    void read(std::string_view text) {
+        plain_.clear();
+        places_.clear();
+        std::size_t begin = 0;
+        const auto end_word = [&] {
+            if (plain_.size() - begin >= 2) {
+                places_.emplace_back(begin, plain_.size());
+                plain_.push_back(' ');
+            } else {
+                plain_.resize(begin);
+            }
+            begin = plain_.size();
+        };
+        for (const char c : text) {
+            if (const char lower = letters[static_cast<unsigned char>(c)]) {
+                plain_.push_back(lower);
+            } else if (plain_.size() > begin) {
+                end_word();
+            }
+        }
+        if (plain_.size() > begin) end_word();
+    }
+
+    std::size_t count() const { return places_.size(); }
+    std::string_view word(std::size_t i) const { return between(places_[i].first, places_[i].second); }
+    // Words i and i + 1, with a blank between them.
+    std::string_view pair(std::size_t i) const { return between(places_[i].first, places_[i + 1].second); }
+
+  private:
+    static constexpr std::array<char, 256> letters = [] {
+        std::array<char, 256> table{};
+        for (std::size_t c = 0; c < 256; ++c) {
+            const bool upper = c >= 'A' && c <= 'Z', lower = c >= 'a' && c <= 'z', digit = c >= '0' && c <= '9';
+            if (upper || lower || digit || c == '_' || c >= 0x80) table[c] = static_cast<char>(upper ? c + 32 : c);
+        }
+        return table;
+    }();
+
+    std::string plain_;  // the words with one blank after each
+    std::vector<std::pair<std::size_t, std::size_t>> places_;
+
+    std::string_view between(std::size_t begin, std::size_t end) const {
+        return std::string_view(plain_).substr(begin, end - begin);
+    }
+};
+
+}  // namespace unitless

@@ -1,0 +1,88 @@
+"""The answer comes days later. How does one learn meanwhile?
+
+Takeaway: predict now, keep the row, and learn it when all that can happen has happened; taking "nothing yet" for "no"
+makes a model that promises too little.
+
+python examples/gallery/delayed_labels.py      (pip install 'unitless[plot]')
+"""
+
+# %% [markdown]
+# A shop wants to know who will buy within a week of a visit. A purchase is known when it happens, and that nobody
+# bought is known only when the week is over. The visits are **simulated**, 40 an hour for some weeks; half of all
+# purchases come within a day, the others later.
+
+# %%
+import sys
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+import unitless as ul
+
+WEEK = 7 * 24  # hours
+weeks = 3 if "--quick" in sys.argv else 8
+rng = np.random.default_rng(6)
+rows = weeks * WEEK * 40
+hours = np.sort(rng.uniform(0, weeks * WEEK, rows))
+visits = np.column_stack(
+    [rng.gamma(2, 60, rows), rng.poisson(5, rows), rng.lognormal(4, 1, rows), rng.random(rows) < 0.3]
+)
+wish = -3.4 + 0.006 * visits[:, 0] + 0.12 * visits[:, 1] + 0.3 * np.log(visits[:, 2]) / 4 + 1.1 * visits[:, 3]
+bought = wish + rng.logistic(size=rows) > 0
+bought_at = np.where(bought, hours + np.minimum(rng.exponential(35, rows), WEEK), np.inf)
+
+# %% [markdown]
+# Three models see the same visits. The first is told the truth at once, which cannot be had. The second keeps each
+# visit until its week is over, and learns it then. The third learns "no" at once, and "yes" when somebody buys.
+#
+# (To learn a purchase as soon as it happens and "no" when the week is over looks tempting, but in the first week such a
+# model meets nothing but purchases.)
+
+
+# %%
+def fresh() -> ul.Learner:
+    """A new model of a probability."""
+    return ul.Learner(loss="logistic", learning_rate="auto", centre=True)
+
+
+names = ("at once (impossible)", "when the week is over", '"no" until they buy')
+models = {name: fresh() for name in names}
+said = {name: np.full(rows, np.nan) for name in names}
+purchases = np.argsort(bought_at)
+over = sold = 0  # so many weeks are over, so many purchases have happened
+PART = 40  # visits are handled in parts of about an hour
+for start in range(0, rows, PART):
+    part = np.arange(start, min(start + PART, rows))
+    now = hours[part[0]]
+    for name, model in models.items():
+        if model.examples:
+            said[name][part] = model.link(model.predict(visits[part]))
+
+    models[names[0]].learn(visits[part], bought[part])
+
+    ready = slice(over, np.searchsorted(hours, now - WEEK))
+    models[names[1]].learn(visits[ready], bought[ready])
+
+    new = purchases[sold : np.searchsorted(bought_at, now, sorter=purchases)]
+    mixed = rng.permutation([*part, *new])
+    models[names[2]].learn(visits[mixed], np.isin(mixed, new))
+    over, sold = ready.stop, sold + len(new)
+
+# %%
+last = hours > (weeks - 1) * WEEK
+print(f"bought in the last week: {bought[last].mean():.1%}")
+for name, chance in said.items():
+    loss = -np.mean(np.log(np.where(bought[last], chance[last], 1 - chance[last])))
+    print(f"{name:>22}: promised {chance[last].mean():.1%}, log loss {loss:.4f}")
+
+days = np.arange(7 * weeks)
+figure, axis = plt.subplots(figsize=(9, 4.2), layout="constrained")
+day = (hours // 24).astype(int)
+for name, chance in said.items():
+    axis.plot(days, [100 * chance[day == d].mean() for d in days], linewidth=2, label=name)
+axis.plot(days, [100 * bought[day == d].mean() for d in days], ".", color="0.5", label="truth")
+axis.axvspan(0, 7, color="0.92", zorder=0)
+axis.set(xlabel="day (grey: no week is over yet)", ylabel="purchases promised, %", ylim=(0, None))
+axis.legend(frameon=False, ncols=2)
+axis.grid(alpha=0.3)
+plt.show()

@@ -1,0 +1,66 @@
+"""How do I explain this prediction to my manager?
+
+Takeaway: every prediction is a sum of contributions in the unit of the answer, which can be drawn, read aloud and
+checked.
+
+python examples/gallery/explaining.py      (pip install 'unitless[cli,plot,sklearn]' pandas)
+"""
+
+# %% [markdown]
+# A clinic estimates how far a patient's diabetes will have gone in a year, and somebody has to say why. The data is
+# real: 442 patients (Efron and others, 2004; it comes with scikit-learn), measurements in their own units, and a
+# measure of the disease between 25 and 346 a year later.
+
+# %%
+import sys
+
+from matplotlib import pyplot as plt
+from sklearn.datasets import load_diabetes
+
+import unitless as ul
+
+patients = load_diabetes(as_frame=True, scaled=False).frame.rename(
+    columns={
+        "bp": "blood pressure",
+        "s1": "cholesterol",
+        "s2": "LDL",
+        "s3": "HDL",
+        "s5": "log triglycerides",
+        "s6": "sugar",
+    }
+)
+patients = patients.drop(columns="sex")  # the data does not say which code stands for which
+result = ul.train(patients, "target", shape="linear" if "--quick" in sys.argv else "curves", holdout=0.25)
+print(f"typical error {result.score['mae']:.0f}; always the mean {result.baseline['mae']:.0f}")
+
+# %% [markdown]
+# First, what the model looks at in general; then, one patient. Each bar is what one measurement adds to the estimate,
+# compared with an average patient. The bars begin at the average and end at the estimate: nothing is hidden.
+
+# %%
+patient = patients.drop(columns="target").iloc[9]
+why = ul.explain(result, patient)
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.4), layout="constrained")
+ul.plot_importance(result, ax=left, most=8)
+left.set_title("what matters in general", fontsize="medium")
+ul.plot_explanation(why, ax=right, most=6)
+right.set(title="this patient", xlabel="the disease in a year")
+plt.show()
+
+# %% [markdown]
+# The same in a sentence, for the letter.
+
+# %%
+up = [part for part in why.contributions if part.contribution > 0][:2]
+down = [part for part in why.contributions if part.contribution < 0][:1]
+reasons = " and ".join(f"{part.feature} ({part.value:g})" for part in up)
+against = "".join(f"; {part.feature} speaks against it" for part in down)
+print(f"The estimate is {why.prediction:.0f}, the average {why.bias:.0f}. Mostly because of {reasons}{against}.")
+
+# %% [markdown]
+# And what if? A manager asks what a lower weight would change. The model answers for the same patient with another
+# value; that is what it has learned from other patients, not a promise about this one.
+
+# %%
+for bmi in (patient["bmi"], 28.0, 24.0):
+    print(f"bmi {bmi:.1f}: {result.predictor.predict_one({**patient.to_dict(), 'bmi': bmi}):.0f}")

@@ -1,0 +1,95 @@
+"""Is somebody breaking in?
+
+Takeaway: a model that learns from every connection begins to find a new kind of attack after some dozens of labelled
+examples; one that was trained once never does.
+
+python examples/gallery/intrusion_detection.py      (pip install 'unitless[cli,plot]')
+"""
+
+# %% [markdown]
+# A firewall sees connections one after the other: bytes from a few to billions, seconds, counts, names of services.
+# An analyst labels them a little later. The connections are **simulated**: normal traffic, port scans and guessing of
+# passwords from the start, and after two thirds of the time a new attack, data carried out slowly by night.
+
+# %%
+import sys
+
+import numpy as np
+from matplotlib import pyplot as plt
+
+import unitless as ul
+
+rows = 3_000 if "--quick" in sys.argv else 60_000
+rng = np.random.default_rng(3)
+NEW = 2 * rows // 3
+
+
+def connection(number: int) -> tuple[dict[str, float], str]:
+    """One connection, and what it is."""
+    draw = rng.random()
+    hour = rng.integers(24)
+    kind = "normal"
+    if draw < 0.02:
+        kind = "scan"
+    elif draw < 0.04:
+        kind = "guessing"
+    elif draw < 0.05 and number >= NEW:
+        kind = "exfiltration"
+        hour = rng.integers(1, 5)
+    service = str(rng.choice({"scan": ["other"], "guessing": ["ssh", "mail"]}.get(kind, ["web", "mail", "dns", "ssh"])))
+    sent = {"scan": 40.0, "guessing": 900.0, "exfiltration": rng.lognormal(16, 1)}.get(kind, rng.lognormal(7, 2))
+    row = {
+        "bytes_sent": float(sent),
+        "bytes_received": float(rng.lognormal(5 if kind == "normal" else 4, 2)),
+        "seconds": float(rng.gamma(1, 600 if kind == "exfiltration" else 5)),
+        "failed_logins": float(rng.poisson(4 if kind == "guessing" else 0.05)),
+        "ports_last_minute": float(rng.poisson(60 if kind == "scan" else 2)),
+        f"service={service}": 1.0,
+        f"night={1 <= hour < 5}": 1.0,
+    }
+    return row, kind
+
+
+# %% [markdown]
+# The model follows the stream: it predicts each connection, then learns its label. Classes need not be known
+# beforehand, "exfiltration" joins when it is first met. Beside it stands the same model as it was before the new
+# attack began.
+
+# %%
+stream = [connection(number) for number in range(rows)]
+model = ul.OneVsAll(loss="logistic", learning_rate="auto")
+frozen = None
+said: list[str] = []
+said_frozen: list[str] = []
+for number, (row, kind) in enumerate(stream):
+    if number == NEW:
+        frozen = model.copy()
+    if frozen is not None:
+        said_frozen.append(str(frozen.classify_one(row)))
+    said.append(str(model.classify_one(row)) if number else "normal")
+    model.learn_one(row, kind)
+print(f"classes: {sorted(map(str, model.classes))}")
+
+# %%
+truth = np.array([kind for _, kind in stream])
+late, late_frozen, late_truth = np.array(said[NEW:]), np.array(said_frozen), truth[NEW:]
+for name, predicted in (("learns on", late), ("trained once", late_frozen)):
+    attack = late_truth != "normal"
+    new = late_truth == "exfiltration"
+    alarms = np.mean(predicted[~attack] != "normal")
+    print(
+        f"{name:>12}: {np.mean(predicted[attack] != 'normal'):.0%} of the attacks found, "
+        f"{np.mean(predicted[new] != 'normal'):.0%} of the new kind, {alarms:.2%} false alarms"
+    )
+
+# %%
+figure, axis = plt.subplots(figsize=(8, 4.2), layout="constrained")
+where = np.flatnonzero(late_truth == "exfiltration")
+for name, predicted in (("learns on", late), ("trained once", late_frozen)):
+    hits = predicted[where] != "normal"
+    axis.plot(np.arange(1, len(where) + 1), hits.cumsum(), linewidth=2, label=name)
+axis.plot([1, len(where)], [1, len(where)], ":", color="grey", label="all of them")
+axis.set(xlabel="attacks of the new kind so far", ylabel="found", title="a kind of attack that was never seen before")
+axis.legend(frameon=False)
+axis.grid(alpha=0.3)
+plt.show()
