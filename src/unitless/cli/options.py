@@ -154,6 +154,7 @@ FILES = (
     Flag("zero_based", "The features of the libsvm file are numbered from 0.", bool, False, panel=READING),
 )
 WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
+OFFSET = Flag("offset", "A column that is added to the score, such as the logarithm of an exposure.", panel=READING)
 IGNORE = Flag("ignore", "Columns to leave out, such as 'id,*_at'.", many=True, means=listed, panel=READING)
 ONLY = Flag("only", "Columns to use; all others are left out.", many=True, means=listed, panel=READING)
 TEXT = Flag(
@@ -178,7 +179,7 @@ ON_ERROR = Flag(
     "on_error", "What to do with invalid rows: fail, or skip (and count them).", default="fail", panel=READING
 )
 # All that can be said about the data; train, evaluate and sweep have these.
-COLUMNS = (WEIGHT, IGNORE, ONLY, TEXT, NUMBERS, DATES, MISSING, ON_ERROR, *FILES)
+COLUMNS = (WEIGHT, OFFSET, IGNORE, ONLY, TEXT, NUMBERS, DATES, MISSING, ON_ERROR, *FILES)
 TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
 POSITIVE = Flag("positive", "The label that counts as positive in a binary task.", panel=LEARNING)
 # What train, evaluate and sweep have in common.

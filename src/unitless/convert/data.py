@@ -123,7 +123,7 @@ def _chunks(source: Source, options: ReadOptions) -> Iterator[tuple[Chunk, list[
         if schema is None or not chunk.rows:
             yield chunk, []
             continue
-        wanted = {*schema.kinds, schema.target, schema.weight}
+        wanted = {*schema.kinds, *schema.beside}
         yield chunk, [name for name in chunk.content.column_names if name in wanted]
 
 
@@ -146,6 +146,8 @@ class _TableAsLines:
     ) -> None:
         if options.weight is not None and not writer.holds_weights:
             raise OptionError(f"weight: {writer.title} has no place for weights; convert to VW text to keep them")
+        if options.offset is not None and not writer.holds_offsets:
+            raise OptionError(f"offset: {writer.title} has no place for offsets; convert to VW text to keep them")
         self._reader = Reader(source, options)
         self._writer, self._task, self._positive = writer, task, positive
         self._target: Target | None = None
@@ -211,7 +213,10 @@ class _TableAsLines:
                 raise InputError(
                     f"the weight is {h[row]}", advice="it must be a finite number, 0 or more", **batch.place.at(row)
                 )
-        return self._writer.from_table(batch.data, self._numbers(batch.labels, batch), h)
+        if (o := batch.offset) is not None and not np.isfinite(o).all():
+            row = int(np.flatnonzero(~np.isfinite(o))[0])
+            raise InputError(f"the offset is {o[row]}", advice="it must be a finite number", **batch.place.at(row))
+        return self._writer.from_table(batch.data, self._numbers(batch.labels, batch), h, o)
 
     def _numbers(self, labels: RawLabels, batch: Batch) -> Float64:
         """Labels as the formats know them: numbers; not-a-number where they are missing."""
@@ -270,7 +275,7 @@ class _NamedFeatures:
         assert format.table_writer is not None
         if not self._source.repeatable:
             raise OptionError(f"{self._source.name} can be read only once, but a table needs all names before its rows")
-        names, tagged, weighed = self._names()
+        names, tagged, weighed, shifted = self._names()
         pa, done = pyarrow(), Converted()
         place = {name: k for k, name in enumerate(names)}
         with opened(output) as file:
@@ -289,6 +294,9 @@ class _NamedFeatures:
                     table: dict[str, Any] = {"label": pa.array(label, mask=np.isnan(label))}
                     if weighed:
                         table["weight"] = pa.array(read.weight[first:last])
+                    if shifted:
+                        offset = read.offset if len(read.offset) else np.zeros(chunk.rows)
+                        table["offset"] = pa.array(offset[first:last])
                     if tagged:
                         tags = read.tags[first:last] if read.tags is not None else [None] * (last - first)
                         table["tag"] = pa.array([tag or None for tag in tags], pa.string())
@@ -298,19 +306,22 @@ class _NamedFeatures:
             out.close()
         return done
 
-    def _names(self) -> tuple[list[str], bool, bool]:
+    def _names(self) -> tuple[list[str], bool, bool, bool]:
+        """All names; and whether rows have tags, weights and offsets."""
         names: dict[str, None] = {}
-        tagged = weighed = False
+        tagged = weighed = shifted = False
         for chunk in self._chunks(Converted()):
             names.update(dict.fromkeys(chunk.content.names))
             tagged = tagged or chunk.content.tags is not None
             weighed = weighed or bool((chunk.content.weight != 1).any())
+            shifted = shifted or bool((chunk.content.offset != 0).any())
             if len(names) > MOST_COLUMNS:
                 raise InputError(
                     f"{self._source.name} has more than {MOST_COLUMNS:,} different features, too many for the columns "
                     "of a table; convert it to jsonl, where only what is there is written"
                 )
-        for name in ("label", *(["weight"] if weighed else []), *(["tag"] if tagged else [])):
+        there = {"label": True, "weight": weighed, "offset": shifted, "tag": tagged}
+        for name in (name for name, is_there in there.items() if is_there):
             if name in names:
                 raise InputError(f"{self._source.name} has a feature named {name!r}, as the table's {name}; rename it")
-        return list(names), tagged, weighed
+        return list(names), tagged, weighed, shifted

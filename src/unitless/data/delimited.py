@@ -56,8 +56,9 @@ class Delimited(FileSource):
                 self._types[name] = types[kind]
             else:
                 self._types[name] = pa.time64("us")
-        if schema.weight is not None:
-            self._types[schema.weight] = pa.float64()
+        for beside in (schema.weight, schema.offset):
+            if beside is not None:
+                self._types[beside] = pa.float64()
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""

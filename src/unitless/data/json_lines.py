@@ -120,14 +120,13 @@ class JsonLines(FileSource):
         if self.schema.target is not None:
             known[self.schema.target] = self.schema.target_kind
         fields = [(name, types[kind]) for name, kind in known.items() if kind in types]
-        if self.schema.weight is not None and self.schema.weight not in known:
-            fields.append((self.schema.weight, pa.float64()))
+        fields += [(name, pa.float64()) for name in dict.fromkeys(self.schema.beside) if name not in known]
         return pa.schema(fields)
 
     def hold(self, schema: Schema) -> None:
         """The keys of the first rows, if they have been read, are the keys of all; or those of the schema are."""
         super().hold(schema)
-        known = {*schema.kinds, *(name for name in (schema.target, schema.weight) if name is not None)}
+        known = {*schema.kinds, *schema.beside}
         self._keys = known if self.strict else self._first_keys
 
     def _check_keys(self, table: Any, data: bytes, file: File, lines: int) -> None:
@@ -219,7 +218,7 @@ class JsonLines(FileSource):
         return problem, line if len(used) == len(row) else json.dumps(used).encode()
 
     def _uses(self, name: str) -> bool:
-        return self.options.uses(name) or name in (self.options.target, self.options.weight)
+        return self.options.uses(name) or name in self.options.beside
 
     def _row(self, line: bytes) -> tuple[dict[str, Any], str | None]:
         """The object on a line, or what is wrong with it."""

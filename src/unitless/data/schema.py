@@ -25,7 +25,9 @@ def first_rows(columns: int) -> int:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns that are features and what they hold; target and weight; data that is not a table has no columns.
+    """The columns that are features and what they hold; target, weight and offset.
+
+    Data that is not a table has no columns.
 
     A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
     is never centred.
@@ -36,6 +38,7 @@ class Schema:
     target: str | None = None
     target_kind: Kind | None = None
     weight: str | None = None
+    offset: str | None = None
 
     def plain(self) -> dict[str, Any]:
         """The schema as a model file stores it."""
@@ -45,6 +48,7 @@ class Schema:
             "target": self.target,
             "target_kind": self.target_kind,
             "weight": self.weight,
+            **({} if self.offset is None else {"offset": self.offset}),
         }
 
     @classmethod
@@ -58,8 +62,9 @@ class Schema:
                 plain["target"],
                 plain["target_kind"],
                 plain["weight"],
+                plain.get("offset"),
             )
-        except (KeyError, TypeError, ValueError):
+        except (AttributeError, KeyError, TypeError, ValueError):
             schema = None
         if schema is None or not schema._valid():
             raise ModelFileError("this is not a valid model file: what it says about the data's columns is impossible")
@@ -74,9 +79,14 @@ class Schema:
             and len(set(names)) == len(names)
             and bool(names) == (self.family == "table")
             and all(kind in KINDS for _, kind in self.columns)
-            and all(isinstance(name, str | None) for name in (self.target, self.weight))
+            and all(isinstance(name, str | None) for name in (self.target, self.weight, self.offset))
             and self.target_kind in (None, *KINDS)
         )
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that are not features but belong to the rows: target, weight and offset, as far as there are."""
+        return tuple(name for name in (self.target, self.weight, self.offset) if name is not None)
 
     @property
     def kinds(self) -> dict[str, Kind]:
@@ -132,7 +142,7 @@ def decide(
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
-    for option, name in (("target", options.target), ("weight", options.weight)):
+    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
     if target_needed and options.target is None:
@@ -144,7 +154,7 @@ def decide(
     numbers = matching(options.numbers, names, "numbers")
     columns: list[tuple[str, Kind]] = []
     for name in names:
-        if name not in used or name in (options.target, options.weight):
+        if name not in used or name in options.beside:
             continue
         type = arrow.schema.field(name).type
         kind = "text" if name in text else kind_of(type)
@@ -169,7 +179,7 @@ def decide(
         target_kind = "text" if options.target in text else kind_of(arrow.schema.field(options.target).type)
         if target_kind not in ("number", *TEXTS):
             raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
-    return Schema("table", tuple(columns), options.target, target_kind, options.weight)
+    return Schema("table", tuple(columns), options.target, target_kind, options.weight, options.offset)
 
 
 def _is_flag(column: Any, type: Any) -> bool:

@@ -87,18 +87,26 @@ def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.u
 
 def weights(arrow: Any, schema: Schema) -> Float64 | None:
     """The column of weights; not-a-number where it is missing."""
-    if schema.weight is None:
-        return None
+    return None if schema.weight is None else _numbers_beside(arrow, schema.weight, "weights")
+
+
+def offsets(arrow: Any, schema: Schema) -> Float64 | None:
+    """The column of offsets; not-a-number where it is missing."""
+    return None if schema.offset is None else _numbers_beside(arrow, schema.offset, "offsets")
+
+
+def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
+    """A column of numbers that are not a feature."""
     if isinstance(arrow, CsvColumns):
-        if schema.weight not in arrow.columns:
-            raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
-        weights: Float64 = arrow.columns[schema.weight]
-        return weights
-    if schema.weight not in arrow.column_names:
-        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
-    column = whole(arrow.column(schema.weight))
+        if name not in arrow.columns:
+            raise InputError(f"there is no column {name!r}, which holds the {what}")
+        numbers: Float64 = arrow.columns[name]
+        return numbers
+    if name not in arrow.column_names:
+        raise InputError(f"there is no column {name!r}, which holds the {what}")
+    column = whole(arrow.column(name))
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
         found = "text" if kind_of(column.type) == "text" else column.type
-        raise InputError(f"the weights in column {schema.weight!r} are not numbers but {found}")
+        raise InputError(f"the {what} in column {name!r} are not numbers but {found}")
     return np.ascontiguousarray(number(column)[0], dtype=np.float64)

@@ -147,7 +147,7 @@ class Run(Learning):
             raise OptionError("is settled by the model that is resumed; leave it out", option=given)
         training = model._training
         schema, self.target = Schema.read(training.get("schema")), Target.read(training.get("target"))
-        for name in ("target", "weight"):
+        for name in ("target", "weight", "offset"):
             if getattr(options, name) not in (None, getattr(schema, name)):
                 raise OptionError(
                     f"is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}",
@@ -350,6 +350,10 @@ class Run(Learning):
     def begin_with(self, labels: RawLabels, data: inputs.Input) -> None:
         """Make the model: the labels decide the task."""
         target = self._request.target(labels)
+        if target.task == "classes" and self.reader.options.offset is not None:
+            raise OptionError(
+                Phrase(Option("offset"), " is added to one score; this target has several classes, with one each")
+            )
         self.take_up(self._request.model(target, self.source.family != "named", self.fitted, data), target)
 
     def _first(self, labels: RawLabels) -> RawLabels:
