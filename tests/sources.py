@@ -100,7 +100,7 @@ def content(model: Any) -> bytes:
 def facts(result: ul.TrainResult) -> dict[str, Any]:
     """All that is told of a training, but for the time it took and where its data was."""
     told = result.asdict()
-    for name in ("seconds", "rows_per_second", "source", "model"):
+    for name in ("seconds", "rows_per_second", "source", "model", "decisions"):
         told.pop(name)
     return told
 

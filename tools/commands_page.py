@@ -14,21 +14,31 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
 
-from unitless.cli.commands import COMMANDS
+from unitless.cli.commands import GROUPS, examples
 
 PAGE = pathlib.Path(__file__).parent.parent / "docs" / "commands.md"
 INTRODUCTION = """\
 # Commands
 
 Every command with all of its options, as `unitless COMMAND --help` gives them; [the command line](command-line.md)
-shows them at work. `unitless --version` prints the version. This page is written by `tools/commands_page.py` from the
-code.
+shows them at work. `unitless --version` prints the version, `unitless --install-completion` lets the shell complete
+commands, options and names of files. This page is written by `tools/commands_page.py` from the code.
 """
 
 
 def page() -> str:
     """The page as it should be."""
-    return "\n".join([INTRODUCTION, *("\n".join(_command(one)) for one in COMMANDS)])
+    commands = [command for group in GROUPS.values() for command in group]
+    return "\n".join([INTRODUCTION, *_groups(), *("\n".join(_command(one)) for one in commands)])
+
+
+def _groups() -> Iterator[str]:
+    yield from ("| | | |", "|---|---|---|")
+    for group, commands in GROUPS.items():
+        for number, command in enumerate(commands):
+            about = (inspect.getdoc(command.command) or "").partition("\n")[0]
+            yield f"| {group if number == 0 else ''} | [`{command.NAME}`](#{command.NAME}) | {about} |"
+    yield ""
 
 
 def _command(command: ModuleType) -> Iterator[str]:
@@ -51,9 +61,7 @@ def _command(command: ModuleType) -> Iterator[str]:
         yield from _table("Arguments", arguments)
     for panel, options in panels.items():
         yield from _table(panel, options)
-    examples = [line for line in command.EXAMPLES.splitlines() if line and not line.startswith("[bold]")]
-    if examples:
-        yield from ("Examples:", "", *(f"    {line}" for line in examples), "")
+    yield from ("Examples:", "", *(f"    {line}" for line in examples(command)), "")
 
 
 def _choices(kind: Any) -> str:

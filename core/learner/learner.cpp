@@ -349,10 +349,13 @@ void Learner::learn(const Table& table, const Labels& given, Results& results) {
     const Settling settling = settle_shape(given, table.rows, true, [&] { return table.columns.size(); });
     preparation_.check_named();
     const auto is_there = [&](const Selector& selector) {
-        return selector.column < 0 &&
-               std::any_of(
-                   table.columns.begin(), table.columns.end(),
-                   [&](const TableColumn& column) { return column.may_have(selector.name, selector.prefix); });
+        return selector.column < 0 && std::any_of(
+                                          table.columns.begin(), table.columns.end(),
+                                          [&](const TableColumn& column) {
+                                              const bool has_space =
+                                                  !selector.spaces || column.name.find('^') != column.name.npos;
+                                              return has_space && column.may_have(selector.name, selector.prefix);
+                                          });
     };
     if (engine_->clock().examples == 0)
         preparation_.check_listed(is_there, std::to_string(table.columns.size()) + " named columns");

@@ -26,9 +26,16 @@ struct Selector {
     std::string name;          // of a feature, or
     bool prefix = false;       // the beginning of its name, or
     std::int64_t column = -1;  // its column's number
+    bool spaces = false;       // a prefix of namespaces: names without a namespace (before a ^) are not meant
 
     bool matches(std::string_view feature) const {
-        return column < 0 && (prefix ? feature.substr(0, name.size()) == name : feature == name);
+        if (column >= 0) return false;
+        return prefix ? feature.starts_with(name) && (!spaces || feature.find('^', name.size()) != feature.npos)
+                      : feature == name;
+    }
+    std::string shown() const {
+        if (column >= 0) return "column " + std::to_string(column);
+        return "'" + name + (prefix ? spaces ? "*^*'" : "*'" : "'");
     }
 };
 

@@ -297,9 +297,8 @@ void Preparation::check_listed(Has has, const std::string& what) const {
         for (const auto* side : {&left, &right}) {
             for (const auto& selector : *side) {
                 if (has(selector)) continue;
-                const std::string asked = selector.column >= 0 ? "column " + std::to_string(selector.column)
-                                                               : "'" + selector.name + (selector.prefix ? "*'" : "'");
-                throw InputError("an interaction names " + asked + ", which the data does not have; it has " + what);
+                throw InputError("an interaction names " + selector.shown() +
+                                 ", which the data does not have; it has " + what);
             }
         }
     }

@@ -1,7 +1,8 @@
 // Columns of values as they came, for engines that look at the order of values: which column a named feature belongs
 // to. They follow from the names alone, in the order in which those got their numbers, so that nothing has to be saved.
 //
-// A name without '=' is a column of numbers. Names with one belong to the column of text that is the part before it.
+// A name without '=' is a column of numbers. Names with one belong to the column of text that is the part before it. That
+// a value is missing (`column=(missing)`) is not a value: it is not-a-number in the column itself.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "base/name_hash.hpp"
+#include "rows/table.hpp"
 
 namespace unitless {
 
@@ -38,6 +40,10 @@ class RawColumns {
     void add(std::string_view name) {
         const std::size_t end = name.find('=');
         const std::size_t feature = columns_.size() + 1;
+        if (end != std::string_view::npos && name.substr(end + 1) == missing_value) {
+            columns_.push_back(none);
+            return;
+        }
         std::uint32_t column = none;
         if (end != std::string_view::npos) {
             const auto found = texts_.find(name.substr(0, end));

@@ -23,6 +23,7 @@ class TableRows {
     void forget() {
         for (std::size_t j = 0; j < features_.size(); ++j)
             features_[j].assign(from_.columns[j].is_text() ? from_.columns[j].values : 1, not_met);
+        missing_.assign(features_.size(), not_met);
         numeric_features_.clear();
         settled_ = false;
     }
@@ -34,7 +35,7 @@ class TableRows {
     bool any_known() const {
         for (const auto& column : features_)
             if (std::any_of(column.begin(), column.end(), is_feature)) return true;
-        return false;
+        return std::any_of(missing_.begin(), missing_.end(), is_feature);
     }
 
     // The numbers as doubles, [row][column of numbers].
@@ -60,13 +61,19 @@ class TableRows {
             const TableColumn& column = columns[j];
             if (column.is_text()) {
                 const std::int32_t code = column.codes[row];
-                if (code >= 0) add_text(to, j, static_cast<std::size_t>(code), looking, weight);
+                if (code >= 0) {
+                    const auto value = static_cast<std::size_t>(code);
+                    add_category(to, features_[j][value], column.name, column.value(value), looking, weight);
+                } else if (from_.indicators) {
+                    add_category(to, missing_[j], column.name, missing_value, looking, weight);
+                }
                 continue;
             }
             const double x = numbers[i++];
+            const bool missing = x != x;
+            if (missing && from_.indicators) add_category(to, missing_[j], column.name, missing_value, looking, weight);
             if (numbers_first) continue;
             std::uint32_t& known = features_[j][0];
-            const bool missing = x != x;
             if (const std::uint32_t feature = missing ? 0 : mentioned(to, known, column.name, grow, learning)) {
                 if (noting && x != 0) to.note(feature, column.name);
                 if (to.raw()) to.mention(feature, x);
@@ -84,6 +91,7 @@ class TableRows {
   private:
     const Table& from_;
     std::vector<std::vector<std::uint32_t>> features_;  // by column; by value of a column of text
+    std::vector<std::uint32_t> missing_;                // by column: the feature of a missing value
     std::vector<std::size_t> numeric_;                  // columns of numbers
     std::vector<std::uint32_t> numeric_features_;
     bool settled_ = false;  // all of them are known
@@ -104,12 +112,12 @@ class TableRows {
                 to.row().add(feature, to.centred(feature, numbers[i], looking, weight));
     }
 
-    void add_text(Preparation& to, std::size_t column, std::size_t value, Looking looking, double weight) {
-        std::uint32_t& known = features_[column][value];
+    // The feature `column=value`. `known`: its number, as far as it is known.
+    void add_category(Preparation& to, std::uint32_t& known, std::string_view column, std::string_view value,
+                      Looking looking, double weight) {
         std::uint32_t feature = known;
         if (!is_feature(feature) || to.notes()) {
-            const TableColumn& from = from_.columns[column];
-            name_.assign(from.name).append(1, '=').append(from.value(value));
+            name_.assign(column).append(1, '=').append(value);
             const bool learning = looking == Looking::learning;
             feature = mentioned(to, known, name_, learning && weight > 0, learning);
             if (!feature) return;

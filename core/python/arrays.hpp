@@ -134,9 +134,10 @@ inline DenseInput dense_input(const Matrix& x, std::vector<Column>& columns) {
 class TableArrays {
   public:
     TableArrays(const std::vector<std::string>& names, const nb::list& columns, std::size_t rows, bool missing,
-                bool whole = false) {
+                bool indicators, bool whole = false) {
         table.rows = rows;
         table.missing = missing;
+        table.indicators = missing && indicators;
         table.whole = whole;
         if (names.size() != columns.size()) throw InputError("a table must have as many names as columns");
         for (std::size_t j = 0; j < names.size(); ++j) {

@@ -12,8 +12,9 @@ namespace unitless {
 
 void define_learner(nb::module_& m) {
     nb::class_<TableColumns>(m, "TableColumns")
-        .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&, bool>(), "names"_a, "kinds"_a,
-             "missing"_a);
+        .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&, const std::string&,
+                      const std::vector<std::string>&, bool>(),
+             "names"_a, "kinds"_a, "missing"_a, "marks"_a, "trim"_a);
     nb::class_<PyLearner> learner(m, "Learner");
     define_merging(m, learner);
     learner
@@ -98,23 +99,24 @@ void define_learner(nb::module_& m) {
         .def(
             "_learn_table",
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
-               bool whole, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes,
-               const std::optional<Doubles>& offset) {
-                const TableArrays arrays(names, columns, y.shape(0), missing, whole);
+               bool indicators, bool whole, const Doubles& y, const std::optional<Doubles>& weight,
+               std::size_t new_classes, const std::optional<Doubles>& offset) {
+                const TableArrays arrays(names, columns, y.shape(0), missing, indicators, whole);
                 return unlocked(
                     [&](Results& p) { self.learner.learn(arrays.table, labels(y, weight, new_classes, offset), p); });
             },
-            "names"_a, "columns"_a, "missing"_a, "whole"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0,
-            "offset"_a.none() = nb::none())
+            "names"_a, "columns"_a, "missing"_a, "indicators"_a, "whole"_a, "y"_a, "weight"_a.none(),
+            "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
             "_predict_table",
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
-               std::size_t rows, bool extrapolate, const std::optional<Doubles>& offset) {
-                const TableArrays arrays(names, columns, rows, missing);
+               bool indicators, std::size_t rows, bool extrapolate, const std::optional<Doubles>& offset) {
+                const TableArrays arrays(names, columns, rows, missing, indicators);
                 return unlocked(
                     [&](Results& p) { self.learner.predict(arrays.table, {extrapolate, data_of(offset)}, p); });
             },
-            "names"_a, "columns"_a, "missing"_a, "rows"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
+            "names"_a, "columns"_a, "missing"_a, "indicators"_a, "rows"_a, "extrapolate"_a,
+            "offset"_a.none() = nb::none())
         .def(
             "_learn_rows",
             [](PyLearner& self, const TextRows& rows, const Doubles& y, const std::optional<Doubles>& weight,

@@ -268,6 +268,7 @@ Snapshot snapshot_of(const nb::dict& from);
 void restore(PyLearner& self, const nb::dict& from);
 void define_learner(nb::module_& m);
 void define_text(nb::module_& m);
+void define_dates(nb::module_& m);
 void define_gather(nb::module_& m);
 void define_mixture(nb::module_& m);
 void define_merging(nb::module_& m, nb::class_<PyLearner>& learner);

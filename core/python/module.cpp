@@ -86,6 +86,7 @@ NB_MODULE(_core, m) {
     m.def("work_alone", &work_alone, "from_here_on"_a,
           "Whether models that this thread works at, from here on, are worked at by no other thread.");
     define_text(m);
+    define_dates(m);
     define_gather(m);
     define_learner(m);
     define_mixture(m);

@@ -46,14 +46,14 @@ inline constexpr std::array<std::pair<const char*, Shape>, 5> shapes{{{"linear",
 inline constexpr std::array<std::pair<const char*, Pairs>, 4> pairings{
     {{"none", Pairs::none}, {"all", Pairs::all}, {"ordered", Pairs::ordered}, {"listed", Pairs::listed}}};
 
-// Interactions as Python writes them: two lists of (name, is it a prefix, column or -1) each.
-using ListedSide = std::vector<std::tuple<std::string, bool, std::int64_t>>;
+// Interactions as Python writes them: two lists of (name, is it a prefix, column or -1, of namespaces) each.
+using ListedSide = std::vector<std::tuple<std::string, bool, std::int64_t, bool>>;
 using Listed = std::vector<std::pair<ListedSide, ListedSide>>;
 
 inline std::vector<Interaction> interactions(const Listed& listed) {
     const auto side = [](const ListedSide& from) {
         std::vector<Selector> to;
-        for (const auto& [name, prefix, column] : from) to.push_back({name, prefix, column});
+        for (const auto& [name, prefix, column, spaces] : from) to.push_back({name, prefix, column, spaces});
         return to;
     };
     std::vector<Interaction> all;

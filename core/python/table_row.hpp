@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -11,21 +12,25 @@
 #include <vector>
 
 #include "python/named_row.hpp"
+#include "rows/table.hpp"
+#include "text/written_number.hpp"
 
 namespace unitless {
 
 class TableColumns {
   public:
-    // `kinds`: "number", "text" or "boolean". `missing`: may values be missing?
-    TableColumns(const std::vector<std::string>& names, const std::vector<std::string>& kinds, bool missing)
-        : missing_(missing) {
+    // `kinds`: "number", "text" or "boolean". `missing`: what a missing value is: "error", "absent" or "indicator", the
+    // feature `column=(missing)`. `marks`: text that stands for one. `trim`: text loses the blanks around it.
+    TableColumns(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
+                 const std::string& missing, const std::vector<std::string>& marks, bool trim)
+        : may_miss_(missing != "error"), indicators_(missing == "indicator"), marks_(marks), trim_(trim) {
         if (names.size() != kinds.size()) throw InputError("columns and kinds do not fit together");
         for (std::size_t j = 0; j < names.size(); ++j) {
             PyObject* key = PyUnicode_FromStringAndSize(names[j].data(), static_cast<Py_ssize_t>(names[j].size()));
             if (!key) throw nb::python_error();
             PyUnicode_InternInPlace(&key);  // then it nearly always is the very key of the row
             const Kind kind = kinds[j] == "number" ? Kind::number : kinds[j] == "text" ? Kind::text : Kind::boolean;
-            columns_.push_back({nb::steal(key), names[j], kind, {0, 0}});
+            columns_.push_back({nb::steal(key), names[j], kind, {0, 0, 0}});
         }
     }
 
@@ -36,19 +41,22 @@ class TableColumns {
         nb::object key;
         std::string name;
         Kind kind;
-        std::uint32_t features[2];  // as far as they are known: of numbers; of false and true
+        std::uint32_t features[3];  // as far as they are known, by what a value is
     };
+    enum What : unsigned char { number_or_false = 0, yes = 1, missing = 2 };
     struct Value {
-        PyObject* text;  // ours; null for numbers and booleans
+        PyObject* text;  // ours; null for numbers, booleans and missing values
         std::uint32_t column;
-        bool yes;
+        What what;
     };
     struct Memory {
         std::vector<Value> values;
         std::vector<double> numbers;
     };
     std::vector<Column> columns_;
-    bool missing_;
+    bool may_miss_, indicators_;
+    MissingMarks marks_;
+    bool trim_;
     const Learner* owner_ = nullptr;  // whose features they are
     KnownStrings known_;
     Memory spare_;
@@ -75,7 +83,7 @@ class TableRow {
             PyObject* const object = PyDict_GetItemWithError(row, column.key.ptr());
             if (!object && PyErr_Occurred()) throw nb::python_error();
             if (!object || object == Py_None) {
-                if (!table_.missing_) return false;
+                if (!take_missing(j)) return false;
                 continue;
             }
             if (!take(object, column.kind, j)) return false;
@@ -95,7 +103,7 @@ class TableRow {
             const TableColumns::Value& value = row.memory_.values[i];
             TableColumns::Column& column = row.table_.columns_[value.column];
             if (!value.text) {
-                std::uint32_t& feature = column.features[value.yes];
+                std::uint32_t& feature = column.features[value.what];
                 if (!feature) feature = learner.feature(row.name(i), false).value_or(0);
                 return feature;
             }
@@ -112,7 +120,7 @@ class TableRow {
         if (table_.owner_ != &learner) {
             table_.owner_ = &learner;
             table_.known_.forget();
-            for (auto& column : table_.columns_) column.features[0] = column.features[1] = 0;
+            for (auto& column : table_.columns_) std::fill_n(column.features, 3, 0);
         }
         return {*this, learner};
     }
@@ -122,10 +130,15 @@ class TableRow {
     TableColumns::Memory memory_;
     std::string name_;
 
-    void add(std::uint32_t column, double x, PyObject* text, bool yes) {
-        memory_.values.push_back({text, column, yes});
+    void add(std::uint32_t column, double x, PyObject* text, TableColumns::What what) {
+        memory_.values.push_back({text, column, what});
         Py_XINCREF(text);
         memory_.numbers.push_back(x);
+    }
+
+    bool take_missing(std::uint32_t column) {
+        if (table_.indicators_) add(column, 1.0, nullptr, TableColumns::missing);
+        return table_.may_miss_;
     }
 
     // Only what is certainly read as a table would read it, without running any code of the caller's.
@@ -133,46 +146,52 @@ class TableRow {
         using Kind = TableColumns::Kind;
         if (PyFloat_Check(object)) {
             const double x = PyFloat_AS_DOUBLE(object);
-            if (x != x) return table_.missing_;
+            if (x != x) return take_missing(column);
             if (kind != Kind::number || std::fabs(x) > Learner::placed_most) return false;
-            add(column, x, nullptr, false);
+            add(column, x, nullptr, TableColumns::number_or_false);
             return true;
         }
         if (kind == Kind::text) {
             if (!PyUnicode_CheckExact(object)) return false;
-            if (PyUnicode_GET_LENGTH(object) == 0) return table_.missing_;
-            if (!PyUnicode_AsUTF8(object)) {  // kept in the string, for when its name is looked up
+            Py_ssize_t size = 0;
+            const char* const utf8 = PyUnicode_AsUTF8AndSize(object, &size);  // kept in the string
+            if (!utf8) {
                 PyErr_Clear();
                 return false;
             }
-            add(column, 1.0, object, false);
+            const std::string_view text(utf8, static_cast<std::size_t>(size));
+            if (table_.marks_.contain(text)) return take_missing(column);
+            if (table_.trim_ && written::trimmed(text).size() < text.size()) return false;
+            add(column, 1.0, object, TableColumns::number_or_false);
             return true;
         }
         if (kind == Kind::boolean) {
             if (!PyBool_Check(object)) return false;
-            add(column, 1.0, nullptr, object == Py_True);
+            add(column, 1.0, nullptr, object == Py_True ? TableColumns::yes : TableColumns::number_or_false);
             return true;
         }
         if (!PyLong_CheckExact(object)) return false;
         int beyond = 0;
         const long long x = PyLong_AsLongLongAndOverflow(object, &beyond);
         if (beyond) return false;
-        add(column, static_cast<double>(x), nullptr, false);
+        add(column, static_cast<double>(x), nullptr, TableColumns::number_or_false);
         return true;
     }
 
     std::string_view name(std::size_t i) {
         const TableColumns::Value& value = memory_.values[i];
         const TableColumns::Column& column = table_.columns_[value.column];
-        if (column.kind == TableColumns::Kind::number) return column.name;
+        const bool is_missing = value.what == TableColumns::missing;
+        if (column.kind == TableColumns::Kind::number && !is_missing) return column.name;
         name_.assign(column.name).append(1, '=');
+        if (is_missing) return name_.append(missing_value);
         if (value.text) {
             Py_ssize_t size = 0;
             const char* const text = PyUnicode_AsUTF8AndSize(value.text, &size);
             if (!text) throw nb::python_error();
             return name_.append(text, static_cast<std::size_t>(size));
         }
-        return name_.append(value.yes ? "true" : "false");
+        return name_.append(value.what == TableColumns::yes ? "true" : "false");
     }
 };
 

@@ -3,6 +3,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 
 #include "base/locks.hpp"
@@ -34,7 +35,9 @@ struct PyReader {
 };
 
 struct PyCsvReader {
-    PyCsvReader(std::vector<CsvKind> kinds, char delimiter) : reader(std::move(kinds), delimiter) {}
+    PyCsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms, MissingMarks marks,
+                bool trim)
+        : reader(std::move(kinds), delimiter, std::move(forms), std::move(marks), trim) {}
     CsvReader reader;
     std::shared_ptr<std::mutex> own_lock = ForkLocks::make();
     std::mutex& lock = *own_lock;
@@ -117,8 +120,8 @@ Array array_of(std::vector<T>&& from, std::initializer_list<std::size_t> shape) 
                  nb::capsule(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); }));
 }
 
-// (numbers [row][column], how many of each column are missing, numbers apart, text as (codes, offsets, bytes)), or
-// None.
+// (numbers [row][column], how many of each column are missing, numbers apart, text as (codes, offsets, bytes), what is
+// not what its column holds as (column, count, first row, its text)), or None.
 nb::object csv_table(PyCsvReader& self, const Bytes& data) {
     std::optional<CsvTable> table = unlocked_get([&] {
         const std::lock_guard guard(self.lock);
@@ -129,7 +132,7 @@ nb::object csv_table(PyCsvReader& self, const Bytes& data) {
     using Codes = nb::ndarray<nb::numpy, std::int32_t, nb::ndim<1>>;
     using Letters = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
     const std::size_t rows = table->rows;
-    nb::list apart, texts;
+    nb::list apart, texts, odd;
     for (auto& column : table->apart) apart.append(array_of<NewDoubles>(std::move(column), {rows}));
     for (auto& column : table->texts) {
         const std::size_t values = column.offsets.size(), letters = column.text.size();
@@ -140,8 +143,40 @@ nb::object csv_table(PyCsvReader& self, const Bytes& data) {
     }
     double* numbers = table->numbers.release();
     const nb::capsule owner(numbers, [](void* p) noexcept { CsvTable::Free()(static_cast<double*>(p)); });
+    for (std::size_t j = 0; j < table->odd.size(); ++j)
+        if (const CsvOdd& found = table->odd[j]; found.count)
+            odd.append(nb::make_tuple(j, found.count, found.row, nb::bytes(found.text.data(), found.text.size())));
     return nb::make_tuple(Numbers(numbers, {rows, table->number_count}, owner), copied<NewIntegers>(table->absent),
-                          apart, texts);
+                          apart, texts, odd);
+}
+
+// The numbers that texts stand for, and what each is: see Cell. Text k is bytes[ends[k], ends[k + 1]).
+nb::tuple written_numbers(const Integers& ends, const Bytes& bytes, const std::string& form,
+                          const std::vector<std::string>& marks) {
+    const std::size_t count = ends.size() ? ends.size() - 1 : 0;
+    const auto length = static_cast<std::int64_t>(bytes.size());
+    for (std::size_t k = 0; k < count; ++k)
+        if (ends.data()[k] < 0 || ends.data()[k] > ends.data()[k + 1] || ends.data()[k + 1] > length)
+            throw InputError("the texts are malformed");
+    std::vector<double> numbers(count, std::numeric_limits<double>::quiet_NaN());
+    std::vector<std::uint8_t> kinds(count);
+    unlocked_get([&] {
+        const MissingMarks missing(marks);
+        const NumberForm how = NumberForm::of(form);
+        const auto* text = reinterpret_cast<const char*>(bytes.data());
+        for (std::size_t k = 0; k < count; ++k) {
+            const std::string_view cell(text + ends.data()[k],
+                                        static_cast<std::size_t>(ends.data()[k + 1] - ends.data()[k]));
+            double x;
+            const Cell kind = read_number(cell, how, missing, x);
+            if (kind == Cell::number) numbers[k] = x;
+            kinds[k] = static_cast<std::uint8_t>(kind);
+        }
+        return 0;
+    });
+    using Kinds = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+    return nb::make_tuple(array_of<NewDoubles>(std::move(numbers), {count}),
+                          array_of<Kinds>(std::move(kinds), {count}));
 }
 
 // (rows, numbers, offsets of places, rows before each, numbers before each)
@@ -162,12 +197,16 @@ void define_text(nb::module_& m) {
     nb::class_<PyCsvReader>(m, "CsvReader")
         .def(
             "__init__",
-            [](PyCsvReader* self, const std::vector<int>& kinds, char delimiter) {
+            [](PyCsvReader* self, const std::vector<int>& kinds, char delimiter, const std::vector<std::string>& forms,
+               const std::vector<std::string>& marks, bool trim) {
                 std::vector<CsvKind> known;
                 for (const int kind : kinds) known.push_back(static_cast<CsvKind>(kind));
-                new (self) PyCsvReader(std::move(known), delimiter);
+                std::vector<NumberForm> written;
+                for (const std::string& form : forms) written.push_back(NumberForm::of(form));
+                new (self) PyCsvReader(std::move(known), delimiter, std::move(written), MissingMarks(marks), trim);
             },
-            "kinds"_a, "delimiter"_a)
+            "kinds"_a, "delimiter"_a, "forms"_a = std::vector<std::string>(), "marks"_a = std::vector<std::string>(),
+            "trim"_a = true)
         .def("read", &csv_table, "data"_a, "Whole rows as arrays, or None if they are not plain.");
     constexpr auto arrays = nb::rv_policy::automatic;  // they are new, and not a part of the rows
     nb::class_<TextRows>(m, "TextRows")
@@ -212,8 +251,14 @@ void define_text(nb::module_& m) {
                     "tag_text"_a, "tag_ends"_a, "offset"_a, "Rows from the arrays that they consist of.")
         .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
     nb::class_<PyReader<VwReader>>(m, "VwReader")
-        .def(nb::init<>())
-        .def("read", &PyReader<VwReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
+        .def(nb::init<std::vector<std::string>, std::vector<std::string>>(), "ignore"_a = std::vector<std::string>(),
+             "only"_a = std::vector<std::string>())
+        .def("read", &PyReader<VwReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.")
+        .def_prop_ro("idle", [](PyReader<VwReader>& self) {
+            const nb::gil_scoped_release release;
+            const std::lock_guard guard(self.lock);
+            return self.reader.idle();
+        });
     nb::class_<PyReader<LibsvmReader>>(m, "LibsvmReader")
         .def(nb::init<bool>(), "zero_based"_a)
         .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
@@ -223,6 +268,8 @@ void define_text(nb::module_& m) {
             return unlocked_get([&] { return row_end(data.c_str(), data.size(), delimiter, first); });
         },
         "data"_a, "delimiter"_a, "first"_a, "Where the last whole row of CSV ends, or the first; or 0.");
+    m.def("written_numbers", &written_numbers, "ends"_a, "text"_a, "form"_a, "marks"_a,
+          "The numbers that texts stand for, and whether each is one (0), missing (1) or something else (2).");
     m.def("row_places", &row_places, "data"_a, "delimiter"_a, "comment"_a, "every"_a, "since"_a,
           "How many rows a text of whole rows has, and places among them.");
 }

@@ -30,11 +30,15 @@ struct TableColumn {
     }
 };
 
+// What follows the '=' in the name of the feature of a missing value.
+inline constexpr std::string_view missing_value = "(missing)";
+
 struct Table {
     std::vector<TableColumn> columns;
     std::size_t rows = 0;
-    bool missing = false;  // not-a-number means that there is none
-    bool whole = false;    // no value is known to be missing
+    bool missing = false;     // not-a-number means that there is none
+    bool indicators = false;  // that there is none is a feature of its own: `column=(missing)`
+    bool whole = false;       // no value is known to be missing
 };
 
 }  // namespace unitless

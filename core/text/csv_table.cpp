@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -17,13 +18,6 @@ namespace unitless {
 namespace {
 
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
-
-// What people write where there is no number.
-constexpr std::array<std::string_view, 16> no_number{"NA",   "N/A",  "NaN",      "nan",    "null",    "NULL",
-                                                     "n/a",  "#N/A", "#N/A N/A", "#NA",    "-1.#IND", "-1.#QNAN",
-                                                     "-NaN", "-nan", "1.#IND",   "1.#QNAN"};
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
 // Eight fields of one digit each, as columns of zeros and ones and small counts have them, all at once.
 bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimiter, [[maybe_unused]] double* to) {
@@ -45,6 +39,15 @@ bool eight_digits([[maybe_unused]] const char* p, [[maybe_unused]] char delimite
 #endif
 }
 
+// In the words that tables have for booleans.
+std::optional<bool> boolean_of(std::string_view word) {
+    for (const std::string_view yes : {"true", "True", "TRUE", "1"})
+        if (word == yes) return true;
+    for (const std::string_view no : {"false", "False", "FALSE", "0"})
+        if (word == no) return false;
+    return std::nullopt;
+}
+
 // Is there a carriage return that does not belong to a line's end? Other readers take it for the end of a row by
 // itself.
 bool has_bare_return(std::string_view text) {
@@ -55,7 +58,10 @@ bool has_bare_return(std::string_view text) {
 
 }  // namespace
 
-CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter) : kinds_(std::move(kinds)), delimiter_(delimiter) {
+CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms, MissingMarks marks,
+                     bool trim)
+    : kinds_(std::move(kinds)), delimiter_(delimiter), forms_(std::move(forms)), marks_(std::move(marks)), trim_(trim) {
+    forms_.resize(kinds_.size());
     for (const CsvKind kind : kinds_) {
         const bool text = kind == CsvKind::text || kind == CsvKind::boolean;
         places_.push_back(kind == CsvKind::number ? numbers_ : kind == CsvKind::apart ? apart_ : texts_);
@@ -84,19 +90,26 @@ CsvTable CsvReader::started(const char* data, std::size_t size) {
     table.absent.assign(numbers_, 0);
     table.apart.resize(apart_);
     table.texts.resize(texts_);
+    table.odd.resize(kinds_.size());
     return table;
 }
 
-// A field of numbers; false if it is not one.
-bool CsvReader::number(const char* begin, const char* end, double& out) {
-    if (begin != end && *begin != '+' && parse_number(begin, end, out)) [[likely]]
-        return true;
-    while (begin != end && is_blank(*begin)) ++begin;
-    while (begin != end && is_blank(end[-1])) --end;
-    const std::string_view word(begin, static_cast<std::size_t>(end - begin));
-    out = none;
-    if (word.empty() || std::find(no_number.begin(), no_number.end(), word) != no_number.end()) return true;
-    return *begin != '+' && parse_number(begin, end, out);
+// A field of column j, which holds numbers; not-a-number if it is missing or something else.
+double CsvReader::number(CsvTable& table, std::size_t j, const char* begin, const char* end) const {
+    double x;
+    const NumberForm& form = forms_[j];
+    if (begin != end && form.decimal == '.' && parse_number(begin, end, x)) [[likely]]
+        return x;
+    const std::string_view cell(begin, static_cast<std::size_t>(end - begin));
+    const Cell kind = read_number(cell, form, marks_, x);
+    if (kind == Cell::number) return x;
+    if (kind == Cell::other) note_odd(table, j, written::trimmed(cell));
+    return none;
+}
+
+void CsvReader::note_odd(CsvTable& table, std::size_t j, std::string_view word) {
+    table.unicode = table.unicode && is_utf8(word);
+    table.odd[j].add(table.rows, word);
 }
 
 // One field of column j. False if it is not what it should be.
@@ -106,24 +119,26 @@ bool CsvReader::take(CsvTable& table, std::size_t j, const char* begin, const ch
         case CsvKind::ignored:
             return true;
         case CsvKind::number:
-            if (double& x = table.numbers[table.rows * numbers_ + at]; number(begin, end, x)) {
-                table.absent[at] += x != x;
-                return true;
-            }
-            return false;
+            table.numbers[table.rows * numbers_ + at] = number(table, j, begin, end);
+            table.absent[at] += std::isnan(table.numbers[table.rows * numbers_ + at]);
+            return true;
         case CsvKind::apart:
-            return number(begin, end, table.apart[at].emplace_back());
+            table.apart[at].push_back(number(table, j, begin, end));
+            return true;
         case CsvKind::boolean: {
-            const std::string_view word(begin, static_cast<std::size_t>(end - begin));
-            const bool no = word == "false" || word == "False" || word == "FALSE" || word == "0";
-            const bool yes = word == "true" || word == "True" || word == "TRUE" || word == "1";
-            if (!no && !yes && !word.empty() && std::find(no_number.begin(), no_number.end(), word) == no_number.end())
-                return false;
-            table.texts[at].codes.push_back(yes ? 1 : no ? 0 : -1);
+            const std::string_view cell(begin, static_cast<std::size_t>(end - begin)), word = written::trimmed(cell);
+            const std::optional<bool> value = boolean_of(word);
+            if (!value && !marks_.contain(word) && !marks_.contain(cell)) note_odd(table, j, word);
+            table.texts[at].codes.push_back(value ? *value : -1);
             return true;
         }
         case CsvKind::text:
             break;
+    }
+    if (trim_) {
+        const std::string_view text = written::trimmed({begin, static_cast<std::size_t>(end - begin)});
+        begin = text.data();
+        end = begin + text.size();
     }
     if (begin == end) {
         table.texts[at].codes.push_back(-1);
@@ -180,8 +195,8 @@ bool CsvReader::read_numbers(CsvTable& table, const Run& run, const char*& begin
             to[i] = static_cast<double>(static_cast<std::int64_t>(whole));
         } else {
             const bool carriage_return = *end == '\n' && length > 0 && end[-1] == '\r';
-            if (!number(begin, end - carriage_return, to[i])) return false;
-            table.absent[at + i] += to[i] != to[i];
+            to[i] = number(table, run.first + i, begin, end - carriage_return);
+            table.absent[at + i] += std::isnan(to[i]);
         }
         begin = end + 1;
         if (length != 1) continue;  // where one field has one digit, others will
@@ -270,6 +285,7 @@ std::optional<CsvTable> CsvReader::read(const char* data, std::size_t size) {
         if (!plain) return std::nullopt;
     }
     table.make_room(table.rows);
+    if (!table.unicode) return std::nullopt;
     for (std::size_t j = 0; j < kinds_.size(); ++j) {
         if (kinds_[j] != CsvKind::text && kinds_[j] != CsvKind::boolean) continue;
         CsvText& column = table.texts[places_[j]];

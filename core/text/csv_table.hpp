@@ -1,7 +1,8 @@
 // Rows of delimited text whose columns are known, read straight into arrays.
 //
-// Only what is plain is read here: as many fields in each row as there are columns, numbers that are numbers. Where
-// anything else turns up the piece is given back unread, for a reader that takes its time and says what is wrong.
+// Each row must have as many fields as there are columns, in UTF-8; otherwise the piece is given back unread, for a
+// reader that takes its time and says what is wrong. What is not a number in a column of numbers is missing, and
+// counted.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +11,14 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "text/field_ends.hpp"
 #include "text/name_table.hpp"
 #include "text/text_chunk.hpp"
+#include "text/written_number.hpp"
 
 namespace unitless {
 
@@ -27,6 +30,20 @@ struct CsvText {
     std::vector<char> text;
 };
 
+// Values of a column that are not what it holds: how many, and the first one.
+struct CsvOdd {
+    std::int64_t count = 0;
+    std::size_t row = 0;
+    std::string text;
+
+    void add(std::size_t at, std::string_view value) {
+        if (count++ == 0) {
+            row = at;
+            text = value;
+        }
+    }
+};
+
 struct CsvTable {
     struct Free {
         void operator()(double* memory) const { std::free(memory); }
@@ -36,6 +53,8 @@ struct CsvTable {
     std::vector<std::int64_t> absent;                  // how many are not there: by column of numbers
     std::vector<std::vector<double>> apart;            // numbers that are not features: by column
     std::vector<CsvText> texts;                        // columns of text and booleans
+    std::vector<CsvOdd> odd;                           // by column
+    bool unicode = true;                               // what is odd is text at least
 
     void make_room(std::size_t for_rows) {
         auto* memory = static_cast<double*>(
@@ -49,7 +68,9 @@ struct CsvTable {
 
 class CsvReader {
   public:
-    CsvReader(std::vector<CsvKind> kinds, char delimiter);
+    // `forms`: of each column, if it is numbers. `marks`: of missing values. `trim`: text loses the blanks around it.
+    CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms = {},
+              MissingMarks marks = MissingMarks({}), bool trim = true);
     // Whole rows; nothing if they are not plain.
     std::optional<CsvTable> read(const char* data, std::size_t size);
 
@@ -58,6 +79,9 @@ class CsvReader {
 
     std::vector<CsvKind> kinds_;
     char delimiter_;
+    std::vector<NumberForm> forms_;  // by column
+    MissingMarks marks_;
+    bool trim_;
     std::vector<std::size_t> places_;  // each column's place among those of its kind
     std::size_t numbers_ = 0, apart_ = 0, texts_ = 0;
     std::vector<NameTable> names_;  // by column of text
@@ -72,7 +96,8 @@ class CsvReader {
     template <class Next>
     bool read_rows(CsvTable& table, Next next);
     bool take(CsvTable& table, std::size_t j, const char* begin, const char* end);
-    static bool number(const char* begin, const char* end, double& out);
+    double number(CsvTable& table, std::size_t j, const char* begin, const char* end) const;
+    static void note_odd(CsvTable& table, std::size_t j, std::string_view word);
     CsvTable started(const char* data, std::size_t size);
     bool ends_well(const char* end, std::size_t column) const;
     bool read_numbers(CsvTable& table, const Run& run, const char*& begin, FieldEnds& ends) const;

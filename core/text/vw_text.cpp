@@ -40,7 +40,9 @@ TextRows VwReader::read(const char* data, std::size_t size, bool last) {
     expected_.clear();
     const std::size_t used =
         chunk_.read(data, size, last, [this](const char* begin, const char* end) { read_window(begin, end); });
-    return rows_.finish(used);
+    TextRows rows = rows_.finish(used);
+    filter_.apply(rows.features);
+    return rows;
 }
 
 // Lines of the form `label | name:value name:value ...` whose names are known, and follow one another as they did

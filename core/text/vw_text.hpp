@@ -14,10 +14,12 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "text/delimiters.hpp"
 #include "text/expected_names.hpp"
 #include "text/field_ends.hpp"
+#include "text/name_filter.hpp"
 #include "text/row_builder.hpp"
 #include "text/text_chunk.hpp"
 #include "text/text_tokens.hpp"
@@ -26,6 +28,11 @@ namespace unitless {
 
 class VwReader {
   public:
+    explicit VwReader(const std::vector<std::string>& ignore = {}, const std::vector<std::string>& only = {})
+        : filter_(ignore, only) {}
+
+    std::vector<std::string> idle() const { return filter_.idle(); }
+
     // The complete lines of a chunk; with `last`, also what follows the last newline. What is beyond `bytes_used` must
     // be given again, at the beginning of the next chunk.
     TextRows read(const char* data, std::size_t size, bool last);
@@ -37,6 +44,7 @@ class VwReader {
         double offset = 0;
     };
 
+    NameFilter filter_;
     TextChunk chunk_;
     Delimiters<'|'> delimiters_;
     RowBuilder rows_;

@@ -69,6 +69,21 @@ def _after_fork() -> None:
 def row_end(data: bytes, delimiter: str, first: bool) -> int:
     """Where the last whole row of CSV ends, or the first; or 0."""
 
+date_forms: tuple[str, ...]
+
+def written_dates(
+    ends: NDArray[np.int64], text: NDArray[np.uint8], form: str
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint8]]:
+    """The moments that texts stand for, in microseconds; how far each is ahead of UTC; and whether it is one."""
+
+def written_date(text: str, form: str) -> tuple[int, int] | None:
+    """The moment that one text stands for, and how far it is ahead of UTC; None if it is not one."""
+
+def written_numbers(
+    ends: NDArray[np.int64], text: NDArray[np.uint8], form: str, marks: list[str]
+) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """The numbers that texts stand for, and whether each is one (0), missing (1) or something else (2)."""
+
 def row_places(
     data: NDArray[np.uint8], delimiter: str, comment: str, every: int, since: int
 ) -> tuple[int, int, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
@@ -114,7 +129,7 @@ def gather_text(
 class TableColumns:
     """The columns of a table whose rows are predicted one at a time: "number", "text" or "boolean" each."""
 
-    def __init__(self, names: list[str], kinds: list[str], missing: bool) -> None: ...
+    def __init__(self, names: list[str], kinds: list[str], missing: str, marks: list[str], trim: bool) -> None: ...
 
 class Learner:
     """A learner in the core."""
@@ -218,6 +233,7 @@ class Learner:
         names: list[str],
         columns: list[Any],
         missing: bool,
+        indicators: bool,
         whole: bool,
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
@@ -229,6 +245,7 @@ class Learner:
         names: list[str],
         columns: list[Any],
         missing: bool,
+        indicators: bool,
         rows: int,
         extrapolate: bool,
         offset: NDArray[np.float64] | None = None,
@@ -391,9 +408,13 @@ class TextRows:
         """The rows where the mask is true; names keep their numbers."""
 
 class VwReader:
-    """Reads Vowpal Wabbit's text, chunk by chunk."""
+    """Reads Vowpal Wabbit's text, chunk by chunk; features that the patterns leave out are checked, but not given."""
 
-    def __init__(self) -> None: ...
+    def __init__(self, ignore: list[str] = ..., only: list[str] = ...) -> None: ...
+    @property
+    def idle(self) -> list[str]:
+        """Patterns that have meant nothing so far."""
+
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
         """The complete lines of a chunk."""
 
@@ -407,7 +428,9 @@ class LibsvmReader:
 class CsvReader:
     """Reads rows of delimited text whose columns are known: 0 ignored, 1 number, 2 text, 3 boolean, 4 number apart."""
 
-    def __init__(self, kinds: list[int], delimiter: str) -> None: ...
+    def __init__(
+        self, kinds: list[int], delimiter: str, forms: list[str] = ..., marks: list[str] = ..., trim: bool = True
+    ) -> None: ...
     def read(
         self, data: NDArray[np.uint8]
     ) -> (
@@ -416,6 +439,7 @@ class CsvReader:
             NDArray[np.int64],
             list[NDArray[np.float64]],
             list[tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.uint8]]],
+            list[tuple[int, int, int, bytes]],
         ]
         | None
     ):

@@ -6,7 +6,7 @@ Nothing here looks at values: the core checks those.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,6 +16,9 @@ from . import _core
 from .errors import InputError
 
 Float64: TypeAlias = NDArray[np.float64]
+
+
+MISSING = "(missing)"  # what follows the "=" in the name of the feature of a missing value
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class Frame:
     rows: int
     missing: bool = False  # not-a-number means that a value is missing
     whole: bool = False  # it is known that no value is missing
+    indicators: bool = False  # a missing value is a feature of its own, `column=(missing)`
 
     def first_row(self) -> dict[str, float]:
         """The features of the first row that have a value, by name."""
@@ -80,10 +84,14 @@ class Frame:
                 if (code := int(column.codes[0])) >= 0:
                     start, end = column.ends[code : code + 2]
                     found[f"{name}={column.text[start:end].tobytes().decode()}"] = 1.0
+                elif self.indicators:
+                    found[f"{name}={MISSING}"] = 1.0
             else:
                 x = float((column.numbers if isinstance(column, FlagColumn) else column)[0])
                 if x == x:  # noqa: PLR0124  (not-a-number: missing)
                     found[name] = x
+                elif self.indicators:
+                    found[f"{name}={MISSING}"] = 1.0
         return found
 
 
@@ -136,6 +144,17 @@ class TextRows:
 Input: TypeAlias = Dense | Compressed | Frame | NamedRows | TextRows
 
 
+def has_missing(column: FrameColumn) -> bool:
+    """Whether a value of a frame's column is missing."""
+    if isinstance(column, TextColumn):
+        return bool((column.codes < 0).any())
+    numbers = column.numbers if isinstance(column, FlagColumn) else column
+    if numbers.dtype.kind != "f":
+        return False
+    with np.errstate(all="ignore"):  # a sum tells in nearly all cases that there is none
+        return bool(np.isnan(numbers.sum()) and np.isnan(numbers).any())
+
+
 def infinite(column: FrameColumn) -> NDArray[np.bool_] | None:
     """Which numbers of a frame's column are infinite, if any."""
     if isinstance(column, TextColumn):
@@ -177,7 +196,7 @@ def pick(data: Dense | Compressed | Frame, rows: NDArray[np.intp]) -> Dense | Co
                 columns.append(FlagColumn(column.numbers[rows]))
             else:
                 columns.append(column[rows])
-        return Frame(data.names, columns, len(rows), data.missing, data.whole)
+        return replace(data, columns=columns, rows=len(rows))
     lengths = np.diff(data.row_starts)[rows]
     starts = np.concatenate([[0], np.cumsum(lengths)]).astype(data.row_starts.dtype)
     entries = np.repeat(data.row_starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])

@@ -31,7 +31,8 @@ USUAL_SHAPE: Shape = "auto"
 # More classes than these are told apart by linear models if the shape is "auto": a leaf has weights for each of them.
 MANY_CLASSES = 20
 
-# One side of an interaction: a feature, the beginning of features' names ("job=*"), or a list of such.
+# One side of an interaction: a feature, the beginning of features' names ("job=*"), the beginning of namespaces
+# ("a*^*"), or a list of such.
 Side: TypeAlias = str | int | tuple[str | int, ...]
 Interactions: TypeAlias = Literal[2, "ordered"] | tuple[tuple[Side, Side], ...]
 
@@ -292,10 +293,15 @@ def _side(value: Any) -> Side:
     raise OptionError(f"an interaction names {value!r}; name a feature, a column's number, or a list of such")
 
 
-def _selectors(side: Side) -> list[tuple[str, bool, int]]:
-    """For each feature of a side: its name, whether that is only the beginning of names, and the column or -1."""
+def _selectors(side: Side) -> list[tuple[str, bool, int, bool]]:
+    """For each feature of a side: its name; is that the beginning of names; the column or -1; is it of namespaces."""
     members = side if isinstance(side, tuple) else (side,)
-    return [
-        ("", False, member) if isinstance(member, int) else (member.removesuffix("*"), member.endswith("*"), -1)
-        for member in members
-    ]
+    return [_selector(member) for member in members]
+
+
+def _selector(member: str | int) -> tuple[str, bool, int, bool]:
+    if isinstance(member, int):
+        return "", False, member, False
+    if member.endswith("*^*"):
+        return member.removesuffix("*^*"), True, -1, True
+    return member.removesuffix("*"), member.endswith("*"), -1, False

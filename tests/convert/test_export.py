@@ -201,13 +201,14 @@ def test_a_matrix_of_a_table_has_one_column_for_each_text() -> None:
     proto = ul.to_onnx(model)
     about = {entry.key: json.loads(entry.value) for entry in proto.metadata_props}
     assert set(about["feature_names"]) == {
-        *("age", "income", "job=clerk", "job=pilot", "job=cook=chef", "member=true", "member=false")
+        *("age", "income", "income=(missing)", "job=clerk", "job=pilot", "job=cook=chef", "member=true", "member=false")
     }
     assert (about["task"], about["target"], about["loss"]) == ("regression", "size", "squared")
     wide = {"age": table["age"], "income": table["income"]}
     for name in set(about["feature_names"]) - set(wide):
         column, value = name.split("=", 1)
-        wide[name] = table[column].map(str).str.lower() == value
+        missing = table[column].isna()
+        wide[name] = missing if value == "(missing)" else table[column].map(str).str.lower() == value
     X = pd.DataFrame(wide)[about["feature_names"]].to_numpy(np.float32)
     assert distance(run(model, X)["prediction"], model.predict(table)) < 1e-5
 

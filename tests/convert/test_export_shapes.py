@@ -167,7 +167,7 @@ def test_json_of_a_table_with_missing_values() -> None:
     plain = json.loads(ul.to_json(m))
     rows = data.drop(columns="price").head(60)
     for row, score in zip(rows.to_dict("records"), m.predict(rows, extrapolate=True), strict=True):
-        known = {name: x for name, x in row.items() if pd.notna(x)}
+        known = {name if pd.notna(x) else f"{name}=(missing)": x if pd.notna(x) else 1.0 for name, x in row.items()}
         assert scored(plain, known) == pytest.approx(score, rel=1e-9, abs=1e-9)
 
 

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from vowpalwabbit import Workspace
 
 import unitless as ul
+from unitless.cli import main
+from unitless.convert.vw import binary
 from unitless.convert.vw.feature_hash import feature_hash
 from unitless.convert.vw.model import from_text
-from unitless.convert.vw.readable import is_readable
+from unitless.models.foreign import is_vw_text
 
 Rows = list[dict[str, float]]
 
@@ -267,6 +269,147 @@ def test_damaged_texts_are_refused_or_read_never_worse(data: st.DataObject) -> N
         model = from_text(text)
     except (ul.ModelFileError, ul.OptionError):
         return
-    assert is_readable(text)
+    assert is_vw_text(text)
     predicted = np.asarray(model.predict_one({"a^x": 1.0, "b^y": 2.0}))
     assert np.isfinite(predicted).all()
+
+
+# ------------------------------------------------------------------------------------------------ used as any other
+
+
+def stored(folder: pathlib.Path, rows: Rows, labels: Any) -> str:
+    path = folder / "data.vw"
+    path.write_text("".join(line(row, label) + "\n" for row, label in zip(rows, labels, strict=True)))
+    return str(path)
+
+
+@pytest.mark.parametrize("options", ["", "--loss_function logistic", "--oaa 3", "--predict_only_model", "-q fb"])
+def test_an_imported_model_is_used_and_continued_as_any_other(tmp_path: pathlib.Path, options: str) -> None:
+    rows, score = examples(300)
+    labels = {"--loss_function logistic": np.where(score > 0, 1, -1), "--oaa 3": 2 + (score > 1) - (score < -1)}
+    y = labels.get(options, score + 3)
+    vw, data = Trained(tmp_path, options, rows, y), stored(tmp_path, rows, y)
+    model, more = str(tmp_path / "model.unitless"), str(tmp_path / "more.unitless")
+    assert main(["convert", vw.named, model, "-q"]) == 0
+    assert main(["predict", model, data, "--output", str(tmp_path / "predicted.csv"), "-q"]) == 0
+    lines = (tmp_path / "predicted.csv").read_text().splitlines()[1:]
+    expected = vw.predict(rows)
+    if "logistic" in options:
+        expected = np.where(expected > 0, 1, -1)
+    assert np.mean(np.abs(np.array(lines, float) - expected) < 1e-4 * np.max(np.abs(expected))) > 0.99
+    assert main(["score", model, data, "-q"]) == 0
+    assert main(["inspect", model]) == 0
+    assert main(["train", data, "--resume", model, "--model", more, "--no-shuffle", "-q"]) == 0
+    before = ul.load(model)
+    assert ul.load(more).examples == before.examples + len(rows)
+    if "only" not in options:  # what learning would need to go on has not been kept there
+        assert ul.score(more, data).metrics["loss"] < 2 * ul.score(model, data).metrics["loss"] + 1e-3
+
+
+def test_training_leaves_out_the_namespaces_that_vw_left_out(tmp_path: pathlib.Path) -> None:
+    rows, score = examples(200)
+    vw, data = Trained(tmp_path, "--ignore b --ignore x", rows, score), stored(tmp_path, rows, score)
+    model = ul.train(data, resume=ul.from_vw(vw.named), shuffle=False).model
+    assert "foo^x" in model.weights
+    assert "bar^y" not in model.weights
+
+
+BINARY = ["", "--sgd -l 0.0001", "--adaptive -l 0.5", "--predict_only_model", "--noconstant -b 22", "--id clicks"]
+
+
+@pytest.mark.parametrize("options", BINARY)
+def test_binary_files_predict_as_vw_does_to_rounding(tmp_path: pathlib.Path, options: str) -> None:
+    rows, score = examples()
+    vw = Trained(tmp_path, options, rows, score + 3)
+    model = ul.from_vw(tmp_path / "binary", names=sorted({name for row in rows for name in row}))
+    expected = vw.predict(rows)
+    assert np.max(np.abs(model.predict(rows) - expected)) < 1e-6 * np.max(np.abs(expected))
+    text = ul.from_vw(vw.named)
+    assert model.weights == pytest.approx(text.weights, rel=1e-5)
+    assert model.scales == pytest.approx(text.scales, rel=1e-5)
+    assert model.examples == text.examples
+
+
+def test_binary_files_of_classes_are_read(tmp_path: pathlib.Path) -> None:
+    rows, score = examples()
+    vw = Trained(tmp_path, "--oaa 3", rows, 2 + (score > 1).astype(int) - (score < -1))
+    model = ul.from_vw(tmp_path / "binary", names=sorted({name for row in rows for name in row}))
+    assert isinstance(model, ul.OneVsAll)
+    assert model.classify(rows).tolist() == vw.predict(rows).tolist()
+
+
+def test_the_names_that_a_binary_file_lacks_are_found_in_data(
+    tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows, score = examples()
+    vw, data = Trained(tmp_path, "", rows, score + 3), stored(tmp_path, rows, score)
+    binary, model = str(tmp_path / "binary"), str(tmp_path / "model.unitless")
+    assert main(["convert", binary, model]) == 2
+    assert capsys.readouterr().err == (
+        "unitless: this model has hashes instead of names: write its text with vw --invert_hash, or give the names of "
+        "the features (--names)\n"
+    )
+    assert main(["convert", binary, model, "--names", data]) == 0
+    assert ul.load(model).predict(rows) == pytest.approx(vw.predict(rows), rel=1e-6, abs=1e-6)
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    assert main(["convert", binary, model, "--names", str(tmp_path / "a.csv")]) == 2
+    assert f"--names is {tmp_path / 'a.csv'}, which is not VW text" in capsys.readouterr().err
+    assert main(["convert", data, model, "--names", data]) == 2
+    assert "--names is for models of Vowpal Wabbit" in capsys.readouterr().err
+
+
+def test_a_model_of_vw_that_was_not_converted_is_recognised(tmp_path: pathlib.Path) -> None:
+    rows, score = examples(50)
+    vw = Trained(tmp_path, "", rows, score)
+    for path in (vw.named, vw.hashed, tmp_path / "binary"):
+        with pytest.raises(ul.ModelFileError, match=r"this is a model of Vowpal Wabbit; unitless convert \(in Python"):
+            ul.load(path)
+
+
+def test_binary_files_that_cannot_be_read_are_told_apart(tmp_path: pathlib.Path) -> None:
+    rows, score = examples()
+    Trained(tmp_path, "--ftrl", rows, score)
+    names = sorted({name for row in rows for name in row})
+    with pytest.raises(ul.ModelFileError, match="trained with --ftrl, which unitless does not have"):
+        ul.from_vw(tmp_path / "binary", names=names)
+    Trained(tmp_path, "", rows, score)
+    data = (tmp_path / "binary").read_bytes()
+    cases = [
+        (data.replace(b"9.11.9", b"8.11.9"), r"written by Vowpal Wabbit 8\.11\.9, .*--invert_hash"),
+        (data[:-1], "does not end with a whole weight"),
+        (data[:30], "ends within its header"),
+        (data[:-4] + b"\0\0\xc0\x7f", "not a finite number"),
+        (data[:-4] + b"\0\0\x80\xbf", "negative sum of squares or scale"),
+        (data[:-16] + b"\xff\xff\xff\xff" + data[-12:], r"beyond its 2\^18 places"),
+        (data.replace(b"m", b"n", 1), "header has no m"),
+    ]
+    for damaged, message in cases:
+        (tmp_path / "damaged").write_bytes(damaged)
+        with pytest.raises(ul.ModelFileError, match=message):
+            ul.from_vw(tmp_path / "damaged", names=names)
+
+
+@given(st.data())
+def test_damaged_binary_files_are_refused_or_read_never_worse(data: st.DataObject) -> None:
+    damaged = bytearray(PLAIN)
+    for _ in range(data.draw(st.integers(1, 4))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(damaged)))
+    try:
+        found = binary.parse(bytes(damaged[:cut] if data.draw(st.booleans()) else damaged))
+    except (ul.ModelFileError, ul.OptionError):
+        return
+    assert all(np.isfinite(weight.value) and 0 <= weight.place < 2**found.bits for weight in found.weights)
+
+
+# What Vowpal Wabbit 9.11.9 wrote of a model of one feature with weights alone.
+PLAIN = bytes.fromhex(
+    "07000000392e31312e390001000000006d012b2fc05fe52840120000000000000000000000000000000100000000"
+    "04000000a42c78de000f5c0000c44d0c3b5cc501005e8cdcbc"
+)
+
+
+def test_a_binary_file_written_by_hand_is_read() -> None:
+    found = binary.parse(PLAIN)
+    assert (found.bits, found.resumable, found.label_min) == (18, False, pytest.approx(-2.737))
+    assert [(weight.place, weight.where) for weight in found.weights] == [(23567, "weight 1"), (116060, "weight 2")]

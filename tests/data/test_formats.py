@@ -114,8 +114,7 @@ def test_a_compressed_parquet_file_is_read(ending: str, tmp_path: Path) -> None:
         (["t.jsonl", "--no-header"], "--no-header is for csv or tsv; the data is jsonl"),
         (["t.jsonl", "--delimiter", ";"], "--delimiter ; is for csv or tsv; the data is jsonl"),
         (["t.csv", "--zero-based"], "--zero-based is for libsvm; the data is csv"),
-        (["-"], "say which format it has, with --format: csv, tsv, "),
-        (["dates.csv"], "take its parts as features (--dates parts), or"),
+        (["dates.csv", "--dates", "error"], "take its parts as features (--dates parts), or"),
         (["t.csv", "--encoding", "utf-16"], "name it: --encoding utf-16-le or --encoding utf-16-be"),
     ],
 )

@@ -7,17 +7,19 @@ import gzip
 import io
 import json
 import os
+import socket
 import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from sources import cli, content, write
+from sources import cli, content, refused, write
 
 import unitless as ul
 
@@ -78,12 +80,12 @@ def test_a_csv_from_a_pipe_goes_on_at_the_row_where_it_stopped(tmp_path: Path, e
     options = ["--target", "y" if header else "3", "--format", "csv", "--encoding", encoding]
     options += [] if header else ["--no-header"]
     bad = text.splitlines(keepends=True)
-    bad[59_000] = "1,oops,2.5\n"
+    bad[59_000] = "1,2,2.5,oops\n"
     half, whole = str(tmp_path / "half.unitless"), str(tmp_path / "whole.unitless")
     stopped = cli(
         *("train", "-", *options, "--model", half, "--checkpoint", "1000"), stdin="".join(bad).encode(encoding)
     )
-    assert "oops" in stopped.stderr
+    assert "it has 4 columns" in stopped.stderr
     resumed = cli("train", "-", *options, "--resume", half, "--model", half, stdin=text.encode(encoding))
     assert resumed.returncode == 0, resumed.stderr
     assert cli("train", "-", *options, "--model", whole, stdin=text.encode(encoding)).returncode == 0
@@ -94,7 +96,7 @@ def test_a_csv_from_a_pipe_goes_on_at_the_row_where_it_stopped(tmp_path: Path, e
 def test_a_file_as_standard_input_that_was_read_before_goes_on_at_the_right_row(tmp_path: Path) -> None:
     """The place in the file is not the place in the data, which begins where someone else stopped reading."""
     path = write(tmp_path / "a.csv", "a remark that a shell has read\n" + LONG)
-    bad = write(tmp_path / "b.csv", "a remark that a shell has read\n" + LONG[:-300] + "\noops,1,2.5\n")
+    bad = write(tmp_path / "b.csv", "a remark that a shell has read\n" + LONG[:-300] + "\n1,1,2.5,oops\n")
     model = str(tmp_path / "m.unitless")
     options = ["--target", "y", "--format", "csv", "--model", model, "--checkpoint", "1000"]
     for name, more in ((bad, []), (path, ["--resume", model])):
@@ -116,3 +118,174 @@ def test_labels_beside_a_stream_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     for name in ("target", "weight"):
         with pytest.raises(ul.OptionError, match="for files, target and weight are names of columns"):
             ul.train("-", **{"target": "y", name: np.ones(3000)}, format="csv")
+
+
+# ------------------------------------------------------------------------------------------------ rows as they arrive
+
+ROWS = {
+    "csv": ["a,b,y\n", *(f"{k % 13},{k % 7},{k % 13}.25\n" for k in range(400))],
+    "jsonl": [f'{{"a": {k % 13}, "b": {k % 7}, "y": {k % 13}.25}}\n' for k in range(400)],
+    "vw": [f"{k % 13}.25 | a:{k % 13} b:{k % 7}\n" for k in range(400)],
+    "libsvm": [f"{k % 13}.25 1:{k % 13} 2:{k % 7}\n" for k in range(400)],
+}
+
+
+def trained(tmp_path: Path, format: str) -> ul.Predictor:
+    path = write(tmp_path / f"train.{format}", "".join(ROWS[format]))
+    return ul.Predictor(ul.train(path, "y" if format in ("csv", "jsonl") else None, format=format, shape="linear"))
+
+
+class Pipe:
+    """A standard input that a test writes to."""
+
+    def __init__(self, start: int) -> None:
+        self._start = start
+
+    def write(self, text: str) -> None:
+        os.write(self._start, text.encode())
+
+    def close(self) -> None:
+        os.close(self._start)
+
+
+@pytest.fixture
+def pipes(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[], Pipe]]:
+    """Makes the standard input a new pipe."""
+    ends = []
+
+    def become() -> Pipe:
+        end, start = os.pipe()
+        ends.append(open(end, encoding="utf-8"))  # noqa: SIM115
+        monkeypatch.setattr(sys, "stdin", ends[-1])
+        return Pipe(start)
+
+    yield become
+    for end in ends:
+        end.close()
+
+
+@pytest.mark.parametrize("format", list(ROWS))
+def test_each_row_of_a_pipe_is_predicted_before_the_next_one_comes(
+    format: str, tmp_path: Path, pipes: Callable[[], Pipe]
+) -> None:
+    predictor = trained(tmp_path, format)
+    lines = ROWS[format][: 4 + (format == "csv")]
+    expected = predictor.predict(write(tmp_path / f"few.{format}", "".join(lines)), format=format)
+    pipe = pipes()
+    found: list[float] = []
+    pipe.write(lines[0] if format == "csv" else "")
+    batches = predictor.batches("-")  # the format is seen from the first line
+    for line in lines[1:] if format == "csv" else lines:
+        pipe.write(line[:3])
+        pipe.write(line[3:])
+        found += next(batches).values
+    pipe.close()
+    assert next(batches, None) is None
+    assert found == expected
+
+
+def test_a_quoted_newline_does_not_end_a_row_of_a_pipe(tmp_path: Path, pipes: Callable[[], Pipe]) -> None:
+    text = "".join(f'{k % 5},"one\ntwo {k % 3}",{k % 5}.5\n' for k in range(300))
+    predictor = ul.Predictor(ul.train(write(tmp_path / "q.csv", "a,b,y\n" + text), "y", shape="linear", text="b"))
+    pipe = pipes()
+    batches = predictor.batches("-")
+    pipe.write('a,b\n1,"one\n')
+    waiting = threading.Timer(0.3, pipe.write, ['two 1"\n2,'])
+    waiting.start()
+    assert next(batches).values == [predictor.predict_one({"a": 1, "b": "one\ntwo 1"})]
+    pipe.write('"one\ntwo 2"')  # the last line may lack its end
+    pipe.close()
+    assert next(batches).values == [predictor.predict_one({"a": 2, "b": "one\ntwo 2"})]
+    assert next(batches, None) is None
+
+
+def test_a_model_does_not_depend_on_how_fast_a_pipe_is(tmp_path: Path, pipes: Callable[[], Pipe]) -> None:
+    rows = [f"{k % 13},{'w' if k > 4200 else k % 7},{k * k % 17}.25\n" for k in range(4500)]  # text after what decides
+    found = []
+    for step in (9, 4500):
+        pipe = pipes()
+
+        def feed(pipe: Pipe = pipe, step: int = step) -> None:
+            pipe.write("a,b,y\n")
+            for first in range(0, 4500, 500):
+                for at in range(first, first + 500, min(step, 500)):
+                    pipe.write("".join(rows[at : min(first + 500, at + step)]))
+            pipe.close()
+
+        thread = threading.Thread(target=feed)
+        thread.start()
+        found.append(content(ul.train("-", "y", on_error="skip", shape="linear").model))
+        thread.join()
+    assert found[0] == found[1]
+
+
+def test_a_named_pipe_is_read_once_and_as_it_comes(tmp_path: Path) -> None:
+    predictor = trained(tmp_path, "csv")
+    path = tmp_path / "fifo"
+    os.mkfifo(path)
+    more, waited = threading.Event(), []
+
+    def feed() -> None:
+        with open(path, "w", encoding="utf-8") as out:
+            out.write("a,b\n1,2\n")
+            out.flush()
+            waited.append(more.wait(20))
+            out.write("3,4\n")
+
+    thread = threading.Thread(target=feed)
+    thread.start()
+    batches = predictor.batches(path)
+    first = next(batches).values
+    more.set()
+    second = [value for part in batches for value in part.values]
+    thread.join()
+    assert waited == [True]
+    assert [*first, *second] == predictor.predict([{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+
+
+def test_a_socket_is_read_as_it_comes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    predictor = trained(tmp_path, "csv")
+    ours, theirs = socket.socketpair()
+    with ours, theirs, open(theirs.fileno(), encoding="utf-8", closefd=False) as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        batches = predictor.batches("-")
+        ours.sendall(b"a,b\n1,2\n")
+        found = next(batches).values
+        ours.sendall(b"3,4\n")
+        found += next(batches).values
+        ours.shutdown(socket.SHUT_WR)
+        assert next(batches, None) is None
+    assert found == predictor.predict([{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+
+
+def test_the_format_is_asked_for_where_the_beginning_of_a_pipe_does_not_show_it() -> None:
+    message = refused(cli("train", "-", "--target", "y", stdin=b"\x1f\x8b\x08 damaged"), 2)
+    assert "standard input: say which format it has, with --format: csv, tsv, " in message
+
+
+def test_an_empty_pipe_is_empty() -> None:
+    run = cli("train", "-", "--target", "y", stdin=b"")
+    assert run.returncode == 1
+    assert "standard input is empty" in run.stderr
+
+
+def test_predictions_of_a_pipe_are_written_line_by_line(tmp_path: Path) -> None:
+    model = str(tmp_path / "m.unitless")
+    trained(tmp_path, "csv").model.save(model)
+    command = [sys.executable, "-m", "unitless", "predict", model, "-"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        lines = []
+        for written in ("a,b\n1,2\n", "", "3,4\n", "5,6\n"):
+            process.stdin.write(written.encode())
+            process.stdin.flush()
+            lines.append(process.stdout.readline().decode())
+        process.stdout.close()  # whoever reads has had enough, as `head` has
+        process.stdin.write(b"7,6\n" * 10)
+        process.stdin.close()
+        assert process.wait(60) == 0
+        assert process.stderr is not None
+        assert process.stderr.read() == b""
+    assert lines[0] == "prediction\n"
+    assert [round(float(line), 1) for line in lines[1:]] == [1.2, 3.2, 5.2]

@@ -88,7 +88,7 @@ def test_booleans_among_objects_are_booleans() -> None:
 @pytest.mark.parametrize("nothing", [None, ""])
 def test_text_that_is_missing_is_absent_or_an_error(nothing: Any) -> None:
     X = frame([nothing, *TEXT[1:]])
-    assert [features(read(X)) for read in (trained, river)] == [{"v=a", "v=b"}] * 2
+    assert [features(read(X)) for read in (trained, river)] == [{"v=a", "v=b", "v=(missing)"}, {"v=a", "v=b"}]
     with pytest.raises(ValueError, match="X contains NaN: there is no value at row 0, column 'v'"):
         scikit(X)
     with pytest.raises(ul.InputError, match=r"column 'v' has no value at row 1; missing='absent'"):
@@ -105,10 +105,12 @@ def test_text_that_is_missing_is_absent_or_an_error(nothing: Any) -> None:
 
 def test_dates_are_an_error_unless_their_parts_are_asked_for() -> None:
     X = frame([datetime.datetime(2026, 1, 1 + k % 28, k % 24) for k in range(ROWS)])
-    for read in (learner, trained, scikit, river):
+    for read in (learner, scikit, river):
         with pytest.raises(ul.InputError):
             read(X)
-    found = ul.train(X, np.arange(ROWS) + 0.5, dates="parts").model.scales
+    with pytest.raises(ul.InputError):
+        ul.train(X, np.arange(ROWS) + 0.5, dates="error")
+    found = ul.train(X, np.arange(ROWS) + 0.5).model.scales
     assert {"v.time", "v.month=1", "v.hour=0"} <= set(found)
 
 
@@ -123,7 +125,7 @@ def test_two_features_of_one_name_are_an_error() -> None:
 def test_a_number_that_is_missing_is_not_text() -> None:
     rows = [{"v": np.nan if k == 3 else 12345.0 + k % 2, "x": float(k), "y": k + 0.5} for k in range(ROWS)]
     result = ul.train(rows, "y", text="v")
-    assert features(set(map(str, result.model.scales))) == {"v=12345.0", "v=12346.0"}
+    assert features(set(map(str, result.model.scales))) == {"v=12345.0", "v=12346.0", "v=(missing)"}
     assert result.missing["v"] == 1
 
 

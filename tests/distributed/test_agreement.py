@@ -18,6 +18,7 @@ from sources import write
 
 from unitless.data import ReadOptions, Schema, columnar
 from unitless.data import labels as task_labels
+from unitless.data.label_values import LabelValues
 from unitless.data.labels import Numbers, RawLabels, Texts
 from unitless.distributed.agreement import agree
 from unitless.distributed.blocks import HEADS, DataSpec, batches, survey
@@ -126,7 +127,7 @@ def test_classes_are_the_union_of_all_files(tmp_path: Path) -> None:
     assert schema.target_kind == "text"
     assert isinstance(labels, Texts)
     assert labels.distinct()[0] == ["cat", "dog", "owl"]
-    assert task_labels.decide(labels, None, None, None).task == "classes"
+    assert task_labels.decide(LabelValues.of(labels), None, None, None).task == "classes"
 
 
 def test_a_file_sorted_by_its_label_shows_all_of_them() -> None:

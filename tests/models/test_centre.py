@@ -518,8 +518,10 @@ def test_divergence_in_the_first_rows_of_a_table_that_is_not_whole() -> None:
     names = [f"c{j}" for j in range(40)]
     m, expected = (ul.Learner(centre=True, **options) for _ in range(2))  # type: ignore[arg-type]
     with pytest.raises(ul.DivergedError):
-        m._learn_table(names, [np.ascontiguousarray(x) for x in X.T], True, False, y, None)
+        m._learn_table(names, [np.ascontiguousarray(x) for x in X.T], True, False, False, y, None)
     learned = m.examples
     assert 0 < learned < 299
-    expected._learn_table(names, [np.ascontiguousarray(x) for x in X[:learned].T], True, False, y[:learned], None)
+    expected._learn_table(
+        names, [np.ascontiguousarray(x) for x in X[:learned].T], True, False, False, y[:learned], None
+    )
     assert pickle.dumps(m) == pickle.dumps(expected)

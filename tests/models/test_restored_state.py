@@ -87,7 +87,7 @@ def test_columns_that_are_not_known_are_predicted_from_the_bias_alone() -> None:
     model.learn(pd.DataFrame({"a": [1.0, 2.0, 3.0]}), [1.0, 2.0, 3.0])
     only_bias = model.predict_one({})
     for _ in range(3):
-        assert model._predict_table(["z"], [np.ones(4)], True, 4, False).tolist() == [only_bias] * 4
+        assert model._predict_table(["z"], [np.ones(4)], True, False, 4, False).tolist() == [only_bias] * 4
 
 
 def test_a_mean_far_from_a_later_value_is_noticed_in_another_call() -> None:

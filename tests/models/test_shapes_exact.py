@@ -300,7 +300,7 @@ def test_what_a_row_without_weight_lacks_is_no_matter_of_the_rows_around_it(shap
     whole, single = learner(shape), learner(shape)
 
     def learn(m: ul.Learner, a: int, b: int) -> np.ndarray:
-        return m._learn_table(NAMES, list(X[a:b].T.copy()), True, False, y[a:b], weight[a:b])
+        return m._learn_table(NAMES, list(X[a:b].T.copy()), True, False, False, y[a:b], weight[a:b])
 
     expected = learn(whole, 0, 60)
     assert same_bits(expected, np.concatenate([learn(single, r, r + 1) for r in range(60)]))

@@ -208,14 +208,16 @@ def test_learn_many_is_learn_one_with_text_booleans_and_weights(weights: list[fl
 
 
 @pytest.mark.parametrize("missing_row", [0, 2])
-def test_learn_many_is_learn_one_with_missing_values(missing_row: int) -> None:
+@pytest.mark.parametrize("missing", ["indicator", "absent"])
+def test_learn_many_is_learn_one_with_missing_values(missing_row: int, missing: Any) -> None:
     stream = [{"a": 1.5, "b": 2.5}, {"a": 3.5, "b": 1.0}, {"a": 2.0, "b": 9.0}, {"a": 5.0, "b": 3.0}]
-    one = UnitlessRegressor()
+    one = UnitlessRegressor(missing=missing)
     for row, x in enumerate(stream):
-        one.learn_one({"b": x["b"]} if row == missing_row else x, float(row))
+        gap = {"b": x["b"]} if missing == "absent" else {"a": None, "b": x["b"]}
+        one.learn_one(gap if row == missing_row else x, float(row))
     gaps: list[dict[str, Any]] = [{**x, "a": None} if row == missing_row else x for row, x in enumerate(stream)]
     for X, y in frames(gaps, [0.0, 1.0, 2.0, 3.0]).values():
-        many = UnitlessRegressor()
+        many = UnitlessRegressor(missing=missing)
         many.learn_many(X, y)
         assert state(many) == state(one)
         for x in gaps:
@@ -460,8 +462,20 @@ def test_bad_weights_are_refused(w: Any) -> None:
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
-def test_missing_values_are_absent(missing: Any) -> None:
+def test_missing_values_are_features_of_their_own(missing: Any) -> None:
     model, expected = UnitlessClassifier(), UnitlessClassifier(missing="error")
+    for i in range(40):
+        gone = i % 3 == 1
+        model.learn_one({"a": float(i), "b": missing if gone else 5.0 + i}, i % 2 == 0)
+        expected.learn_one({"a": float(i), **({"b=missing": True} if gone else {"b": 5.0 + i})}, i % 2 == 0)
+    assert state(model) == state(expected)
+    assert "b=missing" in model.weights
+    assert model.predict_proba_one({"a": 3.0, "b": missing}) == expected.predict_proba_one({"a": 3.0, "b=missing": 1})
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_missing_values_can_be_absent(missing: Any) -> None:
+    model, expected = UnitlessClassifier(missing="absent"), UnitlessClassifier(missing="error")
     for i in range(40):
         gone = i % 3 == 1
         model.learn_one({"a": float(i), "b": missing if gone else 5.0 + i}, i % 2 == 0)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import array
 import bz2
 import contextlib
+import fcntl
 import gzip
 import json
 import math
@@ -11,6 +13,7 @@ import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 from collections.abc import Callable
@@ -432,11 +435,18 @@ def test_an_interrupted_process_says_how_to_go_on(big: str, tmp_path: Path) -> N
     assert content(result.model) == content(ul.train(big, "y", shape="linear").model)
 
 
-@pytest.mark.parametrize("rows", [2, 60_000], ids=["before the first piece", "after some pieces"])
-def test_an_interruption_is_answered_although_the_pipe_is_silent(rows: int, tmp_path: Path) -> None:
+def unread(pipe: Any) -> int:
+    """Bytes in a pipe that nobody has read yet."""
+    count = array.array("i", [0])
+    fcntl.ioctl(pipe, termios.FIONREAD, count)
+    return count[0]
+
+
+@pytest.mark.parametrize("rows", [0, 300, 60_000], ids=["no row", "before the columns are decided", "after that"])
+def test_an_interruption_saves_what_has_come_although_the_pipe_is_silent(rows: int, tmp_path: Path) -> None:
     model = tmp_path / "m"
-    arguments = ["train", "-", "--format", "csv", "--target", "y", "--model", str(model), "--checkpoint", "1000", "-q"]
-    process = start(*arguments, stdin=subprocess.PIPE)
+    arguments = ["train", "-", "--target", "y", "--model", str(model), "--checkpoint", "1000", "-q"]
+    process = start(*arguments, "--shape", "linear", stdin=subprocess.PIPE)
     assert process.stdin is not None
     data = b"x,text,y\n" + b"".join(b"%d.5,%s,%d.25\n" % (k % 97, b"w" * 100, k % 13) for k in range(rows))
 
@@ -447,10 +457,13 @@ def test_an_interruption_is_answered_although_the_pipe_is_silent(rows: int, tmp_
 
     feeder = threading.Thread(target=feed, args=(process.stdin,), daemon=True)
     feeder.start()
-    if rows > 2:
+    if rows > 300:
         wait_for(model, process)
     else:
-        time.sleep(1.0)
+        limit = time.monotonic() + 30
+        while unread(process.stdin) and time.monotonic() < limit:
+            time.sleep(0.05)
+        time.sleep(1.0)  # until it waits for more
     process.send_signal(signal.SIGINT)
     try:
         limit = time.monotonic() + 8
@@ -461,7 +474,11 @@ def test_an_interruption_is_answered_although_the_pipe_is_silent(rows: int, tmp_
         told = process.stderr.read().decode()
         assert "Traceback" not in told
         assert "Fatal" not in told
-        assert model.exists() == (rows > 2)
+        assert model.exists() == (rows > 0)
+        if rows:
+            assert f"interrupted after {ul.load(model).examples:,} rows" in told
+        if rows == 300:
+            assert ul.load(model).examples == 300
     finally:
         process.kill()
         process.wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Annotated, Any
@@ -10,8 +11,8 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import Error
-from . import failures
-from .commands import COMMANDS
+from . import failures, vw_answer
+from .commands import GROUPS, examples
 from .failures import failed
 from .options import Flag
 
@@ -60,13 +61,24 @@ app = typer.Typer(
     name="unitless",
     help="Online learning that does not care about units: from any file to a model, with nothing to tune.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for _command in COMMANDS:
-    app.command(_command.NAME, epilog=_command.EXAMPLES)(_typed(_command))
+
+
+def _in_short(command: ModuleType) -> str:
+    """A line about a command, and an example."""
+    about = (inspect.getdoc(command.command) or "").partition("\n")[0]
+    return f"{about}\n[dim]{examples(command)[0]}[/]"
+
+
+for _group, _commands in GROUPS.items():
+    for _command in _commands:
+        app.command(_command.NAME, short_help=_in_short(_command), epilog=_command.EXAMPLES, rich_help_panel=_group)(
+            _typed(_command)
+        )
 
 
 def _version(asked: bool) -> None:
@@ -106,6 +118,8 @@ def _plain(message: str) -> str:
 
 
 def _run(arguments: list[str] | None) -> int:
+    if (said := vw_answer.answer(sys.argv[1:] if arguments is None else arguments)) is not None:
+        return failed(said, 2)
     try:
         code = app(arguments, standalone_mode=False)
     except typer.Exit as stop:

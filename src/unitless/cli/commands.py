@@ -1,4 +1,4 @@
-"""All commands. Each is a module with its NAME, its OPTIONS, its EXAMPLES and what it does, `command`."""
+"""All commands, in groups. Each is a module with its NAME, its OPTIONS, its EXAMPLES and what it does, `command`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ from types import ModuleType
 from . import convert, demo, evaluate, inspect, merge, paper, predict, score, sweep, train
 from .options import Flag
 
-COMMANDS: tuple[ModuleType, ...] = (train, predict, score, evaluate, sweep, inspect, merge, convert, paper, demo)
+GROUPS: dict[str, tuple[ModuleType, ...]] = {
+    "Learn": (train, evaluate, sweep),
+    "Use a model": (predict, score),
+    "Look into a model": (inspect,),
+    "Models and data": (merge, convert),
+    "See it at work": (demo, paper),
+}
+COMMANDS: tuple[ModuleType, ...] = tuple(command for group in GROUPS.values() for command in group)
+
+
+def examples(command: ModuleType) -> list[str]:
+    """The examples of a command, without their heading."""
+    return [line for line in command.EXAMPLES.splitlines() if line and not line.startswith("[bold]")]
 
 
 def by_library_name() -> dict[str, Flag]:

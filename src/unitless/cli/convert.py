@@ -28,6 +28,8 @@ unitless convert prices.unitless prices.json
 unitless convert prices.unitless prices.onnx --inputs columns
 
 unitless convert vw-model.txt clicks.unitless --loss logistic
+
+unitless convert vw.model clicks.unitless --loss logistic --names clicks.vw.gz
 """
 MODELS = "Models"
 _READING = (
@@ -37,7 +39,7 @@ _READING = (
 OPTIONS = (
     Flag(
         "source",
-        "Data (a file, a glob, a folder, or -), or a model: of unitless, or written by vw --invert_hash.",
+        "Data (a file, a glob, a folder, or -), or a model: of unitless, or written by vw --invert_hash or vw -f.",
         metavar="IN",
         argument=True,
         required=True,
@@ -69,6 +71,11 @@ OPTIONS = (
     ),
     Flag("dtype", "ONNX: float32 or float64.", default="float32", panel=MODELS),
     Flag("loss", "The loss of a model of Vowpal Wabbit; its file does not contain it.", panel=MODELS),
+    Flag(
+        "names",
+        "VW text with the names of the features, for a model of Vowpal Wabbit that has only their hashes (vw -f).",
+        panel=MODELS,
+    ),
     options.NO_REMARKS,
 )
 
@@ -84,6 +91,7 @@ def command(
     inputs: str,
     dtype: str,
     loss: str | None,
+    names: str | None,
     quiet: bool,
     **given: Any,
 ) -> None:
@@ -95,10 +103,11 @@ def command(
 
     A model becomes ONNX, which predicts as the command predict does, or JSON, with weights in the data's units.
 
-    A model of Vowpal Wabbit, written by vw --invert_hash, becomes any of these, or a model of unitless.
+    A model of Vowpal Wabbit, written by vw --invert_hash, becomes any of these, or a model of unitless, which predict,
+    score and train --resume take. One written by vw -f has no names of features; --names gives them.
     """
     onnx = {"extrapolate": extrapolate, "inputs": inputs, "dtype": dtype}
-    if (found := _model(source, loss)) is not None:
+    if (found := _model(source, loss, names)) is not None:
         from ..data.files import File, check_output  # noqa: PLC0415
 
         check_output(output, [File(source)], "the result", "the model")
@@ -138,12 +147,13 @@ def _suffix(source: str, output: str) -> str:
     return format.name
 
 
-def _model(path: str, loss: Any) -> Any:
+def _model(path: str, loss: Any, names: str | None) -> Any:
     """The model in a file; None if it holds data."""
     from ..convert.vw.model import from_vw  # noqa: PLC0415
-    from ..convert.vw.readable import is_readable  # noqa: PLC0415
+    from ..convert.vw.names import names_in  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
+    from ..models.foreign import is_vw_model  # noqa: PLC0415
 
     if not os.path.isfile(path):  # what is read from a pipe would be lost for the data's reader
         return None
@@ -152,10 +162,12 @@ def _model(path: str, loss: Any) -> Any:
             head = file.read(4096)
     except OSError:
         return None
-    if is_readable(head.decode(errors="replace")):
-        return from_vw(path, loss=loss)
+    if is_vw_model(head):
+        return from_vw(path, loss=loss, names=None if names is None else names_in(names))
     if loss is not None:
         raise OptionError("--loss is for models of Vowpal Wabbit, which do not say it")
+    if names is not None:
+        raise OptionError("--names is for models of Vowpal Wabbit, which may have only hashes of them")
     # A model's file begins with the length of its header, which is JSON.
     ours = len(head) > 8 and head[8:9] == b"{" and int.from_bytes(head[:8], "little") < os.path.getsize(path)
     return load(path) if ours else None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .. import shown
+from . import failures
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -122,7 +123,8 @@ class Watch:
     _tail = "loss {task.fields[loss]}, since last {task.fields[since]}"
 
     def __init__(self, quiet: bool) -> None:
-        self._quiet, self._shown, self._judged = quiet, 0, 0
+        self._quiet, self._shown, self._judged, self._said = quiet, 0, 0, 0
+        self.remarked: list[str] = []  # notes that people have seen
         self._total: int | None = None
         self._bar: Progress | None = None
         self._task: TaskID | None = None
@@ -163,10 +165,14 @@ class Watch:
         """After a batch."""
         if self._quiet:
             return
+        self._remark(run)
         if run.evaluation is None:  # the rows are read, to be put into random order
             return self._advance(run.progress, "-", "-", rows=run.read)
         if run.rounds is not None:
             return self._show_rounds(run)
+        for remark in run.remarks[self._said :]:
+            self.say(f"unitless: {remark}")
+        self._said = len(run.remarks)
         if self._shown == 0 and run.evaluation.history:
             self._head(run)
         for moment in run.evaluation.history[self._shown :]:
@@ -179,6 +185,12 @@ class Watch:
         now = run.evaluation.now
         share = run.progress.rows / max(1, run.read) if run.fitted else None  # of the pass
         self._advance(run.progress, number(now.loss), number(now.since_last), share)
+
+    def _remark(self, run: Any) -> None:
+        """What was noticed on the way, when it is noticed."""
+        for note in run.remarks[len(self.remarked) :]:
+            self.say(f"note: {failures.written(note)}")
+            self.remarked.append(note)
 
     def _show_rounds(self, run: Any) -> None:
         """One line for each round in which several shards have learned."""
@@ -235,6 +247,7 @@ class Board(Watch):
         """After a batch."""
         if self._quiet:
             return
+        self._remark(runs.contenders[0].run)
         going = [one for one in runs.contenders if one.run.evaluation is not None]
         shown = max((len(one.run.evaluation.history) for one in going), default=0)
         if self._shown == 0 and shown and self._out is not None:

@@ -109,19 +109,25 @@ def interactions(value: str | None) -> Any:
     """Interactions as the library takes them."""
     if value is None or value == "ordered":
         return value
-    if value == "2":
+    if value in ("2", "::"):
         return 2
-    pairs = [re.fullmatch(r"([^*]+\*?)\*([^*]+\*?)", pair) for pair in value.split(",")]
-    found = [pair.groups() for pair in pairs if pair is not None]
-    if len(found) < len(pairs):
+    found = [_pair(pair) for pair in value.split(",")]
+    if None in found:
         raise OptionError(
-            f"is {value!r}; it must be 2, ordered, or pairs such as age*income,job=**city=*", option="interactions"
+            f"is {value!r}; it must be 2, ordered, pairs such as age*income,job=**city=*, or the first letters of two "
+            "namespaces of VW text such as ab",
+            option="interactions",
         )
     return found
 
 
-def _unless(asked: bool) -> bool:
-    return not asked
+def _pair(written: str) -> tuple[str, str] | None:
+    """Two features, or groups of them; None if that is not a pair."""
+    if re.fullmatch(r"[^*\s^]{2}", written):  # as Vowpal Wabbit has it; a colon stands for all namespaces
+        left, right = ("*" if letter == ":" else f"{letter}*^*" for letter in written)
+        return left, right
+    pair = re.fullmatch(r"([^*]+\*?)\*([^*]+\*?)", written)
+    return None if pair is None else (pair[1], pair[2])
 
 
 def _left_out(asked: bool) -> bool | None:
@@ -130,7 +136,7 @@ def _left_out(asked: bool) -> bool | None:
 
 DATA = Flag(
     "data",
-    f"Files ({formats.titles()}; compressed or not), globs, a folder, or - for the standard input.",
+    f"Files ({formats.titles()}; compressed or not), globs, a folder, a zip archive, or - for the standard input.",
     many=True,
     metavar="DATA...",
     argument=True,
@@ -139,24 +145,41 @@ DATA = Flag(
 TARGET = Flag("target", "The column to predict.", short="-t", panel=READING)
 # How files are read: all commands that read data have these.
 FILES = (
-    Flag("format", f"{formats.one_of(formats.names())}; detected for files if not given.", panel=READING),
+    Flag("format", f"{formats.one_of(formats.names())}; detected if not given.", panel=READING),
     Flag("delimiter", "The character between the columns of CSV; detected if not given.", means=tab, panel=READING),
     Flag(
-        "no_header",
-        "The CSV file has no line of names; its columns are called 1, 2, 3, ...",
+        "header",
+        "Whether the first row of CSV has names; detected if not given. Without, columns are called 1, 2, 3, ...",
         bool,
-        False,
-        library="header",
-        means=_unless,
+        off="--no-header",
         panel=READING,
     ),
     Flag("encoding", "The encoding of text, for example latin-1; UTF-8 if not given.", panel=READING),
     Flag("zero_based", "The features of the libsvm file are numbered from 0.", bool, False, panel=READING),
 )
+FOLLOW = Flag(
+    "follow",
+    "Read a text file that grows, as tail -F does, until Ctrl-C; its rows are taken as they come.",
+    bool,
+    False,
+    panel=READING,
+)
 WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
 OFFSET = Flag("offset", "A column that is added to the score, such as the logarithm of an exposure.", panel=READING)
-IGNORE = Flag("ignore", "Columns to leave out, such as 'id,*_at'.", many=True, means=listed, panel=READING)
-ONLY = Flag("only", "Columns to use; all others are left out.", many=True, means=listed, panel=READING)
+IGNORE = Flag(
+    "ignore",
+    "Columns to leave out, such as 'id,*_at'; namespaces of VW text by name or first letter.",
+    many=True,
+    means=listed,
+    panel=READING,
+)
+ONLY = Flag(
+    "only",
+    "Columns to use, or namespaces of VW text; all others are left out.",
+    many=True,
+    means=listed,
+    panel=READING,
+)
 TEXT = Flag(
     "text",
     "Columns to treat as text though they look like numbers (zip codes).",
@@ -166,20 +189,31 @@ TEXT = Flag(
 )
 NUMBERS = Flag(
     "numbers",
-    "Columns to treat as numbers though the first rows hold only 0 and 1.",
+    "Columns to use as numbers though they look like row counters, or begin with only 0 and 1.",
     many=True,
     means=listed,
     panel=READING,
 )
 DATES = Flag(
-    "dates", "What to do with columns of dates: error, or parts (time, month, ...).", default="error", panel=READING
+    "dates",
+    "What to do with columns of dates: parts (time, month, ...), day-first or month-first (as 1/2/2020 is), or error.",
+    default="parts",
+    panel=READING,
 )
-MISSING = Flag("missing", "What missing values are: absent features, or an error.", default="absent", panel=READING)
+MISSING = Flag(
+    "missing",
+    "What a missing value is: an indicator (a feature of its own), an absent feature, or an error.",
+    default="indicator",
+    panel=READING,
+)
+NA = Flag("na", "Further values that mean a missing one, besides NA, null, ?, ...", many=True, panel=READING)
+DECIMAL = Flag("decimal", "What stands before fractions, . or ,; detected if not given.", panel=READING)
+THOUSANDS = Flag("thousands", "What stands between thousands; detected if not given.", panel=READING)
 ON_ERROR = Flag(
     "on_error", "What to do with invalid rows: fail, or skip (and count them).", default="fail", panel=READING
 )
 # All that can be said about the data; train, evaluate and sweep have these.
-COLUMNS = (WEIGHT, OFFSET, IGNORE, ONLY, TEXT, NUMBERS, DATES, MISSING, ON_ERROR, *FILES)
+COLUMNS = (WEIGHT, OFFSET, IGNORE, ONLY, TEXT, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR, *FILES)
 TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
 POSITIVE = Flag("positive", "The label that counts as positive in a binary task.", panel=LEARNING)
 # What train, evaluate and sweep have in common.
@@ -197,8 +231,17 @@ MODEL = (
         panel=LEARNING,
     ),
     Flag(
+        "no_bias",
+        "Leave out the bias, the feature that is 1 in every row.",
+        bool,
+        False,
+        library="bias",
+        means=_left_out,
+        panel=LEARNING,
+    ),
+    Flag(
         "interactions",
-        "Products of features: 2 (all pairs), ordered, or a*b,c*d.",
+        "Products of features: 2 (all pairs), ordered, or a*b,c*d; of namespaces of VW text: ab.",
         means=interactions,
         panel=LEARNING,
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from ..data import formats
@@ -47,6 +48,7 @@ OPTIONS = (
     ),
     options.ON_ERROR,
     *options.FILES,
+    options.FOLLOW,
     options.NO_REMARKS,
 )
 
@@ -65,41 +67,56 @@ def command(
     on_error: str,
     quiet: bool,
     **given: Any,
-) -> None:
+) -> int:
     """Predict any data with a model made by train: one line per row, in the order of the data.
 
-    The data need not have the column of the target. If they have it, it is ignored.
+    The data need not have the column of the target. If they have it, it is ignored. Rows of a pipe, or
+    with --follow of a file that grows, are predicted and written as they arrive.
     """
+    from ..data.byte_stream import never  # noqa: PLC0415
     from ..data.files import File, check_output, find  # noqa: PLC0415
-    from ..data.writers.output import opened  # noqa: PLC0415
+    from ..data.writers.output import STDOUT, opened  # noqa: PLC0415
     from ..inference.predictor import Predictor  # noqa: PLC0415
     from ..models.file import load  # noqa: PLC0415
+    from ..training.interruption import interruptible  # noqa: PLC0415
 
     kind = _format(output, format_out)
     check_output(output, [File(model)], "the predictions", "the model")
-    check_output(output, [file for name in data for file in find(name)], "the predictions")
+    files = [file for name in data for file in find(name)]
+    check_output(output, files, "the predictions")
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
     reading: dict[str, Any] = {
-        **arguments.passed_on(given, options.FILES),
+        **arguments.passed_on(given, (*options.FILES, options.FOLLOW)),
         "on_error": on_error,
         **({} if missing is None else {"missing": missing}),
     }
-    batches = predictor.batches(arguments.sources(data), extrapolate=extrapolate, keep=keep, **reading)
+    # Ctrl-C is the end of a stream, whose predictions are kept; of a file it would leave only some.
+    endless = given["follow"] or any(file.size is None for file in files)
     rows = without = 0
     shown: list[str] = []
-    with opened(output) as file:
+    with interruptible() if endless else nullcontext(never) as stopped, opened(output) as file:
         out = formats.table_writer(kind, file)
         tagged = None
-        for part in batches:
+        for part in predictor.batches(
+            arguments.sources(data), extrapolate=extrapolate, keep=keep, stopped=stopped, **reading
+        ):
+            if part.batch.note and not quiet:
+                print(f"unitless: {part.batch.note}", file=sys.stderr)
             tagged = part.batch.tags is not None if tagged is None else tagged
             out.write(table(part, probabilities, scores, tagged))
+            if output in (None, STDOUT):  # whoever reads them may be waiting for these rows
+                file.flush()
             rows += len(part.scores)
             without += int(part.missing.sum())
             shown += [str(bad) for bad in part.batch.bad[: 3 - len(shown)]]
         out.close()
-    if quiet:
-        return
+    if not quiet:
+        _remarks(rows, without, shown)
+    return 130 if stopped() else 0
+
+
+def _remarks(rows: int, without: int, shown: list[str]) -> None:
     for bad in shown:
         print(f"skipped: {bad}", file=sys.stderr)
     if without:

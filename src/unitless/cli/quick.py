@@ -7,6 +7,7 @@ and that library is asked, which decides what is allowed. A test compares the tw
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -24,6 +25,8 @@ def read(words: Sequence[str]) -> dict[str, Any] | None:
         return None
     given: dict[str, Any] = {}
     data: list[str] = []
+    if any(before == "-q" and len(word) == 2 and word[0] != "-" for before, word in itertools.pairwise(words)):
+        return None  # products as Vowpal Wabbit writes them, perhaps
     rest = iter(words[1:])
     for word in rest:
         if not word.startswith("-") or word == "-":

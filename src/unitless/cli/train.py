@@ -22,6 +22,8 @@ unitless train clicks.vw.gz --bits 20 --checkpoint 1000000 --model clicks.unitle
 
 zcat big.csv.gz | unitless train - --format csv --target y --rate 0.5
 
+unitless train log.csv --target clicked --follow --checkpoint 10000 --model clicks.unitless
+
 unitless train 'clicks/*.parquet' --target clicked --on ray --shards 64 --rounds 8 --model clicks.unitless
 
 unitless train more.csv --resume prices.unitless --model prices.unitless
@@ -38,6 +40,7 @@ OPTIONS = (
     options.CHECKPOINT,
     *options.ENGINE,
     *options.COLUMNS,
+    options.FOLLOW,
     Flag("model", "Where to save the model.", short="-m", panel=OUTPUT),
     Flag("metrics", "Which metrics to show; all if not given.", many=True, panel=OUTPUT),
     options.PLOT,

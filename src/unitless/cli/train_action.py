@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Option, OptionError, Phrase
@@ -34,7 +34,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
             model=given["model"],
             resume=given["resume"],
             **arguments.passed_on(given, (options.SHAPE, *options.MODEL, *options.PLAN, *options.COLUMNS)),
-            **arguments.passed_on(given, (options.CHECKPOINT, *options.ENGINE)),
+            **arguments.passed_on(given, (options.CHECKPOINT, *options.ENGINE, options.FOLLOW)),
             opened=lambda run: watch.start(_not_over(given, run.source).total_bytes),
             progress=watch.show,
         )
@@ -47,7 +47,7 @@ def carry_out(given: Mapping[str, Any]) -> int:
     if given["as_json"]:
         print(json.dumps(result.asdict(), indent=2))
     else:
-        summary(result, wanted)
+        summary(result, wanted, watch.remarked)
     if not result.interrupted:
         return 0
     model = given["model"]
@@ -101,9 +101,17 @@ def _check_metrics(wanted: list[str]) -> None:
             raise OptionError(f"--metrics: there is no {name!r}; there are {', '.join(known)}")
 
 
-def summary(result: TrainResult, wanted: list[str]) -> None:
-    """Print the results: first how good the kept model is, then how it came about."""
-    lines: list[tuple[str, str]] = [("task", result.task)]
+def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()) -> None:
+    """Print the results: first how good the kept model is, then how it came about.
+
+    Args:
+        result: of training.
+        wanted: metrics that were asked for.
+        remarked: notes that people have seen.
+    """
+    said = [failures.written(one) for one in result.decisions]
+    lines: list[tuple[str, str]] = [("data" if k == 0 else "", one) for k, one in enumerate(said)]
+    lines.append(("task", result.task))
     lines += _score(result, wanted)
     lines.append(("progressive", _progressive(result, wanted)))
     lines.append(("rows", display.learned(result, result.interrupted)))
@@ -136,7 +144,7 @@ def summary(result: TrainResult, wanted: list[str]) -> None:
     if top:
         print()
         display.table(None, ("feature", "importance"), [(name, display.number(value)) for name, value in top])
-    _warn(result)
+    _warn(result, remarked)
 
 
 def _score(result: TrainResult, wanted: list[str]) -> list[tuple[str, str]]:
@@ -205,9 +213,11 @@ def _missing(missing: dict[str, int]) -> str:
     return f"{sum(missing.values()):,} values were absent ({shown}{', ...' if len(ranked) > 5 else ''})"
 
 
-def _warn(result: TrainResult) -> None:
+def _warn(result: TrainResult, remarked: Sequence[str]) -> None:
     """What a careful colleague would remark."""
     for note in result.notes:
+        if note in remarked:
+            continue
         print(f"note: {failures.written(note)}", file=sys.stderr)
     wide = result.wide_columns()
     for name, features in wide[:3]:

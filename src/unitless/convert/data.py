@@ -15,15 +15,17 @@ from .. import inputs
 from ..data import Batch, Position, Reader, ReadOptions, Source, Target, formats, open_source
 from ..data.arrow import pyarrow
 from ..data.columnar import batch_rows
+from ..data.deciding import decide as decide_schema
 from ..data.files import check_output
 from ..data.formats.format import Format
+from ..data.label_values import LabelValues
 from ..data.labels import Numbers, RawLabels, Texts, decide
 from ..data.located_rows import Chunk
 from ..data.named_text import NamedText
 from ..data.prefetch import prefetched
 from ..data.read_options import SKIP_ROWS
 from ..data.schema import Schema
-from ..data.schema import decide as decide_schema
+from ..data.tables import as_they_hold
 from ..data.writers.cells import joined
 from ..data.writers.columnar import TypeChangedError
 from ..data.writers.lines import LineWriter, combined
@@ -71,7 +73,8 @@ def convert(
         return _TableAsLines(opened_source, options, format.line_writer(), task, positive).write(output)
     if not isinstance(opened_source, NamedText):
         raise OptionError("only files and tables can be converted")
-    for name in ("target", "weight", "ignore", "only", "text"):
+    chosen = () if opened_source.namespaces else ("ignore", "only")
+    for name in ("target", "weight", "offset", *chosen, "text"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name
@@ -118,12 +121,14 @@ def _chunks(source: Source, options: ReadOptions) -> Iterator[tuple[Chunk, list[
     source.keep = True  # as tables, whole
     for chunk in source.chunks(Position()):
         if chunk.rows and schema is None:
-            schema = decide_schema(chunk.content, replace(options, dates="parts"), source.name, False)
+            how = replace(options, dates="parts")
+            schema = decide_schema(chunk.content, how, source.name, False, leave_out=False)
             source.hold(schema)
         if schema is None or not chunk.rows:
             yield chunk, []
             continue
         wanted = {*schema.kinds, *schema.beside}
+        chunk.content = as_they_hold(chunk.content, schema)
         yield chunk, [name for name in chunk.content.column_names if name in wanted]
 
 
@@ -227,7 +232,7 @@ class _TableAsLines:
         if not present.any():
             return y
         if self._target is None:
-            self._target = decide(labels, self._task, None, self._positive)
+            self._target = decide(LabelValues.of(labels), self._task, None, self._positive)
             if self._target.task == "classes":
                 self._classes = {}
         part = labels.take(present)

@@ -30,6 +30,19 @@ def batch_rows(columns: int) -> int:
     return max(first_rows(columns), min(65_536, (2 << 20) // max(1, columns)))
 
 
+def enough_to_decide(tables: Iterator[Any]) -> Iterator[Any]:
+    """The tables, of which the first ones are joined until they have enough rows to decide what the columns are."""
+    pa = pyarrow()
+    first: list[Any] = []
+    for table in tables:
+        first.append(pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table)
+        if sum(one.num_rows for one in first) >= first_rows(table.num_columns):
+            break
+    if first:
+        yield first[0] if len(first) == 1 else pa.concat_tables(first).unify_dictionaries().combine_chunks()
+    yield from tables
+
+
 @dataclass(frozen=True)
 class _Groups:
     """The groups in which a file has its rows: the columns, how many rows each has, if one can be read alone."""
@@ -49,7 +62,8 @@ class _Columnar(FileSource):
         pa = pyarrow()
         rows = 0
         try:
-            for table in self._tables(file, start.offset, None if end is None else end.offset):
+            tables = self._tables(file, start.offset, None if end is None else end.offset)
+            for table in tables if self.schema is not None else enough_to_decide(tables):
                 rows += table.num_rows
                 first = start.offset + rows - table.num_rows
                 if self.schema is None or (self.schema, table.schema) != self._checked:
@@ -161,6 +175,11 @@ class Parquet(_Columnar):
 
         return kept_part((file.path, file.stamp, "groups"), read, lambda groups: 64 * len(groups.rows))
 
+    def _tables(self, file: File, first: int, last: int | None) -> Iterator[Any]:
+        for table in super()._tables(file, first, last):
+            # Text that is only read by number may stand for anything; a column of categories may not.
+            yield table if self.schema is not None else _by_itself(table, self._groups(file).more[1])
+
     def _group(self, file: File, number: int, groups: _Groups, columns: list[str]) -> Any:
         with self._reader(file, groups) as reader:
             table = reader.read_row_group(number, columns, use_threads=False)
@@ -204,7 +223,8 @@ class Parquet(_Columnar):
                 drop = min(skip, batch.num_rows)
                 skip -= drop
                 if drop < batch.num_rows:
-                    yield batch.slice(drop)
+                    batch = batch.slice(drop)  # noqa: PLW2901
+                    yield batch
 
 
 class ArrowFiles(_Columnar):
@@ -261,13 +281,22 @@ class ArrowFiles(_Columnar):
 
 def _is_stored(file: File) -> bool:
     """Whether it can be read in parts as it is stored."""
-    return file.path != STDIN and file.size is not None and compression.of_name(file.path) is None
+    return file.path != STDIN and file.in_parts and file.size is not None and compression.of_name(file.path) is None
 
 
 def _strings(parquet: Any) -> list[str]:
     """The columns of text, which are best read as they are stored: as places in a dictionary."""
     types = pyarrow("types")
     return [f.name for f in parquet.schema_arrow if types.is_string(f.type) or types.is_large_string(f.type)]
+
+
+def _by_itself(table: Any, names: list[str]) -> Any:
+    """A table with the text of some columns by itself and not by its number in a dictionary."""
+    pa = pyarrow()
+    for place, name in enumerate(table.column_names):
+        if name in names:
+            table = table.set_column(place, name, table.column(name).cast(pa.large_string()))
+    return table
 
 
 def _first_line(error: BaseException) -> str:

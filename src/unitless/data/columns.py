@@ -9,31 +9,40 @@ from numpy.typing import NDArray
 
 from ..errors import InputError
 from ..inputs import FlagColumn, FrameColumn, TextColumn
+from . import date_parts
 from .arrow import as_numpy, booleans, is_native, pyarrow
+from .date_parts import Parts
 from .policy import Policy
 from .schema import DATES, TEXTS
+from .written import BLANKS, has_both_clocks
 
-WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 _NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
 
-def arrow_features(name: str, column: Any, kind: str, policy: Policy) -> list[tuple[str, FrameColumn, int]]:
-    """The features of a column of some kind: name, values, and how many are missing."""
+def arrow_features(
+    name: str, column: Any, kind: str, policy: Policy, parts: Parts = "all"
+) -> list[tuple[str, FrameColumn, int]]:
+    """The features of a column of some kind: name, values, and how many are missing. Only text is given as text.
+
+    A column of dates may have each moment twice, by the clock on the spot and in UTC (`written.both_clocks`).
+    """
     if kind == "flag":
         values, absent = number(column)
         return [(name, FlagColumn(values), absent)]
     if kind == "boolean" and policy.booleans == "indicator":
         return [(name, *indicator(column))]
     if kind not in DATES:
-        return [(name, *(text(column) if kind in TEXTS else number(column)))]
+        return [(name, *(text(column, policy) if kind in TEXTS else number(column)))]
     if policy.dates == "error":
         raise InputError(
             f"column {name!r} holds {column.type}, which is neither numbers nor text: leave it out, or turn it into "
             "numbers"
         )
+    column, utc = column.flatten() if has_both_clocks(column.type) else (column, None)
+    kinds = date_parts.kinds(name, kind, parts)
     return [
-        (part, *(text(values) if of in TEXTS else number(values)))
-        for part, of, values in date_parts(name, column, kind)
+        (part, *(text(values) if kinds[part] == "text" else number(values)))
+        for part, values in date_parts.of_column(name, column, kind, parts, utc).items()
     ]
 
 
@@ -61,9 +70,9 @@ def number(column: Any) -> tuple[NDArray[Any], int]:
     return array, int(np.isnan(array).sum()) if suspicious else 0
 
 
-def text(column: Any) -> tuple[TextColumn, int]:
+def text(column: Any, policy: Policy | None = None) -> tuple[TextColumn, int]:
     """A column of text as codes and values; and how many values are missing. Empty text is a missing value."""
-    pa, types = pyarrow(), pyarrow("types")
+    pa, types, compute = pyarrow(), pyarrow("types"), pyarrow("compute")
     if types.is_boolean(column.type):
         codes = booleans(column)
         bytes_ = np.frombuffer(b"falsetrue", np.uint8)
@@ -71,6 +80,8 @@ def text(column: Any) -> tuple[TextColumn, int]:
     if not types.is_dictionary(column.type):
         column = as_text(column).dictionary_encode()
     values = as_text(column.dictionary)
+    if policy is not None and policy.trim:
+        values = compute.utf8_trim(values, BLANKS)
     places = as_numpy(column.indices)
     if column.indices.null_count:
         places = np.where(np.isnan(places), -1, places)
@@ -81,7 +92,11 @@ def text(column: Any) -> tuple[TextColumn, int]:
     ends: NDArray[np.int64] = np.zeros(1, np.int64)
     if len(values):
         ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
-    empty = np.flatnonzero(np.diff(ends) == 0)  # a null among the values is as long as nothing
+    nothing = np.diff(ends) == 0  # a null among the values is as long as nothing
+    if policy is not None and policy.marks:
+        marked = compute.is_in(values, pa.array(policy.marks, pa.large_string()))
+        nothing |= marked.fill_null(True).to_numpy(zero_copy_only=False)
+    empty = np.flatnonzero(nothing)
     if len(empty):
         codes = np.where(np.isin(codes, empty), np.int32(-1), codes)
     absent = int((codes < 0).sum()) if len(empty) or column.null_count else 0
@@ -101,28 +116,6 @@ def as_text(column: Any) -> Any:
         # 1.0 is the same value as 1
         column = compute.replace_substring_regex(column.cast(pa.string()), pattern=r"\.0+$", replacement="")
     return column.cast(pa.string())
-
-
-def date_parts(name: str, column: Any, kind: str) -> list[tuple[str, str, Any]]:
-    """A date as features: the time as a number, and what recurs (month, weekday, hour) as names."""
-    pa, compute = pyarrow(), pyarrow("compute")
-    if kind == "time":
-        micro = column.cast(pa.time64("us"))
-        return [
-            (f"{name}.time", "number", compute.divide(micro.cast(pa.int64()).cast(pa.float64()), 1e6)),
-            (f"{name}.hour", "text", compute.hour(micro).cast(pa.string())),
-        ]
-    moment = column.cast(pa.timestamp("us", tz=getattr(column.type, "tz", None)), safe=False)
-    weekday = compute.day_of_week(moment)
-    words = pa.DictionaryArray.from_arrays(weekday.cast(pa.int32()), pa.array(WEEKDAYS))
-    parts = [
-        (f"{name}.time", "number", compute.divide(moment.cast(pa.int64()).cast(pa.float64()), 1e6)),
-        (f"{name}.month", "text", compute.month(moment).cast(pa.string())),
-        (f"{name}.weekday", "text", words),
-    ]
-    if kind == "moment":
-        parts.append((f"{name}.hour", "text", compute.hour(moment).cast(pa.string())))
-    return parts
 
 
 def whole(column: Any) -> Any:

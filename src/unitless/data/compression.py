@@ -6,12 +6,14 @@ import bz2
 import gzip
 import lzma
 import os
+import zipfile
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)  # what damaged files raise
+# What damaged files raise; a zip archive's own error is raised where it is opened, or for a wrong checksum.
+ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,11 @@ LONGEST_MAGIC = max(len(compression.magic) for compression in COMPRESSIONS)
 def of_content(head: bytes) -> Compression | None:
     """The compression that a file's first bytes show."""
     return next((compression for compression in COMPRESSIONS if head.startswith(compression.magic)), None)
+
+
+def may_begin(head: bytes) -> bool:
+    """Whether a file that begins so may turn out to be compressed when more of it is there."""
+    return any(kind.magic.startswith(head) and len(head) < len(kind.magic) for kind in COMPRESSIONS)
 
 
 def of_name(path: str) -> Compression | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import TextColumn
-from .schema import TEXTS, Schema
+from .policy import Policy
+from .schema import Schema
+from .written import NUMBER_MARKS, Odd, as_column
 
 _IGNORED, _NUMBER, _TEXT, _BOOLEAN, _APART = range(5)
 
@@ -21,7 +23,9 @@ class CsvColumns:
 
     columns: dict[str, Any]
     absent: dict[str, int]
+    odd: dict[str, Odd]
     rows: int
+    beside: dict[str, Any] = field(default_factory=dict)  # Arrow columns that are not in the text
 
     def number(self, name: str) -> tuple[NDArray[np.float64], int]:
         """A column of numbers, and how many are missing."""
@@ -32,12 +36,17 @@ class CsvColumns:
         column: TextColumn = self.columns[name]
         return column, int((column.codes < 0).sum())
 
+    def arrow(self, name: str) -> Any:
+        """A column of text as an Arrow column."""
+        return as_column(self.columns[name])
+
 
 class CsvParser:
-    """Reads chunks of CSV whose schema is known. Chunks with anything unusual are left to the careful reader."""
+    """Reads chunks of CSV whose schema is known. Chunks with rows that are too long or short it leaves to others."""
 
-    def __init__(self, names: list[str], schema: Schema, delimiter: str) -> None:
+    def __init__(self, names: list[str], schema: Schema, delimiter: str, policy: Policy) -> None:
         kinds = []
+        self._names = names
         self._numbers: list[str] = []
         self._apart: list[str] = []
         self._texts: list[str] = []
@@ -49,20 +58,23 @@ class CsvParser:
             elif known in ("number", "flag"):
                 kinds.append(_NUMBER)
                 self._numbers.append(name)
-            elif known in TEXTS:
+            elif known is not None:  # dates and words are text first
                 kinds.append(_BOOLEAN if known == "boolean" else _TEXT)
                 self._texts.append(name)
             else:
                 kinds.append(_IGNORED)
-        self._reader = _core.CsvReader(kinds, delimiter)
+        forms = [schema.how(name).form for name in names]
+        marks = [*NUMBER_MARKS, *policy.marks]
+        self._reader = _core.CsvReader(kinds, delimiter, forms, marks, policy.trim)
 
     def read(self, data: bytes | memoryview) -> CsvColumns | None:
         """The columns of whole rows, or None if the chunk needs the careful reader."""
         table = self._reader.read(np.frombuffer(data, np.uint8))
         if table is None:
             return None
-        numbers, absent, apart, texts = table
+        numbers, absent, apart, texts, strange = table
         columns: dict[str, Any] = {name: numbers[:, k] for k, name in enumerate(self._numbers)}
         columns.update(zip(self._apart, apart, strict=True))
         columns.update(zip(self._texts, (TextColumn(*column) for column in texts), strict=True))
-        return CsvColumns(columns, dict(zip(self._numbers, absent.tolist(), strict=True)), len(numbers))
+        odd = {self._names[j]: Odd(count, row, text.decode(errors="replace")) for j, count, row, text in strange}
+        return CsvColumns(columns, dict(zip(self._numbers, absent.tolist(), strict=True)), odd, len(numbers))

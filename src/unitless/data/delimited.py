@@ -4,65 +4,53 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, Option, Phrase
+from ..errors import InputError, Option, OptionError, Phrase
 from .arrow import pyarrow
 from .csv_columns import CsvParser
 from .files import File
+from .header import has_header
 from .kept_parts import kept_part
 from .located_rows import Bad, Chunk, Place, Position
 from .read_options import ENCODING, SKIP_ROWS, ReadOptions
 from .row_places import RowPlaces, places_in_text
-from .schema import DATES, Schema, check_names, first_rows, kind_of
+from .schema import Schema, check_names, first_rows
 from .source import FileSource
-from .text_stream import Text, opened_text
+from .text_stream import Text
 
 MOST_COLUMNS = 100_000
 _BOM = b"\xef\xbb\xbf"
-_WORDS = {"boolean": "true or false", "date": "a date", "moment": "a date with a time", "time": "a time"}
+_SEPARATOR_LINE = re.compile(rb"(?i)sep=(.)\r?\n")
 
 
 class Delimited(FileSource):
-    """Files of delimited text with a header (or without, if so told)."""
+    """Files of delimited text. Everything in them is text first; `deciding.py` says what it stands for."""
 
     def __init__(self, files: list[File], options: ReadOptions, delimiter: str | None = None) -> None:
         super().__init__(files, options)
         self._delimiter = options.delimiter or delimiter
-        self._types: dict[str, Any] = {}
-        self._settled: tuple[list[str], CsvParser | None] | None = None  # for the columns of the present file
+        self._header_found: bool | None = None  # of the first file
+        self._settled: tuple[list[str], CsvParser] | None = None  # for the columns of the present file
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """Whether there is a header row."""
+        return {} if self._header_found is None else {"header": self._header_found}
 
     def hold(self, schema: Schema) -> None:
-        """Types are settled; whole numbers are widened when one has a fraction."""
+        """Read all further data by this schema."""
         super().hold(schema)
         self._settled = None
-        pa = pyarrow()
-        text = pa.dictionary(pa.int32(), pa.string())
-        known: dict[str, Any] = dict(schema.kinds)
-        if schema.target is not None:
-            known[schema.target] = schema.target_kind
-        read, self._types = self._types, {}
-        types = {"text": text, "boolean": pa.bool_(), "date": pa.date32(), "moment": pa.timestamp("us")}
-        for name, kind in known.items():
-            before = read.get(name)
-            whole = before is not None and pyarrow("types").is_integer(before)
-            if kind in ("number", "flag"):
-                self._types[name] = pa.int64() if whole else pa.float64()
-            elif kind in types:
-                self._types[name] = types[kind]
-            else:
-                self._types[name] = pa.time64("us")
-        for beside in (schema.weight, schema.offset):
-            if beside is not None:
-                self._types[beside] = pa.float64()
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
-        text = opened_text(file, self.options.encoding, end)
+        text = self.opened(file, end)
         try:
             names, delimiter, header_end = self._header(text, file) if end is None else self._known_header(text, file)
             text.quoted(delimiter)
@@ -102,10 +90,12 @@ class Delimited(FileSource):
             raise InputError(
                 f"{file.name} contains zero bytes: it is not a text file, or it has another encoding (such as utf-16)"
             )
-        delimiter = self._delimiter or sniff(sample.removeprefix(_BOM))
+        sample = sample.removeprefix(_BOM)
+        separator = _SEPARATOR_LINE.match(sample)  # as Excel writes it
+        delimiter = self._delimiter or (separator[1].decode() if separator else sniff(sample))
         text.quoted(delimiter)
-        line = b""
-        while not line.strip(_BOM + b" \t\r\n"):
+        line = text.line() if separator else b""
+        while not line.strip(_BOM + b" \t\r\n") or (separator and _SEPARATOR_LINE.match(line.removeprefix(_BOM))):
             line = text.line()
             if not line:
                 raise InputError(f"{file.name} is empty")
@@ -122,19 +112,13 @@ class Delimited(FileSource):
                 f"{file.name} has {len(cells):,} columns; more than {MOST_COLUMNS:,} are too many for a table. "
                 "Give such data as VW text or libsvm, where only what is not zero is written"
             )
-        if not self.options.header:
+        header = self._has_header(cells, text.peek(64 << 10), delimiter)
+        if self._header_found is None:
+            self._header_found = header
+        if not header:
+            self._check_unnamed(len(cells), file)
             text.put_back(line)
             return [str(k + 1) for k in range(len(cells))], delimiter, text.position
-        if all(_is_number(cell) for cell in cells):
-            raise InputError(
-                f"the first row, {line[:60].decode(errors='replace').strip()!r}, looks like data",
-                file=file.name,
-                advice=Phrase(
-                    "use ",
-                    Option("header", False),
-                    " if there is no row of names; columns are then called 1, 2, 3, ...",
-                ),
-            )
         names = [cell.strip() or f"column {k + 1}" for k, cell in enumerate(cells)]
         check_names(
             names,
@@ -143,85 +127,79 @@ class Delimited(FileSource):
         )
         return names, delimiter, text.position
 
+    def _check_unnamed(self, columns: int, file: File) -> None:
+        """Columns without names cannot be asked for by name."""
+        for option in ("target", "weight", "offset"):
+            name = getattr(self.options, option)
+            if self.schema is None and name is not None and not (name.isdigit() and 0 < int(name) <= columns):
+                how = "has" if self.options.header is False else "seems to have"
+                raise OptionError(
+                    Phrase(
+                        *(Option(option), f": there is no column {name!r}: the file {how} no header row, so that its "),
+                        *(f"columns are called 1 to {columns}; use ", Option("header", True), " if it has one"),
+                    ),
+                    file=file.name,
+                )
+
+    def _has_header(self, cells: list[str], sample: bytes, delimiter: str) -> bool:
+        """Whether the first row names the columns: as it is said, as it was in the first file, or as it looks."""
+        if self.options.header is not None:
+            return self.options.header
+        names = [cell.strip() for cell in cells]
+        if self.schema is not None:
+            known = [name for name, _ in self.schema.columns]
+            if any(name in names for name in known):
+                return True
+            if all(name.isdigit() and 0 < int(name) <= len(cells) for name in known):
+                return False
+        lines = sample.decode(errors="replace").splitlines()[:100]
+        try:
+            rest = list(csv.reader(lines[:-1] or lines, delimiter=delimiter))
+        except csv.Error:
+            rest = []
+        return has_header([cells, *rest], list(self.options.beside))
+
     def _chunk(self, view: memoryview, names: list[str], delimiter: str, file: File, rows: int) -> Chunk:
         place = Place(file.name, "row", rows + 1)
-        ragged: list[Any] = []
         view = view[len(_BOM) :] if rows == 0 and view[: len(_BOM)] == _BOM else view
         parser = self._csv_parser(names, delimiter, file)
-        if parser is not None and (read := parser.read(view)) is not None:
+        if parser is not None and not self.keep and (read := parser.read(view)) is not None:
             return Chunk(read, read.rows, place, Position())
         data = bytes(view)
         if b"\0" in data:
             raise InputError(
                 f"{file.name}, after row {rows}: there are zero bytes; it is not a text file, or has another encoding"
             )
-        table = self._read_table(data, names, delimiter, ragged, place)
-        if not ragged and table is not None:
-            self._remember(table)
-            return Chunk(table, table.num_rows, place, Position())
-        return self._careful(data, names, delimiter, file, rows)
-
-    def _csv_parser(self, names: list[str], delimiter: str, file: File) -> CsvParser | None:
-        """The core's reader, for all but the first chunk, if the columns are of kinds that it knows."""
-        if self._settled is not None and self._settled[0] is names:
-            return self._settled[1]
-        schema = self.schema
-        missing = [name for name, _ in schema.columns if name not in names] if schema is not None else []
-        if missing:
-            raise InputError(f"{file.name}: there is no column {missing[0]!r}, which the model needs")
-        if schema is None:
-            return None
-        dates = any(kind in DATES for kind in schema.kinds.values())
-        self._settled = names, None if self.keep or dates else CsvParser(names, schema, delimiter)
-        return self._settled[1]
-
-    def _remember(self, table: Any) -> None:
-        """The types of the first rows are the types of all."""
-        if self.schema is None:
-            self._types.update(zip(table.column_names, table.schema.types, strict=True))
-
-    def _needed(self, names: list[str]) -> list[str]:
-        if self.schema is None or self.keep:
-            return names
-        return [name for name in names if name in self._types]
-
-    def _read_table(self, data: bytes, names: list[str], delimiter: str, ragged: list[Any], place: Place) -> Any:
-        """The chunk as a table, or None if a value is not of its column's type."""
-        pa, arrow_csv = pyarrow(), pyarrow("csv")
-
-        def invalid(row: Any) -> str:
-            ragged.append(row)
-            return "skip"
-
         if not data.isascii():
             try:
                 data.decode()
             except UnicodeDecodeError:
-                where = f"after row {place.first - 1} " if place.first > 1 else ""
-                raise InputError(f"{where}this is not valid UTF-8", advice=ENCODING, file=place.file) from None
-        types = {name: type for name, type in self._types.items() if name in names} if self.schema else {}
-        types.update({name: pa.string() for name in self.options.text if name in names and name not in types})
-        if self.keep and self.schema is not None:  # other columns as they are written
-            types.update({name: pa.string() for name in names if name not in types})
-        while True:
-            try:
-                return arrow_csv.read_csv(
-                    io.BytesIO(data),
-                    arrow_csv.ReadOptions(column_names=names, block_size=len(data) + 16, use_threads=True),
-                    arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid),
-                    arrow_csv.ConvertOptions(column_types=types, include_columns=self._needed(names)),
-                )
-            except pa.ArrowInvalid:
-                whole = [name for name, type in types.items() if pyarrow("types").is_integer(type)]
-                if not whole:
-                    return None
-                for name in whole:  # the first number with a fraction
-                    types[name] = self._types[name] = pa.float64()
-                ragged.clear()
+                where = f"after row {rows} " if rows else ""
+                raise InputError(f"{where}this is not valid UTF-8", advice=ENCODING, file=file.name) from None
+        return self._as_text(data, names, delimiter, place)
 
-    def _careful(self, data: bytes, names: list[str], delimiter: str, file: File, rows: int) -> Chunk:
-        """The same, value by value, where something is wrong: bad rows are found, and left out if that is wanted."""
-        pa, arrow_csv, compute = pyarrow(), pyarrow("csv"), pyarrow("compute")
+    def _csv_parser(self, names: list[str], delimiter: str, file: File) -> CsvParser | None:
+        """The core's reader, for all but the first chunk."""
+        if self._settled is not None and self._settled[0] is names:
+            return self._settled[1]
+        if self.schema is None:
+            return None
+        missing = [name for name, _ in self.schema.columns if name not in names]
+        if missing:
+            raise InputError(f"{file.name}: there is no column {missing[0]!r}, which the model needs")
+        self._settled = names, CsvParser(names, self.schema, delimiter, self.options.policy)
+        return self._settled[1]
+
+    def _needed(self, names: list[str]) -> list[str]:
+        """The columns that are read."""
+        if self.schema is None or self.keep:
+            return names
+        schema = self.schema
+        return [name for name in names if name in schema.kinds or name in schema.beside]
+
+    def _as_text(self, data: bytes, names: list[str], delimiter: str, place: Place) -> Chunk:
+        """A chunk as a table of text. Rows that are too long or too short are bad ones."""
+        pa, arrow_csv = pyarrow(), pyarrow("csv")
         ragged: list[Any] = []
 
         def invalid(row: Any) -> str:
@@ -229,91 +207,44 @@ class Delimited(FileSource):
             return "skip"
 
         needed = self._needed(names)
-        table = arrow_csv.read_csv(
-            io.BytesIO(data),
-            arrow_csv.ReadOptions(column_names=names, block_size=len(data) + 16, use_threads=False),
-            arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid),
-            arrow_csv.ConvertOptions(
-                column_types={name: pa.string() for name in needed}, include_columns=needed, strings_can_be_null=False
-            ),
-        )
-        bad: dict[int, str] = {
+
+        def read(threads: bool) -> Any:
+            ragged.clear()
+            return arrow_csv.read_csv(
+                io.BytesIO(data),
+                arrow_csv.ReadOptions(column_names=names, block_size=len(data) + 16, use_threads=threads),
+                arrow_csv.ParseOptions(delimiter=delimiter, newlines_in_values=True, invalid_row_handler=invalid),
+                arrow_csv.ConvertOptions(
+                    column_types=dict.fromkeys(needed, pa.string()), include_columns=needed, strings_can_be_null=False
+                ),
+            )
+
+        table = read(threads=True)
+        if not ragged:
+            return Chunk(table, table.num_rows, place, Position())
+        table = read(threads=False)  # in which rows are numbered
+        bad = {
             row.number - 1: f"it has {row.actual_columns} columns, the header {row.expected_columns}" for row in ragged
         }
-        numbers = np.setdiff1d(np.arange(table.num_rows + len(bad)), list(bad))
-        columns = []
-        nulls = pa.array(["", *arrow_csv.ConvertOptions().null_values])
-        for name in needed:
-            column = table.column(name).combine_chunks()
-            type = self._types.get(name, pa.string())
-            if self.schema is None or pyarrow("types").is_dictionary(type) or pyarrow("types").is_string(type):
-                columns.append(column if self.schema is None else column.dictionary_encode())
-                continue
-            boolean = pyarrow("types").is_boolean(type)
-            column = column if boolean else compute.utf8_trim_whitespace(column)
-            column = compute.if_else(compute.is_in(column, nulls), pa.scalar(None, pa.string()), column)
-            converted, failed = _booleans(column) if boolean else convert(column, type)
-            for row in failed:
-                what = _WORDS.get(kind_of(type) or "", "a number")
-                bad.setdefault(int(numbers[row]), f"column {name!r} is {column[row].as_py()!r}, which is not {what}")
-            columns.append(converted)
-        good = pa.Table.from_arrays(columns, names=needed)
-        place = Place(file.name, "row", rows + 1)
-        if bad and self.options.on_error == "fail":
+        if self.options.on_error == "fail":
             first = min(bad)
             raise InputError(bad[first], advice=SKIP_ROWS, **place.at(first))
-        if self.schema is None:  # types are found from what is left
-            buffer = io.BytesIO()
-            arrow_csv.write_csv(good, buffer)
-            good = arrow_csv.read_csv(
-                io.BytesIO(buffer.getvalue()),
-                arrow_csv.ReadOptions(block_size=len(buffer.getvalue()) + 16),
-                arrow_csv.ParseOptions(newlines_in_values=True),
-                arrow_csv.ConvertOptions(column_types={n: pa.string() for n in self.options.text if n in needed}),
-            )
-            self._remember(good)
-        keep = np.array([number not in bad for number in numbers.tolist()], dtype=bool)
-        places = np.full(table.num_rows + len(ragged), -1)
-        places[numbers] = np.arange(len(numbers))
-        original = good.take(pa.array(places, mask=places < 0)) if self.keep else None
-        good = good.filter(pa.array(keep)) if not keep.all() else good
-        messages = [Bad(place(number), bad[number]) for number in sorted(bad)[:20]]
+        numbers = np.setdiff1d(np.arange(table.num_rows + len(bad)), list(bad))
+        original = None
+        if self.keep:
+            places = np.full(table.num_rows + len(bad), -1)
+            places[numbers] = np.arange(len(numbers))
+            original = table.take(pa.array(places, mask=places < 0))
         return Chunk(
-            good,
-            good.num_rows,
-            Place(file.name, "row", rows + 1, numbers[keep]),
+            table,
+            table.num_rows,
+            Place(place.file, "row", place.first, numbers),
             Position(),
-            bad=messages,
+            bad=[Bad(place(number), bad[number]) for number in sorted(bad)[:20]],
             bad_count=len(bad),
             bad_numbers=sorted(bad),
             original=original,
         )
-
-
-def _booleans(column: Any) -> tuple[Any, list[int]]:
-    """In the words that pyarrow takes for booleans when it reads CSV, and no others."""
-    pa, compute = pyarrow(), pyarrow("compute")
-    yes = compute.is_in(column, pa.array(["true", "True", "TRUE", "1"]))
-    no = compute.is_in(column, pa.array(["false", "False", "FALSE", "0"]))
-    known = compute.or_(yes, no).to_numpy(zero_copy_only=False)
-    there = column.is_valid().to_numpy(zero_copy_only=False)
-    return compute.if_else(compute.or_(yes, no), yes, pa.scalar(None, pa.bool_())), np.flatnonzero(
-        there & ~known
-    ).tolist()
-
-
-def convert(column: Any, type: Any) -> tuple[Any, list[int]]:
-    """Text as another type, and the rows where that is impossible (which become null)."""
-    pa = pyarrow()
-    try:
-        return column.cast(type), []
-    except pa.ArrowInvalid:
-        if len(column) == 1:
-            return pa.nulls(1, type), [0]
-        half = len(column) // 2
-        left, wrong = convert(column[:half], type)
-        right, more = convert(column[half:], type)
-        return pa.concat_arrays([left, right]), wrong + [half + row for row in more]
 
 
 def sniff(sample: bytes) -> str:
@@ -335,11 +266,3 @@ def sniff(sample: bytes) -> str:
         if candidate > score:
             best, score = delimiter, candidate
     return best
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return not cell.strip()
-    return True

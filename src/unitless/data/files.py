@@ -24,16 +24,22 @@ class File:
 
     path: str
     distant: ClassVar[bool] = False  # each look at it takes long
+    in_parts: ClassVar[bool] = True  # reading can begin anywhere in what `open` gives
 
     def open(self) -> IO[bytes]:
         """Open the stored bytes to be read from the beginning."""
-        return open(self.path, "rb")
+        return open(self.path, "rb", buffering=-1 if self.size is not None else 0)  # a buffer waits until it is full
 
     def open_in_arrow(self) -> Any:
         """Open it for pyarrow, to be read anywhere."""
         from .arrow import pyarrow  # noqa: PLC0415  (an optional dependency)
 
         return pyarrow().memory_map(self.path)
+
+    @property
+    def stored_path(self) -> str:
+        """The path of the file on the disk that holds it."""
+        return self.path
 
     @property
     def stamp(self) -> tuple[int, int]:
@@ -53,6 +59,22 @@ class File:
             return os.path.getsize(self.path) if os.path.isfile(self.path) else None
         except OSError:
             return None
+
+
+@dataclass(frozen=True)
+class FollowedFile(File):
+    """A file that grows while it is read: a stream, which another file of the same name can replace."""
+
+    @property
+    def size(self) -> int | None:
+        """Not known: it grows."""
+        return None
+
+    def open(self) -> IO[bytes]:
+        """Open the stored bytes to be read from the beginning, with more to come at the end."""
+        from .growing_file import GrowingFile  # noqa: PLC0415
+
+        return GrowingFile(self.path)  # type: ignore[return-value]
 
 
 @dataclass(frozen=True)
@@ -102,11 +124,11 @@ def check_output(
     written = os.stat(output)
     for file in files:
         try:
-            read = os.fstat(sys.stdin.fileno()) if file.path == STDIN else os.stat(file.path)
+            read = os.fstat(sys.stdin.fileno()) if file.path == STDIN else os.stat(file.stored_path)
         except (OSError, ValueError, AttributeError):  # no such file, which is told when it is opened
             continue
         if os.path.samestat(written, read):
-            alias = "" if os.fspath(output) == file.path else f" (it is the same file as {file.name})"
+            alias = "" if os.fspath(output) == file.stored_path else f" (it is the same file as {file.name})"
             raise OptionError(f"{what} would be written over {over}, {os.fspath(output)!r}{alias}; name another file")
 
 
@@ -117,10 +139,14 @@ def _folders(path: str) -> Iterator[tuple[str, list[str]]]:
         yield folder, names
 
 
+def _is_data(path: str) -> bool:
+    return formats.of_name(path) is not None or path.lower().endswith(".zip")
+
+
 def of_folder(folder: str, inside: Iterable[str]) -> list[str]:
     """The data files among all that are in a folder or in one in it, hidden ones left out; in order of their names."""
     hidden = re.compile(r"(^|[/\\])[._]")
-    data = sorted(path for path in inside if formats.of_name(path) and not hidden.search(path[len(folder) :]))
+    data = sorted(path for path in inside if _is_data(path) and not hidden.search(path[len(folder) :]))
     if not data:
         known = ", ".join(formats.suffixes())
         raise InputError(f"the folder {folder!r} has no data files in it (names that end in {known})")

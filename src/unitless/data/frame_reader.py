@@ -19,6 +19,7 @@ from .arrow import pyarrow
 from .columns import arrow_features, first_missing, whole
 from .policy import Policy
 from .schema import kind_of
+from .written import BLANKS
 
 
 class MissingValueError(InputError):
@@ -66,6 +67,9 @@ def read_columns(names: Sequence[Any], columns: Sequence[Any], rows: int, policy
         for part, values in _features(column, name, policy):
             found_names.append(part)
             found.append(values)
+    if policy.missing == "indicator":
+        some = any(map(inputs.has_missing, found))
+        return Frame(found_names, found, rows, missing=some, indicators=some)
     return Frame(found_names, found, rows, missing=policy.missing == "absent")
 
 
@@ -140,20 +144,25 @@ def read_mapping(
         # The most common case first: this is called for each row of a stream.
         if type(value) is float and type(name) is str and value == value and not as_text:  # noqa: PLR0124  (not NaN)
             found[name] = value
-        elif is_missing(value):
+            continue
+        if isinstance(value, str) and policy.trim:
+            value = value.strip(BLANKS)  # noqa: PLW2901
+        if is_missing(value) or (isinstance(value, str) and value in policy.marks):
             if policy.missing == "error":
                 raise InputError(
                     f"feature {str(name)!r} has no value (it is {str(value) or 'empty text'})",
                     advice=Phrase("fill it in, leave the feature out, or use ", Option("missing", "absent")),
                 )
             absent.append(str(name))
+            if policy.missing == "indicator":
+                found[f"{name}={inputs.MISSING}"] = True
         elif isinstance(value, bool | np.bool_) and policy.booleans == "categories":
             found[f"{name}={'true' if value else 'false'}"] = True
         elif isinstance(value, str) or name in as_text:
             found[f"{name}={value}"] = True
         else:
             found[name if type(name) is str else str(name)] = value
-    if len(found) + len(absent) < len(row):
+    if len(found) + (len(absent) if policy.missing == "absent" else 0) < len(row):
         raise InputError(f"two features of {list(row)!r} have the same name; rename one")
     return found, absent
 

@@ -11,7 +11,8 @@ import numpy as np
 from .. import inputs
 from ..errors import InputError
 from .arrow import pyarrow
-from .columnar import batch_rows
+from .columnar import batch_rows, enough_to_decide
+from .frame_reader import is_missing
 from .located_rows import Chunk, Place, Position
 from .row_places import RowPlaces
 from .schema import check
@@ -42,7 +43,7 @@ class Frames(Source):
         pa = pyarrow()
         last = None if end is None else end.offset
         skip, rows = start.offset, start.offset
-        for batch in self._batches():
+        for batch in self._batches() if self.schema is not None else enough_to_decide(self._batches()):
             drop = min(skip, batch.num_rows)
             skip -= drop
             if last is not None:
@@ -86,7 +87,27 @@ class Frames(Source):
                 return iter([frame.to_arrow()])
             return iter([pa.Table.from_pandas(frame, preserve_index=False)])
         except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-            raise InputError(f"the frame cannot be read: {error}") from None
+            mixed = _mixed_as_text(frame)
+            if mixed is None:
+                raise InputError(f"the frame cannot be read: {error}") from None
+            return iter([pa.Table.from_pandas(mixed, preserve_index=False)])
+
+
+def _mixed_as_text(frame: Any) -> Any:
+    """A pandas frame whose columns of numbers and text together are text; None if that is not what is wrong with it."""
+    changed = {}
+    for name in frame.columns:
+        column = frame[name]
+        values = column.tolist() if str(getattr(column, "dtype", "")) == "object" else []
+        plain = all(isinstance(value, str | int | float | np.generic) or is_missing(value) for value in values)
+        if plain and any(isinstance(value, str) for value in values):
+            changed[name] = [None if is_missing(value) else _text_of(value) for value in values]
+    return frame.assign(**changed) if changed else None
+
+
+def _text_of(value: Any) -> str:
+    """A value as a text file would have it."""
+    return value if isinstance(value, str) else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def is_frame(source: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -18,9 +18,9 @@ from .files import File
 from .located_rows import Bad, Chunk, Place, Position
 from .read_options import SKIP_LINES, ReadOptions
 from .row_places import RowPlaces, places_in_text
-from .schema import DATES, HELD, Kind, Schema
+from .schema import Kind, Schema
 from .source import FileSource
-from .text_stream import Text, opened_text
+from .text_stream import Text
 
 
 class JsonLines(FileSource):
@@ -36,7 +36,7 @@ class JsonLines(FileSource):
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
-        text = opened_text(file, self.options.encoding, end)
+        text = self.opened(file, end)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
@@ -85,43 +85,45 @@ class JsonLines(FileSource):
             pass
         return self._careful(data, file, lines)
 
-    def _read_table(self, data: bytes) -> Any:
-        pa, arrow_json = pyarrow(), pyarrow("json")
+    def _read_table(self, data: bytes, as_text: Collection[str] = ()) -> Any:
+        """The rows as a table. `as_text`: keys whose values are all text, whatever they stand for."""
+        pa, arrow_json, types = pyarrow(), pyarrow("json"), pyarrow("types")
         while True:
             try:
-                return arrow_json.read_json(
+                table = arrow_json.read_json(
                     io.BytesIO(data),
                     arrow_json.ReadOptions(block_size=len(data) + 16),
-                    arrow_json.ParseOptions(explicit_schema=self._explicit(), unexpected_field_behavior="infer"),
+                    arrow_json.ParseOptions(explicit_schema=self._explicit(as_text), unexpected_field_behavior="infer"),
                 )
+                dates = [field.name for field in table.schema if types.is_timestamp(field.type)]
+                if not dates:
+                    return table if self.schema is not None else _in_order(table, data)
+                as_text = [*as_text, *dates]  # text that looks like a date is to be looked at as it is written
             except pa.ArrowInvalid as error:
                 # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
                 # which column it is about.
                 column = re.search(r"Column\(/(.*)\) changed from string to (number|boolean)", str(error))
-                if column is None or column[1] in self._as_written or column[1] not in self.options.text:
+                if column is None or column[1] in self._as_written or column[1] not in self._texts():
                     raise
                 self._as_written.add(column[1])
 
-    def _explicit(self) -> Any:
+    def _texts(self) -> list[str]:
+        """Keys that are read as text: those that the user names, later those of the schema."""
+        if self.schema is None:
+            return [name for name in self.options.text if "*" not in name]
+        return [name for name, kind in self._known_kinds().items() if kind not in ("number", "flag", "boolean")]
+
+    def _explicit(self, as_text: Collection[str]) -> Any:
         """Numbers stay numbers, text stays text (and does not become a date), whatever a chunk looks like."""
         pa = pyarrow()
-        if self.schema is None:
-            texts = [name for name in self.options.text if "*" not in name and name not in self._as_written]
-            return pa.schema([(name, pa.string()) for name in texts])
-        types = {
-            "number": pa.float64(),
-            "flag": pa.float64(),
-            "text": pa.string(),
-            "boolean": pa.bool_(),
-            "date": pa.timestamp("us"),
-            "moment": pa.timestamp("us"),
-        }
-        known: dict[str, Any] = dict(self.schema.kinds)
-        if self.schema.target is not None:
-            known[self.schema.target] = self.schema.target_kind
-        fields = [(name, types[kind]) for name, kind in known.items() if kind in types]
-        fields += [(name, pa.float64()) for name in dict.fromkeys(self.schema.beside) if name not in known]
-        return pa.schema(fields)
+        fields = {name: pa.string() for name in self._texts() if name not in self._as_written}
+        if self.schema is not None:
+            types = {"number": pa.float64(), "flag": pa.float64(), "boolean": pa.bool_()}
+            fields |= {name: types[kind] for name, kind in self._known_kinds().items() if kind in types}
+            for beside in (self.schema.weight, self.schema.offset):
+                if beside is not None:
+                    fields.setdefault(beside, pa.float64())
+        return pa.schema(list({**fields, **dict.fromkeys(as_text, pa.string())}.items()))
 
     def hold(self, schema: Schema) -> None:
         """The keys of the first rows, if they have been read, are the keys of all; or those of the schema are."""
@@ -156,19 +158,20 @@ class JsonLines(FileSource):
             raise InputError(f"{file.name}: its rows have none of the columns that the model needs: {first!r}, ...")
 
     def _careful(self, data: bytes, file: File, lines: int) -> Chunk:
-        """Line by line, where something is wrong."""
-        good: list[bytes] = []
+        """Line by line, where something is wrong, or where a key has numbers in some rows and text in others."""
+        good: list[dict[str, Any]] = []
         numbers: list[int] = []
         bad: list[Bad] = []
         wrong: list[int] = []
         place = Place(file.name, "line", lines + 1)
-        kinds = self._known_kinds()
         for number, line in enumerate(data.split(b"\n")):
             if not line.strip():
                 continue
-            problem, kept = self._problem(line, kinds)
+            row, problem = self._row(line)
+            used = {name: value for name, value in row.items() if self._uses(name)}
+            problem = problem or self._nested(used)
             if problem is None:
-                good.append(kept)
+                good.append(used)
                 numbers.append(number)
                 continue
             if self.options.on_error == "fail":
@@ -179,7 +182,10 @@ class JsonLines(FileSource):
         table = None
         if good:
             try:
-                table = self._read_table(b"\n".join(good) + b"\n")
+                mixed = self._mixed(good)
+                for row in good:
+                    row.update({name: _as_text(row[name]) for name in mixed & row.keys()})
+                table = self._read_table(b"".join(json.dumps(row).encode() + b"\n" for row in good), mixed)
                 self._check_keys(table, data, file, lines)
             except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError) as error:
                 raise InputError(f"{file.name}, from line {lines + 1} on: {error}") from None
@@ -192,7 +198,7 @@ class JsonLines(FileSource):
         return chunk
 
     def _known_kinds(self) -> dict[str, Kind]:
-        """What each key holds, as far as it is settled; the first value of a key settles it."""
+        """What each key holds, as far as it is settled."""
         if self.schema is None:
             return {}
         kinds = dict(self.schema.kinds)
@@ -200,22 +206,25 @@ class JsonLines(FileSource):
             kinds[self.schema.target] = self.schema.target_kind
         return kinds
 
-    def _problem(self, line: bytes, kinds: dict[str, Kind]) -> tuple[str | None, bytes]:
-        """What is wrong with a line, or the line without what is ignored."""
-        row, problem = self._row(line)
-        used = {name: value for name, value in row.items() if self._uses(name)}
-        for name, value in used.items() if problem is None else ():
-            if value is None or name in self.options.text or (self.schema is not None and name not in kinds):
-                continue
-            if isinstance(value, dict | list):
-                problem = f"{name!r} holds a list or an object; only numbers, text and booleans can be features"
-                break
-            kind: Kind = "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
-            known = kinds.setdefault(name, kind)
-            if kind != ("number" if known == "flag" else "text" if known in DATES else known):
-                problem = f"{name!r} is {str(value)[:60]!r}, but it held {HELD[known]} before"
-                break
-        return problem, line if len(used) == len(row) else json.dumps(used).encode()
+    def _nested(self, row: dict[str, Any]) -> str | None:
+        """What is wrong with a row that holds more than values."""
+        for name, value in row.items():
+            if isinstance(value, dict | list) and (self.schema is None or name in self._known_kinds()):
+                return f"{name!r} holds a list or an object; only numbers, text and booleans can be features"
+        return None
+
+    def _mixed(self, rows: list[dict[str, Any]]) -> set[str]:
+        """The keys whose values are of several kinds, or of another kind than the schema says."""
+        kinds: dict[str, set[str]] = {}
+        for row in rows:
+            for name, value in row.items():
+                if value is not None:
+                    kind = "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
+                    kinds.setdefault(name, set()).add(kind)
+        for name, known in self._known_kinds().items():
+            if name in kinds and known in ("number", "flag", "boolean"):
+                kinds[name].add("number" if known == "flag" else known)
+        return {name for name, found in kinds.items() if len(found) > 1}
 
     def _uses(self, name: str) -> bool:
         return self.options.uses(name) or name in self.options.beside
@@ -242,6 +251,13 @@ class JsonLines(FileSource):
         if not isinstance(row, dict):
             return {}, f"it is not a JSON object but {_kind(row)}"
         return row, f"it has the key {twice[0]!r} twice" if twice else None
+
+
+def _in_order(table: Any, data: bytes) -> Any:
+    """The columns in the order of the keys on the first line: pyarrow begins with those whose type it is told."""
+    first = json.loads(data[: data.find(b"\n") + 1 or None])
+    place = {name: k for k, name in enumerate(first)}
+    return table.select(sorted(table.column_names, key=lambda name: place.get(name, len(place))))
 
 
 def _is_text(data: bytes) -> bool:
@@ -278,6 +294,11 @@ def _objects(data: bytes) -> bool:
 
 _NO_BEGINNING = re.compile(rb"^[ \t\r]*[^ \t\r\n{]", re.MULTILINE)
 _NO_END = re.compile(rb"\}[ \t\r]*[^ \t\r\n,\]}]")
+
+
+def _as_text(value: Any) -> str | None:
+    """A value as a text file would have it."""
+    return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def _kind(value: Any) -> str:

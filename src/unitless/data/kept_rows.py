@@ -356,7 +356,7 @@ class _OfFrames:
     def __init__(self) -> None:
         self._columns: dict[str, str] = {}  # number, flag or text
         self._words: dict[str, _Words] = {}
-        self._missing, self._whole, self._begun = False, True, False
+        self._missing, self._whole, self._begun, self._indicators = False, True, False, False
 
     @property
     def nbytes(self) -> int:
@@ -385,6 +385,7 @@ class _OfFrames:
                 self._columns[name] = kind
         self._missing = self._missing or data.missing or partly
         self._whole = self._whole and data.whole and not partly
+        self._indicators = self._indicators or data.indicators
         self._begun = True
         return fields
 
@@ -396,7 +397,7 @@ class _OfFrames:
             else:
                 numbers = fields["number", name]
                 columns.append(FlagColumn(numbers) if kind == "flag" and numbers.dtype.kind != "b" else numbers)
-        return Frame(list(self._columns), columns, len(rows), self._missing, self._whole)
+        return Frame(list(self._columns), columns, len(rows), self._missing, self._whole, self._indicators)
 
 
 class _Words:

@@ -6,8 +6,9 @@ Two values make a binary task, text or a few whole numbers classes, anything els
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,11 @@ from numpy.typing import NDArray
 from .. import inputs, losses
 from ..errors import InputError, ModelFileError, Option, OptionError, Phrase
 from ..inputs import Float64
+from .frame_reader import is_missing
 from .located_rows import Place
+
+if TYPE_CHECKING:
+    from .label_values import LabelValues
 
 Task: TypeAlias = Literal["regression", "binary", "classes"]
 TASKS = ("regression", "binary", "classes")
@@ -103,6 +108,20 @@ class Texts:
 RawLabels: TypeAlias = Numbers | Texts
 
 
+def texts(codes: NDArray[np.int32], values: list[str]) -> Texts:
+    """Labels that are text, without the blanks around them: "yes " is "yes", and nothing but blanks is no label."""
+    if all(value == value.strip() for value in values):
+        return Texts(codes, values)
+    number: dict[str, int] = {}
+    places = [number.setdefault(value.strip(), len(number)) if value.strip() else -1 for value in values]
+    return Texts(np.array([*places, -1], np.int32)[codes], list(number))
+
+
+def as_known(names: Iterable[Any]) -> dict[str, str]:
+    """How a model names labels that it knows with blanks around them, as earlier versions learned them."""
+    return {name.strip(): name for name in names if isinstance(name, str) and name != name.strip()}
+
+
 def number_text(value: float) -> str:
     """A number as people write it: 1, not 1.0."""
     if type(value) is int or not np.isfinite(value):  # a whole number of Python's can be too large for NumPy
@@ -168,7 +187,7 @@ class Target:
             return raw.values
         if self.rest:
             distinct, _, places = raw.distinct()
-            hits = np.array([label == self.classes[1] for label in distinct], dtype=np.float64)
+            hits = np.array([label == self.classes[1] for label in self.known(distinct)], dtype=np.float64)
             return hits[places] if len(raw) else np.zeros(0)
         if isinstance(raw, Numbers) and self.number and "" not in self.classes:  # as it nearly always is
             negative, positive = map(float, self.classes)
@@ -178,7 +197,7 @@ class Target:
         distinct, first, places = raw.distinct()
         self.complete(distinct)
         codes = np.zeros(max(1, len(distinct)))
-        for k, label in enumerate(distinct):
+        for k, label in enumerate(self.known(distinct)):
             if label not in self.classes:
                 raise InputError(
                     f"the target is {label!r}, but so far it was "
@@ -200,8 +219,13 @@ class Target:
         distinct, _, places = raw.take(there).distinct()
         self.complete(distinct)
         unknown = infinite
-        unknown[there] = np.array([label not in self.classes for label in distinct])[places]
+        unknown[there] = np.array([label not in self.classes for label in self.known(distinct)])[places]
         return unknown
+
+    def known(self, labels: list[str]) -> list[str]:
+        """Labels as the classes name them."""
+        names = as_known(self.classes)
+        return [names.get(label, label) for label in labels] if names else labels
 
     def complete(self, labels: list[str]) -> None:
         """The other of two labels, if so far only one was seen and this can be it."""
@@ -215,46 +239,43 @@ class Target:
                     return
 
 
-def decide(raw: RawLabels, task: str | None, loss: str | None, positive: str | None) -> Target:
-    """The task, from what was asked for and from the first labels."""
-    present = raw.take(raw.present())
-    if isinstance(present, Numbers):
-        present = present.take(np.isfinite(present.values))
-    if not len(present):
+def decide(found: LabelValues, task: str | None, loss: str | None, positive: str | None) -> Target:
+    """The task, from what was asked for and from the labels that were found."""
+    if not found.rows:
         raise InputError("no row at the beginning of the data has a label that can be learned")
-    number = isinstance(raw, Numbers)
-    if isinstance(raw, Texts) and raw.values == ["false", "true"] and task in (None, "binary") and positive is None:
+    number, count = found.number, len(found.counts)
+    positive = None if positive is None else positive.strip()
+    if found.booleans and task in (None, "binary") and positive is None:
         return Target("binary", ["false", "true"], False)  # both are known, whichever has been seen
     if task is None and loss is not None:
         if loss in losses.names(task="regression"):
             task = "regression"
         elif loss in losses.names(task="binary") and not number:
-            task = "binary" if len(present.distinct()[0]) <= 2 else "classes"
+            task = "binary" if count <= 2 else "classes"
     if task not in (None, *TASKS):
         raise OptionError(f"is {task!r}; it must be one of 'regression', 'binary', 'classes'", option="task")
     if task == "regression":
         if not number:
             raise InputError("the target is text; regression predicts numbers")
         return Target("regression")
-    values = present.distinct()[0]
-    if task in ("binary", None) and positive is not None and len(values) != 2:
-        if positive not in values and len(values) > 1:
+    values = found.values
+    if task in ("binary", None) and positive is not None and count != 2:
+        if positive not in values and count > 1:
             raise OptionError(
                 f"is {positive!r}, but the target is {', '.join(map(repr, values[:10]))}", option="positive"
             )
         return Target("binary", [f"not {positive}", positive], False, rest=True)
-    if task == "binary" or (task is None and len(values) == 2):
+    if task == "binary" or (task is None and count == 2):
         return Target("binary", pair(values, positive), number)
-    whole = isinstance(present, Numbers) and bool((present.values == np.round(present.values)).all())
-    if task is None and len(values) == 1 and (half := half_of_pair(values[0])):  # sorted by label
+    if task is None and count == 1 and (half := half_of_pair(values[0])):  # sorted by label
         return Target("binary", half, number)
-    if task == "classes" or not number or (whole and len(values) <= FEW and len(values) > 2):
+    if task == "classes" or not number or (found.whole and 2 < count <= FEW):
         if positive is not None:
             raise OptionError(
                 Phrase("is for two classes; leave out ", Option("task", "classes"), " to find one among many"),
                 option="positive",
             )
-        return Target("classes", [], number, met=len(values))
+        return Target("classes", [], number, met=count)
     return Target("regression")
 
 
@@ -302,8 +323,9 @@ def pair(values: list[str], positive: str | None) -> list[str]:
 
 
 def labels_of(values: Any) -> RawLabels:
-    """Labels that a program holds, of any kind."""
+    """Labels that a program holds, of any kind; None, not-a-number, pandas' NA and blank text are no label."""
     if isinstance(values, list):
+        values = [None if is_missing(value) else value for value in values]
         kinds = {type(value) for value in values if value is not None}
         if kinds and kinds <= {str, bool, np.bool_, np.str_}:
             return _texts(
@@ -330,4 +352,4 @@ def labels_of(values: Any) -> RawLabels:
 def _texts(values: list[str]) -> Texts:
     number: dict[str, int] = {}
     codes = np.array([number.setdefault(value, len(number)) if value else -1 for value in values], dtype=np.int32)
-    return Texts(codes, list(number))
+    return texts(codes, list(number))

@@ -156,4 +156,5 @@ class Chunk:
     bad: list[Bad] = field(default_factory=list)  # the first ones
     bad_count: int = 0
     bad_numbers: Sequence[int] = ()  # as in `place.numbers`
+    note: str = ""  # what is to be said of the data before these rows
     original: Any = None  # all rows, the bad ones with what could be read of them, where they are to be kept

@@ -15,11 +15,19 @@ from .located_rows import Bad, Chunk, Place, Position
 from .read_options import SKIP_LINES, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .source import FileSource
-from .text_stream import Text, opened_text
+from .text_stream import Text
 
 
 class NamedText(FileSource):
-    """Files with one row of named features per line. After `comment` the rest of a line is not read."""
+    """Files with one row of named features per line.
+
+    Args:
+        files: the files.
+        options: how they are read.
+        reader: reads their text.
+        comment: after it the rest of a line is not read.
+        namespaces: whether features have namespaces, which the reader has been told to ignore or to use.
+    """
 
     family = "named"
 
@@ -29,13 +37,23 @@ class NamedText(FileSource):
         options: ReadOptions,
         reader: _core.VwReader | _core.LibsvmReader,
         comment: bytes | None = None,
+        namespaces: bool = False,
     ) -> None:
         super().__init__(files, options)
         self._reader, self._comment = reader, comment
+        self.namespaces = namespaces
+        self._whole: set[int] = set()  # files that have been read from the beginning to the end
+
+    @property
+    def idle(self) -> list[str]:
+        """What was to be ignored or used, and is not there; nothing is said before all files have been read."""
+        if not isinstance(self._reader, _core.VwReader) or len(self._whole) < len(self.files):
+            return []
+        return self._reader.idle
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
-        text = opened_text(file, self.options.encoding, end)
+        text = self.opened(file, end)
         lines = start.count
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
@@ -56,6 +74,8 @@ class NamedText(FileSource):
                     yield Chunk(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
+            if start.offset == 0 and end is None:
+                self._whole.add(start.file)
         finally:
             text.close()
 

@@ -11,11 +11,21 @@ T = TypeVar("T")
 
 
 def prefetched(
-    make: Callable[[], Iterator[T]], stopped: Callable[[], bool] = lambda: False, depth: int = 2
+    make: Callable[[], Iterator[T]],
+    stopped: Callable[[], bool] = lambda: False,
+    depth: int = 2,
+    stop: threading.Event | None = None,
 ) -> Iterator[T]:
-    """The same items, made ahead of time in another thread; none once `stopped`, even if one is waited for."""
+    """The same items, made ahead of time in another thread; none once `stopped`, even if one is waited for.
+
+    Args:
+        make: makes them, in the other thread.
+        stopped: asked while one is waited for.
+        depth: how many are made ahead.
+        stop: set when no more are wanted, for a maker that waits for something.
+    """
     items: queue.Queue[tuple[bool, Any]] = queue.Queue(depth)
-    stop = threading.Event()
+    stop = stop or threading.Event()
 
     def put(item: tuple[bool, Any]) -> bool:
         while not stop.is_set():

@@ -29,6 +29,7 @@ class Progress:
     position: Position = field(default_factory=Position)
     within: int = 0  # rows of the chunk at `position` that are done
     missing: Counter[str] = field(default_factory=Counter)
+    odd: dict[str, list[Any]] = field(default_factory=dict)  # by column: how many, where, the first value
     bad: list[Bad] = field(default_factory=list)
     done: bool = False
 
@@ -36,20 +37,27 @@ class Progress:
         """Count what could not be read."""
         self.skipped += batch.bad_count
         self.missing.update(batch.missing)
+        for name, odd in batch.odd.items():
+            self._count_odd(name, odd.count, batch.place.at(odd.row), odd.value)
         self.bad += batch.bad[: SHOWN_BAD - len(self.bad)]
+
+    def _count_odd(self, name: str, count: int, place: dict[str, Any], value: str) -> None:
+        self.odd.setdefault(name, [0, place, value])[0] += count
 
     def absorb(self, other: Progress) -> None:
         """Count what another part of the same pass has read; time, passes and where to go on stay as they are."""
         for name in ("rows", "learned", "skipped", "unlabelled", "held", "consumed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.missing.update(other.missing)
+        for name, (count, place, value) in other.odd.items():
+            self._count_odd(name, count, place, value)
         self.bad += other.bad[: SHOWN_BAD - len(self.bad)]
 
     def begin_pass(self) -> None:
         """To the beginning: the same rows again. Those that are held back are so in the first pass, for good."""
         self.rows, self.position, self.consumed, self.within = 0, Position(), 0, 0
         self.skipped = self.unlabelled = 0
-        self.missing, self.bad = Counter(), []
+        self.missing, self.odd, self.bad = Counter(), {}, []
 
     def plain(self) -> dict[str, Any]:
         """The progress as a model file stores it."""
@@ -59,6 +67,7 @@ class Progress:
             "seconds": self.seconds,
             "position": self.position.plain(),
             "missing": dict(self.missing),
+            "odd": {name: list(odd) for name, odd in self.odd.items()},
             "bad": [[bad.where, bad.problem] for bad in self.bad],
             "done": self.done,
         }
@@ -74,6 +83,7 @@ class Progress:
                 seconds=plain["seconds"] + 0.0,
                 position=Position(_count(file), _count(offset), _count(count)),
                 missing=Counter({str(name): _count(count) for name, count in plain["missing"].items()}),
+                odd={str(name): _odd(one) for name, one in plain.get("odd", {}).items()},
                 bad=[Bad(str(where), str(problem)) for where, problem in plain["bad"]],
                 done=plain["done"],
             )
@@ -82,6 +92,13 @@ class Progress:
         if progress is None or not 0 <= progress.seconds < math.inf or type(progress.done) is not bool:
             raise ModelFileError("this is not a valid model file: what it says about its training is impossible")
         return progress
+
+
+def _odd(plain: Any) -> list[Any]:
+    """Values that were odd, as a file of a model can hold them."""
+    count, place, value = plain
+    unit = "row" if "row" in place else "line"
+    return [_count(count), {"file": str(place["file"]), unit: _count(place[unit])}, str(value)]
 
 
 def _count(value: Any) -> int:

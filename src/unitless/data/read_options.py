@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import difflib
 import fnmatch
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from ..errors import Option, OptionError, Phrase
 from . import formats
 from .policy import Policy
+from .written import MARKS
 
-DATES = ("error", "parts")
-MISSING = ("absent", "error")
+DATES = ("parts", "day-first", "month-first", "error")
+MISSING = ("indicator", "absent", "error")
 SKIP_ROWS = Phrase("correct it, or skip such rows (", Option("on_error", "skip"), ")")
 SKIP_LINES = Phrase("correct it, or skip such lines (", Option("on_error", "skip"), ")")
 ENCODING = Phrase("if it has another encoding, name it (for example ", Option("encoding", "latin-1"), ")")
+_OF_FILES = ("delimiter", "header", "encoding", "decimal", "thousands")  # which later files have too
 ALLOW_MISSING = Phrase(Option("missing", "absent"), " allows that")
 
 
@@ -31,15 +33,24 @@ class ReadOptions:
         ignore: columns to leave out; `*` and `?` stand for any letters.
         only: columns to use, all others being left out.
         text: columns whose values are names although they look like numbers or dates (a zip code).
-        numbers: columns that are numbers to be centred although they begin with nothing but zeros and ones.
-        dates: what to do with columns of dates and times: "error", or "parts" (time, month, weekday, hour).
-        missing: what a missing value is: "absent" (the feature is not there), or an "error".
+        numbers: columns that are numbers to learn from although they look like row counters, or begin with nothing but
+            zeros and ones.
+        dates: what to do with columns of dates and times: "parts" takes their parts as features (time, year, month,
+            weekday, hour, day of the year); so do "day-first" and "month-first", which say how 1/2/2020 is to be read
+            where nothing in the column tells; or "error".
+        missing: what a missing value is: "indicator" (a feature of its own, `column=(missing)`; for rows that are not a
+            table as "absent"), "absent" (the feature is not there), or an "error".
+        na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
+        decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.
+        thousands: what stands between their thousands, "," or "."; found if not given.
         on_error: what to do with rows that cannot be read: "fail", or "skip" and count them.
         format: of files whose name and content do not say it.
         delimiter: between the columns of CSV; detected if not given.
-        header: whether the first row of CSV has the columns' names. Without, they are called 1, 2, 3, ...
+        header: whether the first row of CSV has the columns' names; found by content if not given. Without names the
+            columns are called 1, 2, 3, ...
         encoding: of text files; UTF-8 if not given (a byte-order mark says otherwise).
         zero_based: whether a libsvm file counts its features from 0.
+        follow: whether the last file grows, so that more rows are waited for at its end until reading is stopped.
         filesystem: of pyarrow (`pyarrow.fs`), on which the files are; addresses such as "s3://..." need none.
     """
 
@@ -50,27 +61,37 @@ class ReadOptions:
     only: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
-    dates: Literal["error", "parts"] = "error"
-    missing: Literal["absent", "error"] = "absent"
+    dates: Literal["parts", "day-first", "month-first", "error"] = "parts"
+    missing: Literal["indicator", "absent", "error"] = "indicator"
+    na: tuple[str, ...] = ()
+    decimal: Literal[".", ","] | None = None
+    thousands: str | None = None
     on_error: Literal["fail", "skip"] = "fail"
     format: str | None = None
     delimiter: str | None = None
-    header: bool = True
+    header: bool | None = None
     encoding: str | None = None
     zero_based: bool = False
+    follow: bool = False
     filesystem: Any = field(default=None, compare=False)
+    remembered: frozenset[str] = field(default=frozenset(), compare=False)  # what a model's training has settled
+    as_written: bool = False  # text keeps its blanks, and only empty text is missing: as models were trained once
 
     def __post_init__(self) -> None:
         for name, allowed in (
             ("dates", DATES),
             ("missing", MISSING),
             ("on_error", ("fail", "skip")),
+            ("decimal", (None, ".", ",")),
+            ("thousands", (None, "", ",", ".", "'", " ", "_")),
             ("format", (None, *formats.names())),
         ):
             if getattr(self, name) not in allowed:
                 choices = ", ".join(repr(choice) for choice in allowed if choice is not None)
                 raise OptionError(f"is {getattr(self, name)!r}; it must be one of {choices}", option=name)
-        for name in ("ignore", "only", "text", "numbers"):
+        if self.thousands and self.thousands == (self.decimal or "."):
+            raise OptionError(f"is {self.thousands!r}, which is what stands before fractions", option="thousands")
+        for name in ("ignore", "only", "text", "numbers", "na"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
         if not isinstance(self.offset, str | None):
@@ -79,6 +100,8 @@ class ReadOptions:
                 "`Learner.learn` and `Learner.predict`",
                 option="offset",
             )
+        if type(self.follow) is not bool:
+            raise OptionError(f"is {self.follow!r}; it must be True or False", option="follow")
         if self.delimiter is not None:
             plain = len(self.delimiter) == 1 and self.delimiter.isascii() and self.delimiter not in '\n\r\0"'
             if not plain:
@@ -101,13 +124,26 @@ class ReadOptions:
     @property
     def policy(self) -> Policy:
         """What values that are not numbers become."""
-        return Policy(booleans="categories", text="indicators", missing=self.missing, dates=self.dates)
+        marks = () if self.as_written else (*MARKS[1:], *self.na)
+        dates: Literal["parts", "error"] = "error" if self.dates == "error" else "parts"
+        return Policy("categories", "indicators", self.missing, dates, marks, trim=not self.as_written)
 
     def kept(self, family: str) -> dict[str, Any]:
         """What later data must be read with as well. A table's schema knows which columns are used, and as what."""
-        kept: dict[str, Any] = {"dates": self.dates, "missing": self.missing}
-        names = ("ignore", "only", "text") if family == "named" else ()
-        return kept | {name: list(value) for name in names if (value := getattr(self, name))}
+        kept: dict[str, Any] = {"dates": self.dates, "missing": self.missing, "as_written": self.as_written}
+        names = ("ignore", "only", "text") if family == "named" else ("na",)
+        kept |= {name: list(value) for name in names if (value := getattr(self, name))}
+        return kept | {name: value for name in _OF_FILES if (value := getattr(self, name)) is not None}
+
+    @classmethod
+    def settled(cls, reading: Mapping[str, Any] | None, **given: Any) -> ReadOptions:
+        """How a model's data is read: as its training has settled it (`kept`), and what is said now."""
+        known = dict(reading or {})
+        known = {"dates": "error", "missing": "absent", "as_written": True, **known}
+        names = ("dates", "missing", "as_written", "na", "ignore", "only", "text", *_OF_FILES)
+        said = {name: value for name, value in given.items() if value is not None or name not in known}
+        remembered = {name: known[name] for name in names if name in known and name not in said}
+        return cls(**remembered, **said, remembered=frozenset(remembered))
 
     def uses(self, name: str) -> bool:
         """Is a column to be used, as far as its name says?"""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +17,7 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from . import tables
 from .arrow import pyarrow
+from .deciding import decide
 from .frame_reader import read_mapping
 from .in_memory import Arrays, Frames, Mappings, one_array
 from .labels import Numbers, RawLabels, labels_of
@@ -22,8 +25,11 @@ from .located_rows import Bad, Chunk, Place, Position
 from .named_text import NamedText
 from .prefetch import prefetched
 from .read_options import ReadOptions
-from .schema import Schema, decide
+from .schema import Schema
 from .source import Source
+from .written import Odd
+
+STREAM_ENDS = 2.0  # seconds that a stream has to notice that it is stopped
 
 
 @dataclass
@@ -41,7 +47,9 @@ class Batch:
     bad_count: int
     bad_numbers: Sequence[int] = ()
     missing: Counter[str] = field(default_factory=Counter)
+    odd: dict[str, Odd] = field(default_factory=dict)  # by column: values that are not what it holds
     tags: list[str] | None = None
+    note: str = ""  # what is to be said of the data before these rows
     original: Any = None  # all rows as they were, bad ones included, if they are to be kept
     offset: Float64 | None = None  # of each row's score
 
@@ -73,8 +81,7 @@ def frame_features(frame: Any, training: dict[str, Any]) -> tuple[inputs.Input, 
     schema = Schema.read(training.get("schema"))
     if schema.family != "table":
         return inputs.read(frame), None
-    reading = training.get("reading") or {}
-    options = ReadOptions(dates=reading.get("dates", "error"), missing=reading.get("missing", "absent"))
+    options = ReadOptions.settled(training.get("reading"))
     batches = list(Reader(Frames(frame, whole=True), options, schema, target_needed=False)._batches(Position()))
     return (batches[0].data, batches[0].offset) if batches else (inputs.NamedRows([]), None)
 
@@ -91,11 +98,12 @@ class Reader:
         weight: Any = None,
         target_needed: bool = True,
         keep: bool = False,
+        leave_out: bool = True,
     ) -> None:
         self.source, self.options, self.schema = source, options, schema
         self._target, self._weight, self._needed = target, weight, target_needed
         self.beside = target, weight  # given beside the data, not in it
-        source.keep = keep
+        source.keep, self._leave_out = keep, leave_out
         if schema is not None:
             source.hold(schema)
 
@@ -108,7 +116,12 @@ class Reader:
                 if stopped():
                     return
             return
-        yield from prefetched(lambda: self._batches(start or Position()), stopped)
+        if not self.source.live:
+            yield from prefetched(lambda: self._batches(start or Position()), stopped)
+            return
+        ending = _Ending(stopped)
+        self.source.stopped = ending.asked
+        yield from prefetched(lambda: self._batches(start or Position()), ending.is_overdue, stop=ending.unwanted)
 
     def _batches(self, start: Position) -> Iterator[Batch]:
         for chunk in self.source.chunks(start):
@@ -122,7 +135,12 @@ class Reader:
         if family == "table":
             needed = self._needed and self._target is None
             return decide(
-                chunk.content, self.options, chunk.place.file or "the data", needed, self.source.columns_may_come_later
+                self.source.to_decide(chunk.content),
+                self.options,
+                chunk.place.file or "the data",
+                needed,
+                self.source.columns_may_come_later,
+                leave_out=self._leave_out,
             )
         return self.schema_of_rows()
 
@@ -134,7 +152,8 @@ class Reader:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
             options = self.options
             return Schema("named", target=options.target, weight=options.weight, offset=options.offset)
-        for name in ("target", "weight", "offset", "ignore", "only", "text"):
+        chosen = () if isinstance(self.source, NamedText) and self.source.namespaces else ("ignore", "only")
+        for name in ("target", "weight", "offset", *chosen, "text"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name
@@ -156,9 +175,12 @@ class Reader:
             chunk.bad,
             chunk.bad_count,
             chunk.bad_numbers,
+            note=chunk.note,
         )
         if self.source.keep:
             batch.original = chunk.content if chunk.original is None else chunk.original
+            if self.schema is not None and self.source.family == "table" and chunk.rows:
+                batch.original = tables.as_they_hold(batch.original, self.schema)
         if not chunk.rows:
             return batch
         assert self.schema is not None
@@ -186,8 +208,10 @@ class Reader:
         assert self.schema is not None
         try:
             columns = tables.features(chunk.content, self.schema, chunk.place, self.options.policy)
-            batch.data, batch.missing = columns.frame, columns.missing
-            batch.labels = tables.labels(chunk.content, self.schema)
+            batch.data, batch.missing, batch.odd = columns.frame, columns.missing, columns.odd
+            batch.labels, odd = tables.labels(chunk.content, self.schema, self.options.policy)
+            if odd is not None and self.schema.target is not None:
+                batch.odd[self.schema.target] = odd
             batch.weight = tables.weights(chunk.content, self.schema) if self._needed else None
             batch.offset = tables.offsets(chunk.content, self.schema)
         except InputError as error:
@@ -224,6 +248,32 @@ class Reader:
         batch.labels = labels_of(labels) if schema.target is not None else None
         batch.weight = inputs.vector(weights, "weight", len(rows)) if schema.weight is not None else None
         batch.offset = inputs.vector(offsets, "offset", len(rows)) if schema.offset is not None else None
+
+
+class _Ending:
+    """How a stream is stopped: it is told, and what has arrived until then is still given before it ends.
+
+    Args:
+        stopped: whether the user has asked to stop.
+    """
+
+    def __init__(self, stopped: Callable[[], bool]) -> None:
+        self._stopped = stopped
+        self.unwanted = threading.Event()  # nobody takes the rows any more
+        self._noticed = False
+        self._since: float | None = None
+
+    def asked(self) -> bool:
+        """For the stream, while it waits: is it to end?"""
+        self._noticed = self.unwanted.is_set() or self._stopped()
+        return self._noticed
+
+    def is_overdue(self) -> bool:
+        """For who waits for the rows: does the stream not notice, because it waits in a way that cannot be ended?"""
+        if not self._stopped() or self._noticed:
+            return False
+        self._since = self._since or time.monotonic()
+        return time.monotonic() > self._since + STREAM_ENDS
 
 
 def _beside(values: Any, chunk: Chunk) -> Any:

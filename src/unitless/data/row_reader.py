@@ -6,7 +6,6 @@ whatever a frame may hold. Both give the same features, to the last bit.
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,15 +13,15 @@ import numpy as np
 
 from .. import _core, inputs
 from ..errors import InputError
-from . import tables
+from . import date_parts, dates, tables
 from .arrow import pyarrow
-from .columns import WEEKDAYS, arrow_features, as_text, number
+from .columns import as_text, number
+from .date_forms import WRITTEN
 from .located_rows import Place
-from .policy import Policy
-from .schema import DATES, HELD, Schema, fits
+from .read_options import ReadOptions
+from .schema import DATES, HELD, Schema, fits, kind_of
+from .written import BLANKS, Written, both_clocks, dates_of_numbers, has_both_clocks, is_text, typed
 
-_EPOCH = datetime.datetime(1970, 1, 1)
-_SECOND = datetime.timedelta(microseconds=1)
 _PLAIN = {"number": (float, int), "flag": (float, int), "text": (str,), "boolean": (bool,)}
 _INT64 = range(-(2**63), 2**63)
 _NONE = ("NAType", "NaTType")  # pandas' own missing values
@@ -34,19 +33,19 @@ class RowReader:
 
     def __init__(self, training: Mapping[str, Any]) -> None:
         self.schema = Schema.read(training.get("schema"))
-        missing = (training.get("reading") or {}).get("missing", "absent")
-        self._policy = Policy(booleans="categories", text="indicators", missing=missing, dates="parts")
+        self._policy = ReadOptions.settled(training.get("reading")).policy
+        missing = self._policy.missing
         names: list[str] = []
         kinds: list[str] = []
         for name, kind in self.schema.columns:
             if kind in DATES:
-                parts = _part_kinds(name, kind)
+                parts = date_parts.kinds(name, kind, self.schema.parts)
                 names += parts
                 kinds += parts.values()
             else:
                 names.append(name)
                 kinds.append("number" if kind == "flag" else kind)
-        self.columns = _core.TableColumns(names, kinds, missing == "absent")
+        self.columns = _core.TableColumns(names, kinds, missing, list(self._policy.marks), self._policy.trim)
         self.quick = not any(kind in DATES for _, kind in self.schema.columns)  # the core reads plain rows as they are
 
     def plain(self, row: Any) -> dict[str, Any]:
@@ -56,13 +55,38 @@ class RowReader:
             value = _as_python(row.get(name))
             known = type(value)
             if kind in DATES:
-                found.update(_parts(name, kind, value) or _read(name, kind, value))
+                found.update(self._date(name, kind, value) or self._read(name, kind, value))
             elif known in _PLAIN[kind] or value is None or (known is float and value != value):  # noqa: PLR0124  (NaN)
                 found[name] = value
             elif kind == "text" and (known is bool or (known is int and value in _INT64)):
                 found[name] = str(value).lower()
             else:
-                found.update(_read(name, kind, value))
+                found.update(self._read(name, kind, value))
+        return found
+
+    def _date(self, name: str, kind: str, value: Any) -> dict[str, Any] | None:
+        """The features of a date of Python's own, or of text; None for any other value."""
+        parts = self.schema.parts
+        if value is None or (type(value) is float and value != value):  # noqa: PLR0124  (not a number)
+            return dict.fromkeys(date_parts.kinds(name, kind, parts))
+        if type(value) is not str:
+            return date_parts.of_value(name, value, kind, parts)
+        moment = dates.read_one(value, self.schema.how(name).date or dates.usual_form(kind))
+        return date_parts.of_microseconds(name, moment.wall, moment.ahead, kind, parts) if moment.valid else None
+
+    def _read(self, name: str, kind: str, value: Any) -> dict[str, Any]:
+        """A value of any other kind as plain ones, by feature, as a table of this column has them."""
+        column = _column(name, kind, [value], False, self.schema.how(name))
+        found: dict[str, Any] = {}
+        for part, values, absent in tables.read_column(name, column, kind, self.schema, self._policy)[0]:
+            if absent:
+                found[part] = None
+            elif isinstance(values, inputs.TextColumn):
+                start, end = values.ends[values.codes[0] :][:2]
+                text = values.text[start:end].tobytes().decode()
+                found[part] = text == "true" if kind == "boolean" else text
+            else:
+                found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
         return found
 
     def table(self, rows: Sequence[Mapping[Any, Any]], offsets: bool = False) -> Any:
@@ -76,7 +100,7 @@ class RowReader:
                 )
         several = len(rows) > 1
         columns = {
-            name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several)
+            name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several, self.schema.how(name))
             for name, kind in self.schema.columns
         }
         if offsets and self.schema.offset is not None:
@@ -104,15 +128,23 @@ class RowReader:
             if name not in kinds and name not in apart and isinstance(value, int | float | np.number)
         }
         named = self._named(row)
-        return {**found, **(self.frame(row).first_row() if named is None else named)}
+        named = self.frame(row).first_row() if named is None else named
+        for name in {str(name).partition("=")[0] for name in found}:  # a column that is there by the name of a feature
+            named.pop(f"{name}={inputs.MISSING}", None)
+        return {**found, **named}
 
     def _named(self, row: Mapping[Any, Any]) -> dict[str, float] | None:
         """The columns of a row as features by name; None if something in it needs more care."""
         found: dict[str, float] = {}
         for name, value in self.plain(row).items():
+            if isinstance(value, str):
+                value = value.strip(BLANKS) if self._policy.trim else value  # noqa: PLW2901
+                value = None if value in self._policy.marks else value  # noqa: PLW2901
             if value is None or value == "" or value != value:  # noqa: PLR0124  (not a number)
                 if self._policy.missing == "error":
                     return None
+                if self._policy.missing == "indicator":
+                    found[f"{name}={inputs.MISSING}"] = 1.0
             elif isinstance(value, bool):
                 found[f"{name}={'true' if value else 'false'}"] = 1.0
             elif isinstance(value, str):
@@ -154,53 +186,7 @@ def _is_unicode(text: str) -> bool:
     return text.encode(errors="replace").decode() == text
 
 
-def _part_kinds(name: str, kind: str) -> dict[str, str]:
-    """The features of a date, as `columns.date_parts` makes them."""
-    if kind == "time":
-        return {f"{name}.time": "number", f"{name}.hour": "text"}
-    parts = {f"{name}.time": "number", f"{name}.month": "text", f"{name}.weekday": "text"}
-    return {**parts, f"{name}.hour": "text"} if kind == "moment" else parts
-
-
-def _parts(name: str, kind: str, value: Any) -> dict[str, Any] | None:
-    """The features of a date of Python's own; None for any other value."""
-    if value is None or (type(value) is float and value != value):  # noqa: PLR0124  (not a number)
-        return dict.fromkeys(_part_kinds(name, kind))
-    if kind == "time":
-        if type(value) is not datetime.time or value.tzinfo is not None:
-            return None
-        seconds = (value.hour * 60 + value.minute) * 60 + value.second
-        return {f"{name}.time": float(seconds * 1_000_000 + value.microsecond) / 1e6, f"{name}.hour": str(value.hour)}
-    if type(value) is datetime.date:
-        value = datetime.datetime(value.year, value.month, value.day)
-    if type(value) is not datetime.datetime or value.tzinfo is not None:
-        return None
-    parts = {
-        f"{name}.time": float((value - _EPOCH) // _SECOND) / 1e6,
-        f"{name}.month": str(value.month),
-        f"{name}.weekday": WEEKDAYS[value.weekday()],
-    }
-    return {**parts, f"{name}.hour": str(value.hour)} if kind == "moment" else parts
-
-
-def _read(name: str, kind: str, value: Any) -> dict[str, Any]:
-    """A value of any other kind as plain ones, by feature, as a table of this column has them."""
-    column = _column(name, kind, [value], False)
-    policy = Policy(booleans="categories", text="indicators", missing="absent", dates="parts")
-    found: dict[str, Any] = {}
-    for part, values, absent in arrow_features(name, column, kind, policy):
-        if absent:
-            found[part] = None
-        elif isinstance(values, inputs.TextColumn):
-            start, end = values.ends[values.codes[0] :][:2]
-            text = values.text[start:end].tobytes().decode()
-            found[part] = text == "true" if kind == "boolean" else text
-        else:
-            found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
-    return found
-
-
-def _column(name: str, kind: str, values: list[Any], several: bool) -> Any:
+def _column(name: str, kind: str, values: list[Any], several: bool, written: Written) -> Any:
     """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
     pa = pyarrow()
     if not (several and kind == "text" and len({type(value) for value in values} - {type(None)}) > 1):
@@ -209,35 +195,52 @@ def _column(name: str, kind: str, values: list[Any], several: bool) -> Any:
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
             pass
         else:
-            if fits(array.type, kind):
+            if fits(array.type, kind) and (kind in ("text", "words") or not is_text(array.type)):
                 return array
     return pa.concat_arrays(
-        [_value(name, kind, value, row if several else None) for row, value in enumerate(values, 1)]
+        [_value(name, kind, value, row if several else None, written) for row, value in enumerate(values, 1)]
     )
 
 
-def _value(name: str, kind: str, value: Any, row: int | None) -> Any:
+def _value(name: str, kind: str, value: Any, row: int | None, written: Written) -> Any:
     """One value as an Arrow array of the type that all values of its kind have here."""
     pa = pyarrow()
-    moment = pa.timestamp("us")
-    types = {"date": moment, "moment": moment, "time": pa.time64("us"), "boolean": pa.bool_()}
     try:
-        if kind == "time" and isinstance(value, str):  # as files have them; and so are dates
-            value = datetime.time.fromisoformat(value)
         unsigned = type(value) is int and 2**63 <= value < 2**64
-        array = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True)
-        if kind in DATES and isinstance(value, str):
-            array = array.cast(moment)
-        if fits(array.type, kind):
-            if kind in types:
-                return array.cast(types[kind], safe=False)
+        array, odd = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
+        if isinstance(value, str):  # as files have them
+            array, odd = typed(array, kind, written, ())
+        elif kind in DATES and kind_of(array.type) == "number" and array.null_count == 0:
+            array, odd = dates_of_numbers(array, written)
+        elif kind in DATES and array.null_count:
+            array = pa.nulls(1, pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        if odd is None and kind in DATES and fits(array.type, kind):
+            return _by_both_clocks(array, kind)
+        if odd is None and fits(array.type, kind):
+            if kind == "boolean":
+                return array.cast(pa.bool_())
             return as_text(array) if kind == "text" else pa.array(number(array)[0].astype(np.float64), from_pandas=True)
     except (pa.ArrowException, TypeError, ValueError, OverflowError):
         pass
     advice = ""
     if kind in DATES:
         advice = "write it as 23:59" if kind == "time" else "write it as 2024-12-31 or 2024-12-31 23:59"
+        advice += f", or as the training data has it: {written.date}" if written.date in WRITTEN[1:-1] else ""
     raise InputError(f"{name!r} is {_shown(value)}, but in training it held {HELD[kind]}", advice=advice, row=row)
+
+
+def _by_both_clocks(array: Any, kind: str) -> Any:
+    """Dates of any type as moments by the clock on the spot and in UTC."""
+    pa, types = pyarrow(), pyarrow("types")
+    if has_both_clocks(array.type):
+        return array
+    if kind == "time":
+        time = array.cast(pa.time64("us"))
+        return both_clocks(time, time)
+    moment = pa.timestamp("us")
+    in_zone = types.is_timestamp(array.type) and array.type.tz is not None
+    wall = pyarrow("compute").local_timestamp(array) if in_zone else array
+    return both_clocks(wall.cast(moment, safe=False), array.cast(moment, safe=False))
 
 
 def _shown(value: Any) -> str:

@@ -1,18 +1,17 @@
-"""What a table's columns are: decided from the first rows, then held."""
+"""What a table's columns are: decided from the first rows (`deciding.py`), then held."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, get_args
 
-import numpy as np
+from ..errors import InputError, ModelFileError, Phrase
+from .arrow import pyarrow
+from .date_parts import Parts
+from .written import PLAIN, Written, has_both_clocks, is_text
 
-from ..errors import InputError, ModelFileError, Option, OptionError, Phrase
-from .arrow import as_numpy, is_native, pyarrow
-from .read_options import ReadOptions, matching, no_column
-
-Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time"]
+Kind: TypeAlias = Literal["number", "flag", "text", "boolean", "date", "moment", "time", "words"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DATES = ("date", "moment", "time")  # days; days with a time; times of day
 TEXTS = ("text", "boolean")
@@ -30,7 +29,9 @@ class Schema:
     Data that is not a table has no columns.
 
     A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
-    is never centred.
+    is never centred. `written` says how columns of text are written, where they are not plain; `left_out` which columns
+    are not used, and why; `parts` which parts of a date are features. `remarks` are what there is to say about all this
+    to whoever reads the data for the first time; they are not stored.
     """
 
     family: Literal["table", "named", "columns"]  # rows of a table; of named features; of numbered ones
@@ -38,6 +39,10 @@ class Schema:
     target: str | None = None
     target_kind: Kind | None = None
     weight: str | None = None
+    written: Mapping[str, Written] = field(default_factory=dict)
+    left_out: tuple[tuple[str, str], ...] = ()
+    parts: Parts = "all"
+    remarks: tuple[Phrase, ...] = field(default=(), compare=False)
     offset: str | None = None
 
     def plain(self) -> dict[str, Any]:
@@ -48,6 +53,9 @@ class Schema:
             "target": self.target,
             "target_kind": self.target_kind,
             "weight": self.weight,
+            "written": {name: how.plain() for name, how in self.written.items()},
+            "left_out": [list(one) for one in self.left_out],
+            "parts": self.parts,
             **({} if self.offset is None else {"offset": self.offset}),
         }
 
@@ -62,9 +70,12 @@ class Schema:
                 plain["target"],
                 plain["target_kind"],
                 plain["weight"],
-                plain.get("offset"),
+                {name: Written.read(how) for name, how in plain.get("written", {}).items()},
+                tuple((name, why) for name, why in plain.get("left_out", [])),
+                plain.get("parts", "four"),  # as models had them at first
+                offset=plain.get("offset"),
             )
-        except (AttributeError, KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, AttributeError):
             schema = None
         if schema is None or not schema._valid():
             raise ModelFileError("this is not a valid model file: what it says about the data's columns is impossible")
@@ -81,7 +92,14 @@ class Schema:
             and all(kind in KINDS for _, kind in self.columns)
             and all(isinstance(name, str | None) for name in (self.target, self.weight, self.offset))
             and self.target_kind in (None, *KINDS)
+            and all(name in (self.target, *names) for name in self.written)
+            and all(type(text) is str for one in self.left_out for text in one)
+            and self.parts in get_args(Parts)
         )
+
+    def how(self, name: str | None) -> Written:
+        """How a column is written, if it is text."""
+        return self.written.get(name, PLAIN) if name is not None else PLAIN
 
     @property
     def beside(self) -> tuple[str, ...]:
@@ -113,83 +131,13 @@ def kind_of(type: Any) -> Kind | None:
     return "moment" if types.is_timestamp(type) else "time" if types.is_time(type) else None
 
 
-def check_names(names: list[str], file: str, advice: str = "rename one") -> None:
+def check_names(names: list[str], file: str, advice: str | Phrase = "rename one") -> None:
     """Check that no two columns have the same name."""
     seen: set[str] = set()
     for name in names:
         if name in seen:
             raise InputError(f"{file} has two columns named {name!r}", advice=advice)
         seen.add(name)
-
-
-def decide(
-    arrow: Any,
-    options: ReadOptions,
-    file: str,
-    target_needed: bool,
-    later: bool = False,
-    deciding: int | None = None,
-) -> Schema:
-    """The schema of a table, from its first rows.
-
-    Args:
-        arrow: the rows.
-        options: what is said about the columns.
-        file: what messages call the table.
-        target_needed: whether there must be one.
-        later: columns to be ignored may come later.
-        deciding: how many rows say what numbers are flags, if not the usual number.
-    """
-    names: list[str] = list(arrow.column_names)
-    check_names(names, file)
-    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
-        if name is not None and name not in names:
-            raise OptionError(no_column(name, names, option), file=file)
-    if target_needed and options.target is None:
-        which = Phrase("say which column to predict (", Option("target", "NAME"), f"); there are {_listed(names)}")
-        raise OptionError(which, file=file)
-    used = matching(options.only, names, "only") if options.only else set(names)
-    used -= matching(options.ignore, names, "ignore", strict=not later)
-    text = matching(options.text, names, "text")
-    numbers = matching(options.numbers, names, "numbers")
-    columns: list[tuple[str, Kind]] = []
-    for name in names:
-        if name not in used or name in options.beside:
-            continue
-        type = arrow.schema.field(name).type
-        kind = "text" if name in text else kind_of(type)
-        if kind is None:
-            raise InputError(f"{file}: column {name!r} holds {type}, which is neither numbers nor text; ignore it")
-        if kind in DATES and options.dates == "error":
-            raise InputError(
-                f"column {name!r} holds dates or times ({type}), which a model cannot use as they are",
-                advice=Phrase(
-                    *("leave it out (", Option("ignore", name), "), take its parts as features ("),
-                    *(Option("dates", "parts"), "), or treat it as text (", Option("text", name), ")"),
-                ),
-                file=file,
-            )
-        first = arrow.column(name).slice(0, first_rows(len(names)) if deciding is None else deciding)
-        flag = kind == "number" and name not in numbers and _is_flag(first, type)
-        columns.append((name, "flag" if flag else kind))
-    if not columns:
-        raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
-    target_kind: Kind | None = None
-    if options.target is not None:
-        target_kind = "text" if options.target in text else kind_of(arrow.schema.field(options.target).type)
-        if target_kind not in ("number", *TEXTS):
-            raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
-    return Schema("table", tuple(columns), options.target, target_kind, options.weight, options.offset)
-
-
-def _is_flag(column: Any, type: Any) -> bool:
-    """Whether the first rows hold nothing but 0 and 1."""
-    one = column.combine_chunks() if hasattr(column, "chunks") else column
-    if not is_native(one):
-        return False
-    values = as_numpy(one)
-    values = values[~np.isnan(values)]
-    return len(values) > 0 and bool(((values == 0) | (values == 1)).all())
 
 
 def check(schema: Schema, types: Mapping[str, Any], file: str, first_row: int) -> None:
@@ -212,22 +160,19 @@ def fits(type: Any, kind: str | None) -> bool:
     found = kind_of(type)
     if pyarrow("types").is_null(type):
         return True
-    if kind == "text":
+    if kind in ("text", "words") or is_text(type):
         return found is not None
     alike = {"flag": ("number",), "date": ("date", "moment"), "moment": ("date", "moment")}
-    return found in alike.get(str(kind), (kind,))
+    return has_both_clocks(type) or found in alike.get(str(kind), (kind,)) or (kind in DATES and found == "number")
 
 
 HELD = {
     "number": "numbers",
     "flag": "numbers",
     "text": "text",
+    "words": "words",
     "boolean": "true and false",
     "date": "dates",
     "moment": "dates with times",
     "time": "times",
 }
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import abc
+import copy
+import fnmatch
 import hashlib
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
+from ..errors import InputError
 from . import formats
-from .files import STDIN, File
+from .byte_stream import never
+from .csv_columns import CsvColumns
+from .files import STDIN, File, FollowedFile
 from .located_rows import Chunk, Position
+from .path_columns import PathColumns
 from .read_options import ReadOptions
 from .row_places import RowPlaces
 from .schema import Schema
+from .text_stream import Text, opened_text
 
 DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place that was reached
 
@@ -27,6 +36,7 @@ class Source(abc.ABC):
     strict: bool = False  # a key that the schema does not know is an error, wherever reading begins
     columns_may_come_later: bool = False  # after the first rows, which decide what the columns are
     files: Sequence[File] = ()  # that are read, if there are any
+    stopped: Callable[[], bool] = staticmethod(never)  # asked while a stream is waited for: then it ends
 
     @abc.abstractmethod
     def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
@@ -55,9 +65,24 @@ class Source(abc.ABC):
         return True
 
     @property
+    def live(self) -> bool:
+        """May rows arrive while it is read? Then `stopped` ends it."""
+        return False
+
+    @property
+    def followed(self) -> bool:
+        """Is a file read while it grows?"""
+        return any(isinstance(file, FollowedFile) for file in self.files)
+
+    @property
     def at_hand(self) -> bool:
         """Are all rows there, so that they can be taken in any order? A stream's are not."""
         return self.repeatable
+
+    @property
+    def found(self) -> dict[str, Any]:
+        """Reading options that were not given but found, and that later data of the same kind has too."""
+        return {}
 
     @property
     def identity(self) -> list[Any]:
@@ -72,6 +97,10 @@ class Source(abc.ABC):
         """Read all further data by this schema."""
         self.schema = schema
 
+    def to_decide(self, table: Any) -> Any:
+        """The first rows as what the columns hold is decided from them."""
+        return table
+
 
 class FileSource(Source):
     """Files of one format, one after the other."""
@@ -79,6 +108,10 @@ class FileSource(Source):
     def __init__(self, files: list[File], options: ReadOptions) -> None:
         self.files, self.options = files, options
         self._digests: dict[tuple[str, int, int], list[str]] = {}  # files that are done with do not change
+        self._text: Text | None = None  # that was opened last
+        self._path = PathColumns(files)
+        self._added: list[str] = []  # columns of the schema that the names of folders give
+        self._own: set[str] | None = None  # columns that the files have themselves, once it is known
 
     @property
     def name(self) -> str:
@@ -97,6 +130,11 @@ class FileSource(Source):
         return all(file.path != STDIN and file.size is not None for file in self.files)
 
     @property
+    def live(self) -> bool:
+        """Whether one of the files is a pipe or the like."""
+        return any(file.size is None for file in self.files)
+
+    @property
     def identity(self) -> list[Any]:
         """The names and sizes of the files."""
         return [[file.path, file.size] for file in self.files]
@@ -108,7 +146,7 @@ class FileSource(Source):
         """
         digests: list[Any] = []
         for file in self.files:
-            size = file.size or 0
+            size = file.size or (os.path.getsize(file.path) if isinstance(file, FollowedFile) else 0)
             place = min(consumed, size)
             consumed -= place
             digests.append(self._digested(file, size, place))
@@ -120,10 +158,10 @@ class FileSource(Source):
         key = file.path, size, place
         if key not in self._digests:
             try:
-                if file.size is None:
+                if file.size is None and not isinstance(file, FollowedFile):
                     return None
-                with file.open() as stored:
-                    found = [stored.read(DIGESTED)]
+                with open(file.path, "rb") if file.size is None else file.open() as stored:
+                    found = [stored.read(DIGESTED if file.size is not None else min(place, DIGESTED))]
                     stored.seek(max(0, place - DIGESTED))
                     found.append(stored.read(min(place, DIGESTED)))
             except OSError:  # training that reads it already goes on
@@ -134,19 +172,113 @@ class FileSource(Source):
     def chunks(self, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """The data from a position on, file by file; up to another one in the same file if it is given."""
         if end is not None:
-            yield from self.read(self.files[start.file], start, end)
+            file = self.files[start.file]
+            yield from (self._with_path_columns(chunk, file) for chunk in self.read(file, start, end))
             return
         before = sum(file.size or 0 for file in self.files[: start.file])
         for number in range(start.file, len(self.files)):
+            file, note = self.files[number], ""
             here = start if number == start.file else Position(number)
-            for chunk in self.read(self.files[number], here):
-                chunk.consumed += before
-                yield chunk
-            before += self.files[number].size or 0
+            while True:
+                for chunk in self._arriving(file, here):
+                    chunk.consumed += before
+                    chunk.note, note = note, ""
+                    yield chunk
+                if not isinstance(file, FollowedFile) or self.stopped():
+                    break
+                note = f"{file.name} {self._replaced()}; it is read again from its beginning"
+                here = Position(number)
+            before += file.size or 0
+
+    def _arriving(self, file: File, start: Position) -> Iterator[Chunk]:
+        """The chunks of a file; of a stream that ends before its first row comes, none."""
+        given = False
+        try:
+            for chunk in self.read(file, start):
+                given = True
+                yield self._with_path_columns(chunk, file)
+        except InputError:
+            if given or not (self.live and (self.stopped() or self._replaced())):
+                raise
+
+    def _replaced(self) -> str:
+        """What has become of the file that was read last, if it was to be followed."""
+        return "" if self._text is None else self._text.bytes.replaced
+
+    # ------------------------------------------------------------------------------------------------ path columns
+
+    def hold(self, schema: Schema) -> None:
+        """Read all further data by this schema. What the names of folders give is not looked for in the files."""
+        known = {*schema.kinds, *schema.beside}
+        wanted = [name for name in self._path.names if self.keep or name in known] if self.family == "table" else []
+        own = self._own_columns() if wanted else set()
+        self._added = [name for name in wanted if name not in own]
+        super().hold(_without(schema, self._added))
+
+    def _own_columns(self) -> set[str]:
+        """The columns that the first file itself has: its values count, not those of its folder."""
+        if self._own is None and self.live:
+            return set()
+        if self._own is None:
+            probe = copy.copy(self)
+            probe.schema = None
+            first = next((chunk for chunk in probe.read(self.files[0], Position()) if chunk.rows), None)
+            self._own = set() if first is None else set(first.content.column_names)
+        return self._own
+
+    def _with_path_columns(self, chunk: Chunk, file: File) -> Chunk:
+        """The rows of a file, with what the names of its folders say."""
+        if not self._path.names or self.family != "table" or not chunk.rows:
+            return chunk
+        added = self._added
+        if self.schema is None:
+            self._own = set(chunk.content.column_names)
+            added = [name for name in self._path.names if name not in self._own]
+        for name in added:
+            if isinstance(chunk.content, CsvColumns):
+                chunk.content.beside[name] = self._path.column(name, file, chunk.rows)
+            else:
+                column = self._path.column(name, file, chunk.rows)
+                column = column if self.schema is not None else self._path.undecided(name, column, self._is_text(name))
+                chunk.content = chunk.content.append_column(name, column)
+            if chunk.original is not None:
+                rows = self._path.column(name, file, chunk.original.num_rows)
+                chunk.original = chunk.original.append_column(name, rows)
+        return chunk
+
+    def to_decide(self, table: Any) -> Any:
+        """The first rows, with the values that the names of all folders have."""
+        for place, name in enumerate(table.column_names):
+            if name in self._path.names and name not in (self._own or ()):
+                values = self._path.sample(name, table.num_rows)
+                table = table.set_column(place, name, self._path.undecided(name, values, self._is_text(name)))
+        return table
+
+    def _is_text(self, name: str) -> bool:
+        return any(fnmatch.fnmatchcase(name, pattern) for pattern in self.options.text)
+
+    def opened(self, file: File, end: Position | None = None) -> Text:
+        """A file's text, up to a position if it is given."""
+        self._text = None
+        self._text = opened_text(file, self.options.encoding, end, self.stopped, self.schema is not None)
+        return self._text
 
     @abc.abstractmethod
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
+
+
+def _without(schema: Schema, names: list[str]) -> Schema:
+    """The schema of the other columns."""
+    return replace(
+        schema,
+        columns=tuple(column for column in schema.columns if column[0] not in names),
+        target=None if schema.target in names else schema.target,
+        target_kind=None if schema.target in names else schema.target_kind,
+        weight=None if schema.weight in names else schema.weight,
+        offset=None if schema.offset in names else schema.offset,
+        written={name: how for name, how in schema.written.items() if name not in names},
+    )
 
 
 def other_kind(family: str, source: Source) -> str:

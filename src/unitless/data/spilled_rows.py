@@ -127,6 +127,7 @@ def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     header["tags"] = None if isinstance(data, TextRows) else batch.tags
     if isinstance(data, Frame):
         header |= {"names": data.names, "missing": data.missing, "whole": data.whole}
+        header["indicators"] = data.indicators
         header["columns"] = [type(column).__name__ for column in data.columns]
         for column in data.columns:
             if isinstance(column, TextColumn):
@@ -184,7 +185,7 @@ def _data(header: dict[str, Any], arrays: Iterator[NDArray[Any]], rows: int) -> 
                 columns.append(TextColumn(next(arrays), next(arrays), next(arrays)))
             else:
                 columns.append(FlagColumn(next(arrays)) if of == "FlagColumn" else next(arrays))
-        return Frame(header["names"], columns, rows, header["missing"], header["whole"])
+        return Frame(header["names"], columns, rows, header["missing"], header["whole"], header["indicators"])
     if kind == "Dense":
         return Dense(next(arrays))
     if kind == "Compressed":

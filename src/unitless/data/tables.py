@@ -10,24 +10,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError
+from ..errors import InputError, Option, Phrase
 from ..inputs import FlagColumn, Float64, Frame
 from .arrow import pyarrow
-from .columns import arrow_features, first_missing, number, text, whole
+from .columns import arrow_features, as_text, first_missing, number, text, whole
 from .csv_columns import CsvColumns
-from .labels import Numbers, RawLabels, Texts
+from .labels import Numbers, RawLabels, Texts, texts
 from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
-from .schema import TEXTS, Schema, kind_of
+from .schema import DATES, TEXTS, Kind, Schema, kind_of
+from .written import BLANKS, NUMBER_MARKS, PLAIN, Odd, dates_of_numbers, is_text, typed
 
 
 @dataclass
 class Columns:
-    """The features of some rows, and how many values were missing, by column."""
+    """The features of some rows; how many values were missing, by column; and what could not be read."""
 
     frame: Frame
     missing: Counter[str]
+    odd: dict[str, Odd]
 
 
 def features(arrow: Any, schema: Schema, place: Place, policy: Policy) -> Columns:
@@ -35,54 +37,96 @@ def features(arrow: Any, schema: Schema, place: Place, policy: Policy) -> Column
     names: list[str] = []
     columns: list[Any] = []
     missing: Counter[str] = Counter()
+    odd: dict[str, Odd] = {}
     for name, kind in schema.columns:
-        for part, read, absent in _read(arrow, name, kind, policy):
+        read, strange = _read(arrow, name, kind, schema, policy)
+        if strange is not None:
+            odd[name] = strange
+        for part, values, absent in read:
             if absent:
                 missing[name] = max(missing[name], absent)
                 if policy.missing == "error":
-                    row = first_missing(read)
-                    raise InputError(f"column {name!r} has no value", advice=ALLOW_MISSING, **place.at(row))
+                    raise _missing(name, kind, first_missing(values), strange, place)
             names.append(part)
-            columns.append(read)
+            columns.append(values)
     rows = arrow.rows if isinstance(arrow, CsvColumns) else arrow.num_rows
-    return Columns(Frame(names, columns, rows, missing=True, whole=not missing), missing)
+    indicators = policy.missing == "indicator"
+    return Columns(Frame(names, columns, rows, True, not missing, indicators), missing, odd)
 
 
-def _read(table: Any, name: str, kind: str, policy: Policy) -> list[tuple[str, Any, int]]:
-    """A column's features: name, values, how many are missing."""
+def _missing(name: str, kind: Kind, row: int, odd: Odd | None, place: Place) -> InputError:
+    """A value is missing where that is an error."""
+    if odd is not None and odd.row == row:
+        what = {"number": "a number", "flag": "a number", "boolean": "true or false"}.get(kind, "a date or time")
+        advice = Phrase(Option("na", odd.value), " treats it as missing; ") + ALLOW_MISSING
+        return InputError(f"column {name!r} is {odd.value!r}, which is not {what}", advice=advice, **place.at(row))
+    return InputError(f"column {name!r} has no value", advice=ALLOW_MISSING, **place.at(row))
+
+
+def _read(
+    table: Any, name: str, kind: Kind, schema: Schema, policy: Policy
+) -> tuple[list[tuple[str, Any, int]], Odd | None]:
+    """A column's features: name, values, how many are missing; and what could not be read."""
+    if isinstance(table, CsvColumns) and name in table.beside:
+        return read_column(name, table.beside[name], kind, schema, policy)
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
-        if kind in TEXTS:
-            return [(name, *table.text(name))]
-        numbers, absent = table.number(name)
-        return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)]
-    return arrow_features(name, whole(table.column(name)), kind, policy)
+        if kind == "boolean":
+            return [(name, *table.text(name))], table.odd.get(name)
+        if kind in ("number", "flag"):
+            numbers, absent = table.number(name)
+            return [(name, FlagColumn(numbers) if kind == "flag" else numbers, absent)], table.odd.get(name)
+        return read_column(name, table.arrow(name), kind, schema, policy)
+    return read_column(name, whole(table.column(name)), kind, schema, policy)
 
 
-def labels(arrow: Any, schema: Schema) -> RawLabels | None:
-    """The values of the target's column, if there is one."""
+def read_column(
+    name: str, column: Any, kind: str, schema: Schema, policy: Policy
+) -> tuple[list[tuple[str, Any, int]], Odd | None]:
+    """The features of an Arrow column of some kind, which may be written as text; and what could not be read."""
+    odd = None
+    if is_text(column.type):
+        column, odd = typed(column, kind, schema.how(name), policy.marks)
+    elif kind in DATES and kind_of(column.type) == "number":
+        if column.null_count == len(column):
+            pa = pyarrow()
+            column = pa.nulls(len(column), pa.time64("us") if kind == "time" else pa.timestamp("us"))
+        else:
+            column, odd = dates_of_numbers(column, schema.how(name))
+    return arrow_features(name, column, kind, policy, schema.parts), odd
+
+
+def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None, Odd | None]:
+    """The values of the target's column, if there is one; and what could not be read."""
     if schema.target is None:
-        return None
+        return None, None
     if isinstance(arrow, CsvColumns):
+        if schema.target in arrow.beside:
+            return raw_labels(arrow.beside[schema.target], schema, policy)
         if schema.target not in arrow.columns:
-            return None
+            return None, None
+        if schema.target_kind == "text":
+            return raw_labels(arrow.arrow(schema.target), schema, policy)
         column = arrow.columns[schema.target]
-        return _texts(*column) if schema.target_kind in TEXTS else Numbers(column)
+        found = _texts(*column) if schema.target_kind == "boolean" else Numbers(column)
+        return found, arrow.odd.get(schema.target)
     if schema.target not in arrow.column_names:
-        return None
-    column = whole(arrow.column(schema.target))
-    return raw_labels(column, as_text=schema.target_kind in TEXTS)
+        return None, None
+    return raw_labels(whole(arrow.column(schema.target)), schema, policy)
 
 
-def raw_labels(column: Any, as_text: bool) -> RawLabels:
-    """The values of an Arrow column as labels."""
-    if not as_text:
-        return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64))
-    return _texts(*text(column)[0])
+def raw_labels(column: Any, schema: Schema, policy: Policy) -> tuple[RawLabels, Odd | None]:
+    """The values of an Arrow column as labels, and what could not be read."""
+    kind, odd = schema.target_kind or "text", None
+    if is_text(column.type):
+        column, odd = typed(column, kind, schema.how(schema.target), policy.marks)
+    if kind not in TEXTS:
+        return Numbers(np.ascontiguousarray(number(column)[0], dtype=np.float64)), odd
+    return _texts(*text(column, policy)[0]), odd
 
 
 def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.uint8]) -> Texts:
     raw = data.tobytes()
-    return Texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
+    return texts(codes, [raw[a:b].decode() for a, b in itertools.pairwise(ends.tolist())])
 
 
 def weights(arrow: Any, schema: Schema) -> Float64 | None:
@@ -97,16 +141,39 @@ def offsets(arrow: Any, schema: Schema) -> Float64 | None:
 
 def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
     """A column of numbers that are not a feature."""
-    if isinstance(arrow, CsvColumns):
-        if name not in arrow.columns:
-            raise InputError(f"there is no column {name!r}, which holds the {what}")
+    beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
+    names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
+    if name not in names:
+        raise InputError(f"there is no column {name!r}, which holds the {what}")
+    if isinstance(arrow, CsvColumns) and name not in beside:
         numbers: Float64 = arrow.columns[name]
         return numbers
-    if name not in arrow.column_names:
-        raise InputError(f"there is no column {name!r}, which holds the {what}")
-    column = whole(arrow.column(name))
+    column = beside[name] if name in beside else whole(arrow.column(name))
+    if is_text(column.type):
+        column, odd = typed(column, "number", PLAIN, ())
+        if odd is not None:
+            raise InputError(f"the {what} in column {name!r} are not numbers but text, such as {odd.value!r}")
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
         found = "text" if kind_of(column.type) == "text" else column.type
         raise InputError(f"the {what} in column {name!r} are not numbers but {found}")
     return np.ascontiguousarray(number(column)[0], dtype=np.float64)
+
+
+def as_they_hold(table: Any, schema: Schema) -> Any:
+    """A table of text with its columns of plain numbers and booleans as such; what is written otherwise stays text."""
+    pa, compute = pyarrow(), pyarrow("compute")
+    for place, name in enumerate(table.column_names):
+        kind = schema.target_kind if name == schema.target else schema.kinds.get(name)
+        column = table.column(name)
+        if not is_text(column.type) or kind not in ("number", "flag", "boolean"):
+            continue
+        words = compute.utf8_trim(as_text(whole(column)), BLANKS)
+        words = compute.if_else(compute.is_in(words, pa.array(NUMBER_MARKS)), pa.scalar(None, pa.string()), words)
+        for type in (pa.bool_(),) if kind == "boolean" else (pa.int64(), pa.float64()):
+            try:
+                table = table.set_column(place, name, words.cast(type))
+                break
+            except pa.ArrowInvalid:
+                continue
+    return table

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 
 from .. import _core
 from ..errors import InputError, Option, Phrase
-from .byte_stream import CHUNK, Bytes, mebibytes
+from . import other_kinds
+from .byte_stream import CHUNK, Bytes, mebibytes, never
 from .files import File, HeldFile
 from .kept_parts import MOST_KEPT, kept_part
 from .located_rows import Position
@@ -24,10 +25,21 @@ FIRST_LINES = 4096  # that a file's first chunk has at least
 
 
 class Text:
-    """A file's text as UTF-8, in chunks that end with a line."""
+    """A file's text as UTF-8, in chunks that end with a line.
 
-    def __init__(self, file: File, encoding: str | None) -> None:
-        self.bytes = Bytes(file)
+    Args:
+        file: what is read.
+        encoding: of the file; UTF-8, or what its byte-order mark says, if not given.
+        stopped: asked while a stream is waited for; once it says so, the stream counts as ended.
+        decided: whether it is known what the columns are; if not, the first lines of a stream are waited for.
+    """
+
+    def __init__(
+        self, file: File, encoding: str | None, stopped: Callable[[], bool] = never, decided: bool = False
+    ) -> None:
+        self.bytes = Bytes(file, stopped)
+        self.live = self.bytes.live
+        self._decided = decided
         self.file = file
         self._quoted = ""  # the delimiter between fields that may be quoted
         self._decoder: codecs.IncrementalDecoder | None = None
@@ -44,7 +56,9 @@ class Text:
             raise
 
     def _open(self, encoding: str | None) -> None:
-        head = self.bytes.read(4)
+        head = self._beginning()
+        if (other := other_kinds.of_content(head)) is not None:
+            raise InputError(f"{self.file.name} is {other.what}; {other.advice}")
         if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             encoding = "utf-16"
         if encoding is not None and (name := codecs.lookup(encoding).name) not in ("utf-8", "ascii"):
@@ -59,6 +73,15 @@ class Text:
                 )
             self._encoding, self._decoder = name, codecs.getincrementaldecoder(encoding)()
         self._rest = self._decoded(head)
+
+    def _beginning(self) -> bytes:
+        """Enough bytes to know the encoding, and what it is not; of a stream not more than its first line."""
+        if not self.live:
+            return self.bytes.read(other_kinds.FIRST_BYTES)
+        head = b""
+        while len(head) < 4 and b"\n" not in head and (part := self.bytes.arrived(CHUNK)):
+            head += part
+        return head
 
     def go_to(self, offset: int) -> None:
         """Forward to an offset in the decoded text. What has been looked at counts, so that a pipe can do it too."""
@@ -93,8 +116,8 @@ class Text:
             raise InputError(f"{self.file.name} is not valid {self._encoding} text: {reason}") from None
 
     def _next(self, size: int) -> bytes:
-        data = self.bytes.read(size)
-        self._ended = len(data) < size
+        data = self.bytes.arrived(size) if self.live else self.bytes.read(size)
+        self._ended = not data if self.live else len(data) < size
         return self._decoded(data, self._ended)
 
     def quoted(self, delimiter: str) -> None:
@@ -120,8 +143,11 @@ class Text:
         return _core.row_end(self._rest, self._quoted, True) if self._quoted else self._rest.find(b"\n") + 1
 
     def peek(self, size: int) -> bytes:
-        """The next bytes of text, without reading them."""
+        """The next bytes of text, without reading them; of a stream at least a line, or the lines that decide."""
+        lines = 1 if self._decided else FIRST_LINES
         while len(self._rest) < size and not self._ended:
+            if self.live and self._rest.lstrip(b"\xef\xbb\xbf \t\r\n").count(b"\n") >= lines:
+                break
             self._rest += self._next(size - len(self._rest))
         return self._rest[:size]
 
@@ -133,13 +159,15 @@ class Text:
         """
         usual = min(CHUNK, TEXT_CHUNK) if small else CHUNK
         first_lines = FIRST_LINES if first_lines is None else min(first_lines, FIRST_LINES)
-        deciding, self._at_beginning = self._at_beginning, False
+        deciding, self._at_beginning = self._at_beginning and not (self.live and self._decided), False
         size = CHUNK if deciding else usual
         room, length = bytearray(self._rest), len(self._rest)  # always the same memory: it stays in the cache
         self._rest = b""
+        unfinished = 0  # bytes that are known to have no whole row
         while True:
             wanted = size if self._end is None else min(size, self._end - self.position)
-            if not self._ended and length < wanted:
+            upto = self._arrived(room, length, first_lines if deciding else 1) if length > unfinished else 0
+            if not self._ended and length < wanted and not upto:
                 room, length = self._fill(room, length, wanted)
                 continue
             if self._end is not None and length >= self._end - self.position:
@@ -148,18 +176,38 @@ class Text:
                 self._limit(length - (room.rfind(b"\n", 0, length) + 1), self._lines(room, length))
                 size *= 2
                 continue
-            deciding = False
-            end = length if self._ended else self._last_line(room, length)
+            end = upto or length
+            if upto or not self._ended or (end and room[end - 1] != ord("\n") and self.bytes.is_torn()):
+                end = self._last_line(room, end)
             if end:
+                deciding = False
                 self.position += end
                 yield memoryview(room)[:end]
-            if self._ended:
+            if self._ended and not upto:
                 return
             room[: length - end] = room[end:length]
             length -= end
-            if not end:  # one line that is longer than a chunk
+            unfinished = 0 if end else length
+            if not end:  # one line that is longer than a chunk, or than all lines that were to decide
                 self._limit(length)
-            size = usual if end else min(2 * length, LONGEST_LINE + 1)
+                first_lines *= 2
+            size = usual if end else max(usual, min(2 * length, LONGEST_LINE + 1))
+
+    def _arrived(self, room: bytearray, length: int, lines: int) -> int:
+        """How much of what is there can be given at once, of a stream: whole lines. Those that decide are so many.
+
+        What decides must not depend on how fast a stream is.
+        """
+        if not self.live:
+            return 0
+        if lines == 1:
+            return room.rfind(b"\n", 0, length) + 1
+        end = 0
+        for _ in range(lines):
+            end = room.find(b"\n", end, length) + 1
+            if not end:
+                return 0
+        return end
 
     @staticmethod
     def _lines(room: bytearray, length: int) -> int:
@@ -167,11 +215,12 @@ class Text:
 
     def _fill(self, room: bytearray, length: int, size: int) -> tuple[bytearray, int]:
         """Read on, up to a size; where it then is, and how much of it."""
-        part = b"" if self._decoder is None else self._next(size - length)
-        least = size if self._decoder is None else length + len(part)
+        known = self._decoder is not None or self.live
+        part = self._next(size - length) if known else b""
+        least = length + len(part) if known else size
         if len(room) < least:  # others may still look at the old one
             room = room[:length] + bytes(least - length)
-        if self._decoder is not None:
+        if known:
             room[length:least] = part
             return room, least
         count = self.bytes.read_into(memoryview(room)[length:size])
@@ -194,7 +243,7 @@ class Text:
     @property
     def direct(self) -> bool:
         """Whether any offset can be gone to without reading what is before it."""
-        return self._decoder is None and self.bytes.compression is None
+        return self._decoder is None and self.bytes.compression is None and self.file.in_parts
 
     def content(self, most: int) -> bytes | None:
         """All the rest, or None if it is more than so many bytes."""
@@ -215,13 +264,19 @@ class Text:
         self.bytes.close()
 
 
-def opened_text(file: File, encoding: str | None, end: Position | None) -> Text:
+def opened_text(
+    file: File,
+    encoding: str | None,
+    end: Position | None,
+    stopped: Callable[[], bool] = never,
+    decided: bool = False,
+) -> Text:
     """A file's text, up to a position if it is given.
 
     Where there is an end, other parts will be wanted too: of a file that can only be read from its beginning the text
     is kept in memory for them, if it is not too large.
     """
-    text = Text(file, encoding)
+    text = Text(file, encoding, stopped, decided)
     if end is None:
         return text
     try:

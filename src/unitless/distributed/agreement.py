@@ -12,10 +12,11 @@ from ..data import ReadOptions, Schema
 from ..data import tables as data_tables
 from ..data.arrow import pyarrow
 from ..data.columns import as_text, whole
-from ..data.delimited import convert
+from ..data.deciding import Asked, decide, decide_columns
 from ..data.labels import RawLabels, labels_of
 from ..data.read_options import matching
-from ..data.schema import HELD, check, decide, kind_of
+from ..data.schema import HELD, check, kind_of
+from ..data.written import PLAIN, is_text, typed
 from ..errors import InputError, Option, Phrase
 from .blocks import DataSpec, FileSurvey, Head
 
@@ -30,7 +31,7 @@ def agree(spec: DataSpec, surveys: Sequence[FileSurvey]) -> tuple[Schema, RawLab
         for one in surveys:
             if one.columns and not one.heads:  # there were enough of others
                 check(schema, dict(one.columns), one.name, 1)
-        labels = data_tables.labels(table, schema)
+        labels, _ = data_tables.labels(table, schema, spec.options.policy)
         return schema, labels if labels is not None else _labels_beside(heads)
     return spec.reader().schema_of_rows(), _labels_beside(heads)
 
@@ -87,15 +88,17 @@ def _agreed(name: str, heads: list[Head], as_words: bool, options: ReadOptions) 
     found = [head.table.column(name) if name in head.table.column_names else pa.nulls(head.rows) for head in heads]
     kinds: dict[str, int] = {}  # and the first head of each
     counts: Counter[str] = Counter()
+    of_head: dict[int, str] = {}
     for number, (column, head) in enumerate(zip(found, heads, strict=True)):
         if types.is_null(column.type) or column.null_count == len(column):
             continue
-        kind = kind_of(column.type)
-        if kind is None:
+        if kind_of(column.type) is None:
             raise InputError(
                 f"column {name!r} holds {column.type}, which is neither numbers nor text; ignore it",
                 file=head.place.file,
             )
+        kind = _held(name, column, options)
+        of_head[number] = kind
         kinds.setdefault(kind, number)
         counts[kind] += 1
     if len(kinds) > 1 and not as_words and not kinds.keys() <= {"date", "moment"}:
@@ -103,19 +106,23 @@ def _agreed(name: str, heads: list[Head], as_words: bool, options: ReadOptions) 
             raise _contradiction(name, heads, kinds, name == options.target)
         ((most, _),) = counts.most_common(1)
         found = [
-            column
-            if types.is_null(column.type) or kind_of(column.type) == most
-            else convert(_words(column), _type_of(most))[0]
-            for column in found
+            column if of_head.get(number, most) == most else pa.nulls(len(column))
+            for number, column in enumerate(found)
         ]
         kinds = {most: kinds[most]}
-    if as_words or "text" in kinds:
+    if as_words or any(is_text(column.type) for column in found):
         return pa.chunked_array([_words(column) for column in found], pa.string())
     wanted = {column.type for column in found if not types.is_null(column.type)}
     if len(wanted) > 1:
         wanted = {_type_of(min(kinds, default="number"))}
     type = next(iter(wanted), pa.null())
     return pa.chunked_array([chunk for column in found for chunk in _chunks(column.cast(type, safe=False))], type)
+
+
+def _held(name: str, column: Any, options: ReadOptions) -> str:
+    """What a column of one head holds."""
+    kind = decide_columns({name: column}, options.policy.marks, Asked(used=frozenset((name,))))[name].kind
+    return {"flag": "number", "words": "text"}.get(str(kind), str(kind))
 
 
 def _type_of(kind: str) -> Any:
@@ -168,13 +175,8 @@ def _first_there(column: Any) -> int:
 
 def _first_odd(column: Any, kind: str) -> int:
     """The first text that cannot be read as another kind, or simply the first."""
-    pa = pyarrow()
-    wanted = _type_of(kind)
-    words = pyarrow("compute").utf8_trim_whitespace(_words(column))
-    nulls = pa.array(["", *pyarrow("csv").ConvertOptions().null_values])
-    words = pyarrow("compute").if_else(pyarrow("compute").is_in(words, nulls), pa.scalar(None, pa.string()), words)
-    _, odd = convert(words, wanted)
-    return odd[0] if odd else _first_there(column)
+    _, odd = typed(_words(column), kind, PLAIN, ())
+    return odd.row if odd is not None else _first_there(column)
 
 
 # ---------------------------------------------------------------------------------------------------- labels

@@ -26,10 +26,9 @@ from ..models.one_vs_all import OneVsAll
 from . import metrics
 from .evaluation import Evaluation, places_of
 from .label_sums import Histogram, LabelSums, running
-from .metrics import Found
+from .metrics import LEAST_SHARE, Found
 
 STATE_VERSION = 1
-_TINY = float(np.finfo(np.float64).tiny)
 
 
 _MOST_OFFSET = 300.0  # of logarithms, so that the square of what they stand for is still a number
@@ -324,7 +323,7 @@ class Baseline:
         strange = 1.0 - float(truth.sum())
         best = int(shares.argmax()) if len(shares) else -1
         pairs = list(zip(shares.tolist(), truth.tolist(), strict=True))
-        hit = float((truth * np.log(np.maximum(shares, _TINY))).sum()) + strange * math.log(_TINY)
+        hit = float((truth * np.log(np.maximum(shares, LEAST_SHARE))).sum()) + strange * math.log(LEAST_SHARE)
         return {
             "zero_one": 1.0 - (float(truth[best]) if best >= 0 else 0.0),
             "log_loss": -hit,

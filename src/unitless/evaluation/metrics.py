@@ -23,7 +23,8 @@ from ..losses import LOSSES, Loss
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 
-_TINY = float(np.finfo(np.float64).tiny)
+LEAST_SHARE = float(np.finfo(np.float64).eps)
+"""The least probability that log loss counts, as scikit-learn does: a class that was never met costs 36 and no more."""
 
 
 @dataclass
@@ -182,7 +183,7 @@ METRICS = (
     Metric(
         "log_loss",
         ("binary", "classes"),
-        lambda rows: -np.log(np.maximum(rows.share_of_own, _TINY)),
+        lambda rows: -np.log(np.maximum(rows.share_of_own, LEAST_SHARE)),
         of_probabilities=True,
         is_loss=lambda loss, task: task == "binary",
         hidden=("binary",),

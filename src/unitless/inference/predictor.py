@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from .. import frames, inputs
 from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
+from ..data.byte_stream import never
 from ..data.frame_reader import read_mapping
 from ..data.in_memory import Frames, Mappings, is_frame
 from ..data.labels import number_text
@@ -335,11 +336,25 @@ class Predictor:
     # ------------------------------------------------------------------------------------------------ batch by batch
 
     def batches(
-        self, source: Any, *, extrapolate: bool = False, keep: bool = False, **reading: Any
+        self,
+        source: Any,
+        *,
+        extrapolate: bool = False,
+        keep: bool = False,
+        stopped: Callable[[], bool] = never,
+        **reading: Any,
     ) -> Iterator[Predictions]:
-        """Predictions batch by batch. Reading options as for `train`; `keep` keeps the rows as they were."""
+        """Predictions batch by batch. Rows of a pipe are predicted as they arrive.
+
+        Args:
+            source: as for `predict`.
+            extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
+            keep: keep the rows as they were.
+            stopped: asked while a pipe or a file that grows is waited for; once it says so, that is the end.
+            reading: how data is read, as for `train`; with `follow=True` a file is read while it grows.
+        """
         skip = reading.get("on_error") == "skip"
-        for batch in self.read(source, keep, **reading):
+        for batch in self.read(source, keep, stopped, **reading):
             yield self.predictions(batch, extrapolate, skip)
 
     @cached_property
@@ -348,10 +363,11 @@ class Predictor:
 
     def _options(self, **reading: Any) -> ReadOptions:
         """How data is read, as far as training has settled it."""
-        names = ("dates", "missing", "ignore", "only", "text")
-        return ReadOptions(**{**{name: self._reading[name] for name in names if name in self._reading}, **reading})
+        return ReadOptions.settled(self._reading, **reading)
 
-    def read(self, source: Any, keep: bool = False, **reading: Any) -> Iterator[Batch]:
+    def read(
+        self, source: Any, keep: bool = False, stopped: Callable[[], bool] = never, **reading: Any
+    ) -> Iterator[Batch]:
         """Data as the model's training data was read, batch by batch."""
         options = self._options(**reading)
         opened = open_source(source, options)
@@ -361,7 +377,7 @@ class Predictor:
             raise OptionError(other_kind(self.schema.family, opened))
         if keep and opened.family != "table":
             raise OptionError(f"{opened.name} is not a table: it has no columns to keep")
-        yield from Reader(opened, options, self.schema, target_needed=False, keep=keep).batches()
+        yield from Reader(opened, options, self.schema, target_needed=False, keep=keep).batches(None, stopped)
 
     def predictions(self, batch: Batch, extrapolate: bool = False, skip: bool = False) -> Predictions:
         """Predictions for a batch; `skip`: without those that cannot be predicted."""
@@ -370,6 +386,11 @@ class Predictor:
             infinite = _infinite(batch)
             used, readable = batch.select(~infinite), readable[~infinite]
         several = isinstance(self.model, OneVsAll)
+        if used.offset is not None and (missing := np.isnan(used.offset)).any():
+            where = used.place.at(int(np.flatnonzero(missing)[0]))
+            raise InputError(
+                f"there is no {self.schema.offset!r} in the row, which is the offset of the score", **where
+            )
         try:
             with self.model._locked():  # a class that joins meanwhile has no score here, nor a label
                 flat = self.model._ask(used.data, extrapolate, used.offset) if used.rows else np.zeros(0)

@@ -21,6 +21,7 @@ from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_sour
 from ..data import labels as task_labels
 from ..data.columns import text, whole
 from ..data.in_memory import Frames, Mappings
+from ..data.label_values import LabelValues
 from ..data.labels import Numbers, RawLabels, Texts, number_text, plain_number
 from ..data.located_rows import Bad
 from ..data.progress import SHOWN_BAD, Progress
@@ -117,7 +118,7 @@ class Scoring:
         }
         beside = {name: value for name, value in columns.items() if not isinstance(value, str | bool | None)}
         settled = training.get("reading") or {}
-        self.options = ReadOptions(**{**{k: settled[k] for k in ("dates", "missing") if k in settled}, **reading})
+        self.options = ReadOptions.settled(settled, **reading)
         self.source: Source = open_source(source, self.options)
         schema = Schema.read(training["schema"]) if training else Schema(_family(self.source))
         if isinstance(self.source, Mappings) and schema.family == "table":  # rows of the table, by name
@@ -298,7 +299,10 @@ class Scoring:
         """Labels as they are counted: numbers, whether rows are positive, or the numbers of classes."""
         if isinstance(self.model, OneVsAll):
             distinct, _, places_of = labels.distinct()
-            numbers = np.array([self._class_number(label, isinstance(labels, Texts)) for label in distinct])
+            names = task_labels.as_known(self.model.classes)
+            numbers = np.array(
+                [self._class_number(names.get(label, label), isinstance(labels, Texts)) for label in distinct]
+            )
             self._count_strangers(distinct, numbers < 0, places_of)
             return np.asarray(np.where(numbers < 0, classes, numbers)[places_of], dtype=np.intp)
         if self.target is None:  # of a model that was not made by train
@@ -306,10 +310,11 @@ class Scoring:
         if self.target.task == "regression":
             return self.target.numbers(labels, batch.place)
         distinct, _, places_of = labels.distinct()
+        classes_of = self.target.known(distinct)
         if self.target.rest:
-            return np.array([label == self.target.classes[1] for label in distinct])[places_of]
+            return np.array([label == self.target.classes[1] for label in classes_of])[places_of]
         self.target.complete(distinct)
-        codes = np.array([self.target.classes.index(one) if one in self.target.classes else -1 for one in distinct])
+        codes = np.array([self.target.classes.index(one) if one in self.target.classes else -1 for one in classes_of])
         self._count_strangers(distinct, codes < 0, places_of)
         truth = codes[places_of]
         return np.asarray(np.where(truth < 0, scores <= 0, truth == 1))  # what is neither counts as what was not said
@@ -317,7 +322,7 @@ class Scoring:
     def _decided(self, labels: RawLabels) -> Target:
         if not LOSSES[self.model.options.loss].for_classes:
             return Target("regression")
-        return task_labels.decide(labels, "binary", None, None)
+        return task_labels.decide(LabelValues.of(labels), "binary", None, None)
 
     def _class_number(self, label: str, as_text: bool) -> int:
         assert isinstance(self.model, OneVsAll)

@@ -48,6 +48,7 @@ from .. import _core, whole_file
 from ..errors import Error, ModelFileError
 from ..options import Kept, Options, Shape
 from ..rules import RULES
+from .foreign import is_vw_model
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
@@ -298,6 +299,10 @@ def _parse(data: bytes) -> tuple[dict[str, Any], _Arrays]:
         header = json.loads(text, parse_constant=_refused, parse_float=_finite)
         arrays = safetensors.numpy.load(data)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, safetensors.SafetensorError):
+        if is_vw_model(data):
+            raise ModelFileError(
+                "this is a model of Vowpal Wabbit; unitless convert (in Python ul.from_vw) makes one of unitless of it"
+            ) from None
         raise ModelFileError("this is not a model file of unitless, or it is damaged") from None
     if not isinstance(header, dict) or set(arrays) - set(_OPTIONAL) - set(_shape_names(arrays)) != set(_ARRAYS):
         raise ModelFileError("this is not a model file of unitless, or it is damaged")

@@ -225,7 +225,7 @@ class Model(_core.Learner):
         if isinstance(data, inputs.Compressed):
             return self._learn_compressed(data.values, data.indices, data.row_starts, data.columns, *given)
         if isinstance(data, inputs.Frame):
-            return self._learn_table(data.names, data.columns, data.missing, data.whole, *given)
+            return self._learn_table(data.names, data.columns, data.missing, data.indicators, data.whole, *given)
         if isinstance(data, inputs.TextRows):
             return self._learn_rows(data.read, *given)
         return self._learn_named(list(data.mappings), *given)
@@ -238,7 +238,7 @@ class Model(_core.Learner):
         if isinstance(data, inputs.Compressed):
             return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, *given)
         if isinstance(data, inputs.Frame):
-            return self._predict_table(data.names, data.columns, data.missing, data.rows, *given)
+            return self._predict_table(data.names, data.columns, data.missing, data.indicators, data.rows, *given)
         if isinstance(data, inputs.TextRows):
             return self._predict_rows(data.read, *given)
         rows = []

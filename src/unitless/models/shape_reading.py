@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
@@ -347,7 +348,9 @@ def raw_columns(state: _core.Snapshot) -> tuple[list[RawColumn], dict[int, int]]
         return columns, {1 + j: j for j in range(len(columns))}
     texts: dict[str, int] = {}
     for number, name in enumerate(state["names"] or (), 1):
-        column, is_text, _ = name.partition("=")
+        column, is_text, value = name.partition("=")
+        if is_text and value == MISSING_VALUE:  # which is not-a-number in the column itself
+            continue
         known = texts.get(column) if is_text else None
         if known is None:
             if len(columns) >= MOST_COLUMNS:

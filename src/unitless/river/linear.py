@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 from river import base
@@ -45,8 +45,9 @@ class Linear(base.Estimator):
 
     def _begin(self, **options: Any) -> None:
         """Check the options of the model that there will be."""
-        if self.missing not in ("error", "absent"):
-            raise OptionError(f"is {self.missing!r}; it must be one of 'error', 'absent'", option="missing")
+        if self.missing not in (known := get_args(Missing)):
+            names = ", ".join(map(repr, known))
+            raise OptionError(f"is {self.missing!r}; it must be one of {names}", option="missing")
         if options["centre"] == "auto":
             options["centre"] = options["bits"] is None and options["order"] == "paper"
         Options(**options)

@@ -13,7 +13,7 @@ from ..data import frame_reader
 from ..data.policy import Policy
 from ..errors import InputError
 
-Missing = Literal["error", "absent"]
+Missing = Literal["indicator", "absent", "error"]
 
 POLICIES: dict[Missing, Policy] = {
     missing: Policy(booleans="indicator", text="indicators", missing=missing, dates="error")

@@ -147,12 +147,12 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         data = rows.read(self, X, self._text_columns if go_on else None)
         given, weight = labels.read(y, data.rows), weights_of(sample_weight, data)
         if go_on:
-            model = self.model_.copy()  # so that bad data leaves the old one as it was
+            model = self._taking(self.model_.copy(), data)  # so that bad data leaves the old one as it was
         else:
             self.classes_, self._right_and_all = given.classes, (0.0, 0.0)
             model = self._new_model(data)
         self._learn_passes(model, data, *self._prepared(model, given, weight))
-        self._keep(model, data)
+        self._keep(model, data, not go_on)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -173,9 +173,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         if first:
             self.classes_ = given.classes if self._open else labels.sorted_classes(np.asarray(classes))[0]
             self._right_and_all = (0.0, 0.0)
-        model = self._new_model(data) if first else self.model_
+        model = self._new_model(data) if first else self._taking(self.model_, data)
         self._learn_in_order(model, data, *self._prepared(model, given, weight))
-        self._keep(model, data)
+        self._keep(model, data, first)
         return self
 
     def _check_classes(self, classes: Any, first: bool) -> None:
@@ -227,8 +227,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             weight = of_class if weight is None else weight * of_class
         return (given.values if isinstance(model, OneVsAll) else given.values == self.classes_[1]), weight
 
-    def _keep(self, model: Learner | OneVsAll, data: Rows) -> None:
-        self.model_, self._text_columns = model, rows.text_columns(data)
+    def _keep(self, model: Learner | OneVsAll, data: Rows, first: bool) -> None:
+        self._keep_model(model, data, first)
         if isinstance(model, OneVsAll) and _is_open(model):
             self.classes_ = labels.sorted_classes(label_array(model.classes))[0]
 

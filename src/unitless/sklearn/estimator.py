@@ -24,6 +24,7 @@ from ..inputs import Float64
 from ..models import file as model_file
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
+from ..models.numbered_columns import column_names, named
 from ..models.one_vs_all import OneVsAll, label_array
 from ..options import Auto
 from ..training.passes import Passes, steering_loss
@@ -45,8 +46,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     extrapolate: bool
     warm_start: bool
+    interactions: Any
 
     _text_columns: list[str]
+    _columns_are_named = False  # whether the model knows the columns of arrays by name: one of them was missing
 
     @abstractmethod
     def _note(self, scores: Float64, y: NDArray[Any], weight: Float64 | None, model: Learner | OneVsAll) -> None:
@@ -136,8 +139,22 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         _check_flag("extrapolate", self.extrapolate)
         data = rows.read(self, X, self._text_columns)
+        model = self._taking(self.model_, data)
         with _rows_named(None):
-            return self.model_.predict(data, extrapolate=self.extrapolate)
+            return model.predict(data, extrapolate=self.extrapolate)
+
+    def _taking(self, model: Learner | OneVsAll, data: Rows) -> Learner | OneVsAll:
+        """The model, or one in the same state that knows columns as this data does."""
+        if rows.has_numbered_names(self, data) and not self._columns_are_named:
+            return named(model)
+        return model
+
+    def _keep_model(self, model: Learner | OneVsAll, data: Rows, first: bool) -> None:
+        """The model that has learned this data; `first`: and no other."""
+        known = [] if first else self._text_columns  # where all values are missing now, it was seen before
+        self._text_columns = [*known, *(name for name in rows.text_columns(data) if name not in known)]
+        self._columns_are_named = rows.has_numbered_names(self, data)
+        self.model_ = model
 
     def _passes(self, count: int) -> int:
         if isinstance(self.n_iter, str) and self.n_iter == "auto":
@@ -159,13 +176,16 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         """What the columns of `coef_` belong to: numeric columns, then values of text columns and products."""
         found = np.empty(len(keys := self._keys()), dtype=object)
         found[:] = keys
+        if self._columns_are_named:
+            found[: self.n_features_in_] = range(self.n_features_in_)
         return found
 
     def _keys(self) -> list[Feature]:
         """The features as the model names them, in the order of `coef_`."""
         check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
-        columns: list[Feature] = list(range(self.n_features_in_))
+        numbers = range(self.n_features_in_)
+        columns: list[Feature] = [*column_names(len(numbers))] if self._columns_are_named else [*numbers]
         if names is not None:
             columns = [name for name in names.tolist() if name not in self._text_columns]
         known = {*columns, BIAS}
@@ -193,6 +213,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
 

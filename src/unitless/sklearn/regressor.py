@@ -115,11 +115,11 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         numbers = inputs.vector(column_or_1d(y, warn=True), "y", data.rows)
         weight = weights_of(sample_weight, data)
         if go_on:
-            model = self.model_.copy()  # so that bad data leaves the old one as it was
+            model = self._taking(self.model_.copy(), data)  # so that bad data leaves the old one as it was
         else:
             model, self._spread = self._new_model(data), None
         self._learn_passes(model, data, numbers, weight)
-        self.model_, self._text_columns = model, rows.text_columns(data)
+        self._keep_model(model, data, not go_on)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -130,9 +130,9 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         weight = weights_of(sample_weight, data)
         if first:
             self._spread = None
-        model = self._new_model(data) if first else self.model_
+        model = self._new_model(data) if first else self._taking(self.model_, data)
         self._learn_in_order(model, data, numbers, weight)
-        self.model_, self._text_columns = model, rows.text_columns(data)
+        self._keep_model(model, data, first)
         return self
 
     def _new_model(self, data: rows.Rows) -> Learner:

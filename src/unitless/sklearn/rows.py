@@ -2,7 +2,8 @@
 
 Arrays and sparse matrices are columns by their number. A frame's columns keep their names and types: numbers are taken
 as they lie, booleans are 0 and 1 that are never centred, and text and categories become a feature for each value,
-`column=value`.
+`column=value`. A missing value of a frame or an array is a feature too, `column=missing`. Features that have names need
+columns that have names: from the first missing value on, the columns of an array are named by their numbers.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from ..data import frame_reader
 from ..data import in_memory as memory
 from ..data.policy import Policy
 from ..errors import InputError
+from ..models.numbered_columns import column_names
 
 Rows: TypeAlias = inputs.Dense | inputs.Compressed | inputs.Frame
 
-POLICY = Policy(booleans="indicator", text="indicators", missing="error", dates="error")
+POLICY = Policy(booleans="indicator", text="indicators", missing="indicator", dates="error")
 
 # The core looks at every value anyway, and says where the bad one is.
 _CHECKS = {"accept_sparse": "csr", "ensure_all_finite": False}
@@ -35,15 +37,19 @@ def read(estimator: Any, X: Any, text_columns: Collection[str] | None = None) ->
         validate_data(estimator, X, reset=first, skip_check_array=True)
         if hasattr(estimator, "feature_names_in_"):
             return _frame(X, text_columns)
-        return _matrix(check_array(X, estimator=estimator, input_name="X", **_CHECKS))
+        return _matrix(estimator, check_array(X, estimator=estimator, input_name="X", **_CHECKS), first)
     by_name = not first and hasattr(estimator, "feature_names_in_")
     checked = validate_data(estimator, X, reset=first, **{**_CHECKS, "accept_sparse": False if by_name else "csr"})
     if not by_name:
-        return _matrix(checked)
+        return _matrix(estimator, checked, first)
     for name in text_columns or ():
         raise InputError(f"column {name!r} was text when the model was fitted; give X as a frame with that column")
-    array = _dense(checked)
-    return inputs.Frame(estimator.feature_names_in_.tolist(), list(array.T), len(array))
+    return _named(estimator.feature_names_in_.tolist(), _dense(checked))
+
+
+def has_numbered_names(estimator: Any, rows: Rows) -> bool:
+    """Whether these are columns of an array that are named by their numbers."""
+    return isinstance(rows, inputs.Frame) and not hasattr(estimator, "feature_names_in_")
 
 
 def text_columns(rows: Rows) -> list[str]:
@@ -51,10 +57,27 @@ def text_columns(rows: Rows) -> list[str]:
     return frame_reader.text_columns(rows) if isinstance(rows, inputs.Frame) else []
 
 
-def _matrix(checked: Any) -> inputs.Dense | inputs.Compressed:
+def _matrix(estimator: Any, checked: Any, first: bool) -> Rows:
     rows = inputs.read(checked)
     assert isinstance(rows, inputs.Dense | inputs.Compressed)
+    if isinstance(rows, inputs.Compressed):
+        if estimator._columns_are_named and not first:
+            raise InputError("the model was fitted on arrays with missing values; give X as an array, not as a matrix")
+        return rows
+    if (estimator._columns_are_named and not first) or inputs.has_missing(rows.array):
+        if not isinstance(estimator.interactions, int | None):
+            raise InputError(
+                "X contains NaN: interactions name columns by number, which the columns of an array with missing "
+                "values do not keep; give X as a frame, or fill in such values"
+            )
+        return _named(column_names(rows.array.shape[1]), rows.array)
     return rows
+
+
+def _named(names: list[str], array: np.ndarray[Any, Any]) -> inputs.Frame:
+    """The columns of an array under names."""
+    some = inputs.has_missing(array)
+    return inputs.Frame(names, list(array.T), len(array), missing=some, indicators=some)
 
 
 def _dense(checked: Any) -> np.ndarray[Any, Any]:
@@ -66,15 +89,19 @@ def _dense(checked: Any) -> np.ndarray[Any, Any]:
 def _frame(X: Any, text_columns: Collection[str] | None) -> inputs.Frame:
     if not X.shape[0]:
         raise InputError("X has 0 rows; it must have at least one")
-    try:
-        frame = frame_reader.read_frame(X, POLICY)
-    except frame_reader.MissingValueError as error:  # in the words of scikit-learn
-        raise error.at(
-            problem=f"X contains NaN: {error.problem}",
-            advice=f"{error.advice} (for example with sklearn.impute.SimpleImputer)",
-        ) from None
+    frame = frame_reader.read_frame(X, POLICY)
     for name, column in zip(frame.names, frame.columns, strict=True):
         if text_columns is not None and (name in text_columns) != isinstance(column, inputs.TextColumn):
+            if _is_empty(column):  # without a value nobody can tell
+                continue
             was, now = ("text", "numbers") if name in text_columns else ("numbers", "text")
             raise InputError(f"column {name!r} holds {now}, but held {was} when the model was fitted")
     return frame
+
+
+def _is_empty(column: inputs.FrameColumn) -> bool:
+    """Whether all values are missing."""
+    if isinstance(column, inputs.TextColumn):
+        return bool((column.codes < 0).all())
+    numbers = column.numbers if isinstance(column, inputs.FlagColumn) else column
+    return bool(numbers.dtype.kind == "f" and np.isnan(numbers).all())

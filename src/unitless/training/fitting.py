@@ -58,6 +58,8 @@ class Fit:
         size, done = (rows.rows, rows.rows - learned), progress.passes
         for number in passes.made(run.plan, size, done, lambda: run.model, lambda: self._loss(rows, learned)):
             for batch in self._parts(rows, learned):
+                if run.model is None and run.begin(batch):
+                    watched.tell()  # what there is to say about the labels comes before the learning
                 run.learn(batch)
                 if watched.tell():
                     return False
@@ -128,9 +130,14 @@ def shuffled(run: Run, watched: Watched) -> Iterator[Shuffle]:
                 good &= labelled
                 if batch.weight is not None:  # a row without weight is as good as not there
                     good &= batch.weight != 0
-                rows.add(batch.select(good))
+                some = batch.select(good)
+                assert some.labels is not None
+                run.labels.add(some.labels)
+                rows.add(some)
             if watched.tell():
                 break
+        else:
+            run.labels.all_rows = True
         rows.seal()
         run.shuffled = rows.how
         yield rows

@@ -146,6 +146,7 @@ class Follow:
         progress = self.run.progress
         if part.fresh is not None:
             progress.read_in(part.fresh)
+            self.run.remark(part.fresh.note)
         progress.position, progress.within, progress.consumed = part.position, part.within, part.consumed
 
     def _hold(self, batch: Batch, numbers: NDArray[np.intp]) -> None:

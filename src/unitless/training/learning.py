@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -222,7 +222,11 @@ def class_numbers(classes: Classes, batch: Batch, weight: Float64 | None) -> tup
     counted = labels.present() if weight is None else labels.present() & (weight > 0)
     rows = np.flatnonzero(counted)
     numbers = np.full(len(labels), -1.0)
-    as_label: Callable[[str], Any] = str if isinstance(labels, task_labels.Texts) else task_labels.plain_number
+    names = task_labels.as_known(classes.labels)
+
+    def as_label(label: str) -> Any:
+        return names.get(label, label) if isinstance(labels, task_labels.Texts) else task_labels.plain_number(label)
+
     distinct, first, places = labels.take(counted).distinct()
     found, new = classes.number_all(
         [(as_label(label), int(rows[at])) for label, at in zip(distinct, first, strict=True)]

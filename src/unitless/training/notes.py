@@ -1,4 +1,4 @@
-"""What a careful colleague would remark about the order of the rows."""
+"""What a careful colleague would remark: about the order of the rows, and about what was asked for in vain."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.named_text import NamedText
 from ..data.schema import DATES
 from ..errors import Option, Phrase
 from ..evaluation.evaluation import Evaluation
@@ -23,8 +24,8 @@ LEAST = 500  # rows below which nothing is said about it
 
 
 def notes(run: Run) -> list[Phrase]:
-    """About the order of the rows, one line each."""
-    found = [_in_time(run) if run.fitted else _forgotten(run), _known(run)]
+    """One line each."""
+    found = [_in_time(run) if run.fitted else _forgotten(run), _known(run), _idle(run)]
     return [note for note in found if note is not None]
 
 
@@ -35,6 +36,18 @@ def _known(run: Run) -> Phrase | None:
     return Phrase(
         f"the model has learned from {run.source.name} before, so that its score there may be too good: "
         "score it on new rows"
+    )
+
+
+def _idle(run: Run) -> Phrase | None:
+    """Namespaces that were to be left out or used are not there."""
+    idle = run.source.idle if isinstance(run.source, NamedText) else []
+    if not idle:
+        return None
+    return Phrase(
+        *(Option("ignore"), " or ", Option("only")),
+        f" names {', '.join(map(repr, idle))}, but {run.source.name} has no such namespace; namespaces are meant by "
+        "name, by their first letter, or with * for any letters",
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ..data.memory import memory_size
+from ..errors import Option, OptionError, Phrase
 from ..options import Auto, Loss, Rule, Shape
 from .plan import Plan
 from .result import TrainResult
@@ -51,14 +52,18 @@ def train(
     only: Any = (),
     text: Any = (),
     numbers: Any = (),
-    dates: str = "error",
-    missing: str = "absent",
+    dates: str = "parts",
+    missing: str = "indicator",
+    na: Any = (),
+    decimal: str | None = None,
+    thousands: str | None = None,
     on_error: str = "fail",
     format: str | None = None,
     delimiter: str | None = None,
-    header: bool = True,
+    header: bool | None = None,
     encoding: str | None = None,
     zero_based: bool = False,
+    follow: bool = False,
     opened: Callable[[Run], None] | None = None,
     progress: Callable[[Run], None] | None = None,
     **options: Any,
@@ -70,9 +75,9 @@ def train(
     and other iterables are *followed*, as everything is with `shuffle=False`: rows in their order, the latest weights.
 
     Args:
-        source: a file's name (in any of the formats that the guide lists, compressed or not), a glob, a folder, "-" for
-            the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow dataset; an array or
-            sparse matrix; an iterable of mappings.
+        source: a file's name (in any of the formats that the guide lists, compressed or not), a glob, a folder, a zip
+            archive, "-" for the standard input, a list of those; a pandas, polars or pyarrow frame; a pyarrow
+            dataset; an array or sparse matrix; an iterable of mappings.
         target: the column to predict; for an array or a frame it may be the labels themselves.
         weight: a column of importance weights, or the weights themselves.
         offset: a column of numbers that are known to be part of the score of their row and are added to what the model
@@ -117,15 +122,23 @@ def train(
         ignore: columns to leave out; `*` stands for any letters.
         only: columns to use.
         text: columns whose values are names although they look like numbers (a zip code).
-        numbers: columns to be centred although they begin with nothing but zeros and ones (see the guide).
-        dates: "error", or "parts" to take columns of dates as time, month, weekday and hour.
-        missing: "absent": a missing value is a feature that is not there; or "error".
+        numbers: columns to learn from although they look like row counters or ids, and to be centred although they
+            begin with nothing but zeros and ones (see the guide).
+        dates: "parts" to take columns of dates as time, year, month, weekday, hour and day of the year; "day-first" or
+            "month-first" to do so and say how 1/2/2020 is to be read; or "error".
+        missing: "indicator": a missing value is a feature of its own, `column=(missing)`; "absent": a feature that is
+            not there; or "error".
+        na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
+        decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.
+        thousands: what stands between their thousands; found if not given.
         on_error: "fail", or "skip" rows that cannot be read and count them.
         format: of files whose name and content do not say it, for example "csv"; the guide lists the names.
         delimiter: of CSV; detected if not given.
-        header: False for CSV without names; columns are then called 1, 2, 3, ...
+        header: whether CSV has a row of names; found if not given. Without, columns are called 1, 2, 3, ...
         encoding: of text files, UTF-8 if not given.
         zero_based: whether libsvm files count features from 0.
+        follow: read a text file that grows, as `tail -F` does, until Ctrl-C; the last one, if there are several. Its
+            rows are followed as they come (`shuffle=False`).
         opened: called with the run before the first row is read.
         progress: called after every batch with the run (its `progress`, `evaluation`, `source`).
         options: all further options of how data is read (`ReadOptions`) and of `Learner`.
@@ -153,12 +166,16 @@ def train(
             "numbers": numbers,
             "dates": dates,
             "missing": missing,
+            "na": na,
+            "decimal": decimal,
+            "thousands": thousands,
             "on_error": on_error,
             "format": format,
             "delimiter": delimiter,
             "header": header,
             "encoding": encoding,
             "zero_based": zero_based,
+            "follow": follow,
             "loss": loss,
             "rule": rule,
             "learning_rate": learning_rate,
@@ -179,10 +196,15 @@ def train(
         seed,
         None if model is None else os.fspath(model),
         every,
-        shuffle,
+        shuffle and not follow,
         None if memory is None else memory_size(memory),
         learn_holdout,
     )
+    if in_parts and follow:
+        raise OptionError(
+            Phrase("rows that are yet to come are learned in one part: leave out ", Option("on"), ", ")
+            + Phrase(Option("workers"), " and the like, or ", Option("follow"))
+        )
     if in_parts:
         # Distributed training builds on this room, so that it cannot be one of those that it uses.
         distributed = importlib.import_module("unitless.distributed.train")

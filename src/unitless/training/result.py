@@ -18,6 +18,7 @@ from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
 from ..options import Shape
 from . import notebook
+from .decisions import decisions
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,6 +65,10 @@ class TrainResult:
         self._of_last = run.plan.holdout == "last"
         # What is held back at random from rows that are followed is never learned.
         self._learned_too = run.finishing and run.plan.learn_holdout and (run.fitted or self._of_last)
+        self.decisions: Sequence[str] = decisions(run)
+        """What was decided about the data while it was read, in words."""
+        self.odd = {name: count for name, (count, _, _) in progress.odd.items()}
+        """How many values of a column were not what it holds, and counted as missing."""
         self.notes: Sequence[str] = run.notes()
         self.curves = run.curves
         """What the predictions that `score` is about look like (see `evaluation.curves`); None without a score."""
@@ -278,6 +283,8 @@ class TrainResult:
             "kept_pass": self.kept_pass,
             "rounds": [{name: plain(value) for name, value in vars(told).items()} for told in self.rounds],
             "stale": self.stale,
+            "odd": self.odd,
+            "decisions": list(self.decisions),
             "notes": list(self.notes),
             "per_class": {str(label): {k: plain(v) for k, v in row.items()} for label, row in self.per_class.items()},
             "history": [

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
 from .. import inputs, losses
-from ..data import Batch, Reader, ReadOptions, Schema, Source, Target, open_source
+from ..data import Batch, Position, Reader, ReadOptions, Schema, Source, Target, open_source
 from ..data import labels as task_labels
 from ..data.files import check_output
+from ..data.label_values import LabelValues
 from ..data.labels import RawLabels
 from ..data.progress import Progress
 from ..data.schema import first_rows
@@ -29,6 +31,7 @@ from ..options import MANY_CLASSES, USUAL_SHAPE, check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
+from .label_notes import check_labels, one_value
 from .learning import Learning
 from .notes import notes
 from .passes import Passes
@@ -48,9 +51,14 @@ class ModelRequest:
     def __post_init__(self) -> None:
         check_names(self.options)
 
-    def target(self, labels: RawLabels) -> Target:
-        """What the first labels are."""
+    def target(self, labels: LabelValues) -> Target:
+        """What is to be predicted, by the labels that were found."""
         return task_labels.decide(labels, self.task, self.options.get("loss"), self.positive)
+
+    @property
+    def says_task(self) -> bool:
+        """Whether the task follows from what was asked for."""
+        return self.task is not None or self.positive is not None or "loss" in self.options
 
     def model(self, target: Target, centred: bool, fitted: bool, data: inputs.Input) -> Learner | OneVsAll:
         """With everything on that makes learning just work, unless it is asked to be otherwise.
@@ -106,7 +114,8 @@ class Run(Learning):
         given = {name: str(value) if isinstance(value, int) else value for name, value in given.items()}
         columns: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
-        options = ReadOptions(**columns, **reading)
+        resume = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
+        options = ReadOptions(**columns, **_as_before(resume, reading))
         self.source: Source = open_source(source, options)
         if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
@@ -125,6 +134,7 @@ class Run(Learning):
         self.known = False  # these rows may be among them
         self.midway = False  # it goes on where it was interrupted
         self.read = 0  # rows that were read to be fitted
+        self.labels = LabelValues()  # of all rows that were read to be fitted
         self.interrupted = False
         self.checkpoint_path: str | None = None  # where each round is kept, if not with the model
         self.rounds: dict[str, Any] | None = None  # how far it has come, where shards learn apart
@@ -139,7 +149,7 @@ class Run(Learning):
 
     def _resumed(self, resume: Any, options: ReadOptions) -> Schema:
         """Take up a model: where it stopped, or at the beginning of new data."""
-        model = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
+        model = resume
         if not isinstance(model, Learner | OneVsAll) or model._training is None:
             raise OptionError("only a model that was made by train can be resumed")
         if self._request.options or self._request.task or self._request.positive:
@@ -163,7 +173,11 @@ class Run(Learning):
             self.evaluation, self.baseline = Evaluation(model), Baseline(model)
             self.last_label = LastLabel(model)
             return schema
-        if (differs := self._changed(training, before)) is not None:
+        differs = self._changed(training, before)
+        if differs is not None and self.source.followed and training.get("source") == self.source.identity:
+            self.remark(f"{self.source.name} is another file than when training stopped; it is read from its beginning")
+            before.position, before.within, before.consumed = Position(), 0, 0
+        elif differs is not None:
             raise InputError(
                 f"training of this model was interrupted after {before.rows:,} rows of other files than "
                 f"{self.source.name}: {differs}; give the same ones to go on"
@@ -226,7 +240,7 @@ class Run(Learning):
         self.model._training = {
             "schema": self.reader.schema.plain(),
             "target": self.target.plain(),
-            "reading": self.reader.options.kept(self.reader.schema.family),
+            "reading": {**self.reader.options.kept(self.reader.schema.family), **self.source.found},
             "progress": self.progress.plain(),
             "source": self.source.identity,
             "before": self.before,
@@ -265,7 +279,12 @@ class Run(Learning):
 
     def notes(self) -> list[Phrase]:
         """What a careful colleague would remark."""
-        return [*self.remarks, *notes(self)]
+        return [*self.remarks, *self.schema.remarks, *notes(self)]
+
+    def remark(self, note: str) -> None:
+        """Say once what was noticed of the data."""
+        if note and Phrase(note) not in self.remarks:
+            self.remarks.append(Phrase(note))
 
     def begin_pass(self) -> None:
         """The same rows again."""
@@ -278,8 +297,8 @@ class Run(Learning):
 
     def begin_like(self, other: Run) -> None:
         """What another run has counted while it read all rows into random order."""
-        self.progress = replace(other.progress, bad=list(other.progress.bad), missing=other.progress.missing.copy())
-        self.shuffled = other.shuffled
+        self.progress = copy.deepcopy(other.progress)
+        self.shuffled, self.labels = other.shuffled, other.labels
 
     def score_rows(self, batches: Iterable[Batch], held: int) -> None:
         """The score of the model as it is now, on rows that it has not learned."""
@@ -325,10 +344,8 @@ class Run(Learning):
             return
         met = self.model.classes if isinstance(self.model, OneVsAll) else [name for name in self.target.classes if name]
         if len(met) == 1:
-            raise InputError(
-                f"the target has only one value, {str(met[0])!r}, in all {self.progress.rows:,} rows of "
-                f"{self.source.name}; a model needs at least two to tell apart"
-            )
+            unlabelled = self.progress.unlabelled
+            raise one_value(str(met[0]), self.progress.rows - unlabelled, self.source.name, unlabelled)
 
     def checkpoint(self) -> None:
         """Save the model, if it is time."""
@@ -348,12 +365,16 @@ class Run(Learning):
         return True
 
     def begin_with(self, labels: RawLabels, data: inputs.Input) -> None:
-        """Make the model: the labels decide the task."""
-        target = self._request.target(labels)
+        """Make the model: the labels decide the task, all of them if they are known and otherwise the first ones."""
+        # Where bad rows are to be skipped, a label that the first rows do not have is one of those.
+        found = self.labels if self.labels.all_rows and self.on_error == "fail" else LabelValues.of(labels)
+        target = self._request.target(found)
         if target.task == "classes" and self.reader.options.offset is not None:
             raise OptionError(
                 Phrase(Option("offset"), " is added to one score; this target has several classes, with one each")
             )
+        unlabelled = self.progress.unlabelled
+        self.remarks += check_labels(found, target, self._request.says_task, self.source.name, unlabelled)
         self.take_up(self._request.model(target, self.source.family != "named", self.fitted, data), target)
 
     def _first(self, labels: RawLabels) -> RawLabels:
@@ -366,6 +387,16 @@ class Run(Learning):
         assert self.model is not None
         self._describe()
         return TrainResult(self)
+
+
+def _as_before(resume: Any, reading: dict[str, Any]) -> dict[str, Any]:
+    """Reading options with the features that the model to be resumed leaves out, unless others are asked for.
+
+    The columns of a table are in the model's schema; of named features only these options say which are used.
+    """
+    before = (getattr(resume, "_training", None) or {}).get("reading") or {}
+    chosen = {name: before[name] for name in ("ignore", "only") if name in before and not reading.get(name)}
+    return {**reading, **chosen}
 
 
 def _setting(value: Any) -> str:

@@ -16,10 +16,10 @@
     score = intercept + sum of weight · (x - mean) + sum of weight · (x - mean) · (x - mean) of the products
 
 The mean is 0 where none is given. x is the number in the column of that name as it is in the data, and 1 for a feature
-called column=value where the column has that text. What is missing is left out of the sums, and so are features that
-are not listed. Binary: a score above 0 is the positive label. With many classes weights and importances are lists, in
-the order of the classes, and so is the score: the largest wins; with link "logistic" the classes' probabilities are
-those of their scores, divided by their sum.
+called column=value where the column has that text. What is missing is left out of the sums, but for the feature
+column=(missing), which is 1 then. Features that are not listed are left out too. Binary: a score above 0 is the
+positive label. With many classes weights and importances are lists, in the order of the classes, and so is the score:
+the largest wins; with link "logistic" the classes' probabilities are those of their scores, divided by their sum.
 
 Models with curves or trees are of version 3. Instead of `intercept`, `limits`, `features` and `products` they have
 

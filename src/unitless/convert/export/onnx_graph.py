@@ -5,7 +5,8 @@ Inputs, by what `inputs` asks for:
     "matrix"     features   [rows, features], float: the model's features in its order. Names are in the metadata; a
                             text column is one feature for each of its values, column=value, which is 1 or 0
     "columns"    one input [rows, 1] for each column of the table, by its name: float for numbers, string for text, bool
-                            for booleans. Text that the model has never met counts as missing
+                            for booleans. Missing text is empty, a missing number not a number. Text that the
+                            model has never met counts as none of its values
 
 Outputs, by task:
 
@@ -28,6 +29,7 @@ import numpy as np
 from ...data.labels import number_text
 from ...data.schema import DATES, Kind, Schema
 from ...errors import Option, OptionError, Phrase
+from ...inputs import MISSING
 from ...models.classes import Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
@@ -196,8 +198,12 @@ class _Graph:
             if kind in DATES:
                 raise OptionError(f"column {name!r} holds dates, which stand for several features", advice=_AS_MATRIX)
             if kind in ("number", "flag"):
-                blocks.append(self.input(name, self.float, 1))
+                x = self.input(name, self.float, 1)
+                blocks.append(x)
                 order.append(place.get(name, -1))
+                if (missing := place.get(f"{name}={MISSING}")) is not None:
+                    blocks.append(self._node("Cast", self._node("IsNaN", x), to=self.float))
+                    order.append(missing)
                 continue
             values = [str(met).removeprefix(f"{name}=") for met in place if str(met).startswith(f"{name}=")]
             blocks.append(self._indicators(name, values, kind == "boolean"))
@@ -213,8 +219,13 @@ class _Graph:
         """1 where the column has that value, for each value that the model has met."""
         types = self._onnx.TensorProto
         x = self.input(column, types.BOOL if boolean else types.STRING, 1)
-        met: Any = [value == "true" for value in values] if boolean else np.array(values, object)
+        # Text that is missing is empty; a boolean of ONNX cannot be missing.
+        texts = np.array(["" if value == MISSING else value for value in values], object)
+        met: Any = [value == "true" for value in values] if boolean else texts
         same = self._node("Equal", x, self._constant(f"values of {column}", np.asarray(met)[None, :]))
+        if boolean and MISSING in values:
+            there = self._constant(f"what {column} can be", np.array([[value != MISSING for value in values]]))
+            same = self._node("And", same, there)
         return self._node("Cast", same, to=self.float)
 
     # ---------------------------------------------------------------------------------------------------------- scoring
@@ -278,7 +289,8 @@ class _Graph:
             belongs = np.zeros((len(place), len(texts)))
             for k, c in enumerate(sorted(texts)):
                 features[c] = len(place) + k
-                mine = [at for name, at in place.items() if str(name).startswith(f"{columns[c].name}=")]
+                of_column, missing = f"{columns[c].name}=", f"{columns[c].name}={MISSING}"
+                mine = [at for name, at in place.items() if str(name).startswith(of_column) and name != missing]
                 belongs[mine, k] = 1.0
             indicators = np.flatnonzero(belongs.any(axis=1))
             of_texts = self._node("Gather", x, self._constant("texts", indicators), axis=1)

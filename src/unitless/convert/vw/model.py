@@ -11,12 +11,16 @@ from typing import Any
 import numpy as np
 
 from ... import losses, rules
-from ...errors import Error, ModelFileError, OptionError
+from ...data import ReadOptions, Schema, Target
+from ...data.progress import Progress
+from ...errors import Error, ModelFileError, Option, OptionError, Phrase
 from ...inputs import Float64
+from ...models.foreign import is_vw_file
 from ...models.learner import Learner
 from ...models.model import Model
 from ...models.one_vs_all import OneVsAll
 from ...options import Loss
+from . import binary
 from . import readable as vw_readable
 from .feature_hash import CONSTANT, feature_hash
 from .readable import Readable, Weight
@@ -31,22 +35,23 @@ def from_vw(
     quantile: float = 0.5,
     names: Iterable[str] | None = None,
 ) -> Learner | OneVsAll:
-    """The model in a text that Vowpal Wabbit wrote with `--invert_hash` (or with `--readable_model`, see `names`).
+    """The model in a text that Vowpal Wabbit wrote with `--invert_hash` (or `--readable_model`, or `-f`, see `names`).
 
-    Predictions are Vowpal Wabbit's, to the six digits that the text has: plainly linear, and limited to its range of
-    labels. The learner also goes on as Vowpal Wabbit would: same rule, same scales and sums of squares.
+    Predictions are Vowpal Wabbit's, to the six digits that a text has, or to the rounding of float32: plainly linear,
+    and limited to its range of labels. The learner also goes on as Vowpal Wabbit would: same rule, same scales and sums
+    of squares. It is a model as `train` makes them of VW text, which `Predictor`, `score` and `train(resume=...)` take.
 
-    Where that is not possible the rule is "ag" or "gd", which need no scales: if the text has weights alone
+    Where that is not possible the rule is "ag" or "gd", which need no scales: if the file has weights alone
     (`--predict_only_model`), and with `--oaa`, whose classes have scales of their own in Vowpal Wabbit and share
     them here.
 
     Args:
-        path: the text.
+        path: the file.
         loss: Vowpal Wabbit does not write it down. If not given, it is "logistic" where the range of labels is that of
             scores, otherwise "squared"; give another one by its name. Scores do not depend on it, only
             what they stand for and how learning goes on.
         quantile: for quantile loss.
-        names: the features' names, if the text has only their hashes (`--readable_model`): `x`, or `a^x` for x of
+        names: the features' names, if the file has only their hashes (`--readable_model`, `-f`): `x`, or `a^x` for x of
             namespace a. Every weight must belong to one of them.
 
     Features are named as `unitless train` names those of VW text. Names that share a place in Vowpal Wabbit's table
@@ -58,12 +63,15 @@ def from_vw(
         >>> m.predict_one({"ad^price": 3.0, "user^age": 31.0})  # doctest: +SKIP
     """
     try:
-        with open(os.fspath(path), encoding="utf-8", newline="\n") as file:
-            text = file.read()
+        with open(os.fspath(path), "rb") as file:
+            data = file.read()
     except (OSError, TypeError, ValueError) as error:
         raise ModelFileError(f"cannot read {path!r}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        return from_text(text, loss=loss, quantile=quantile, names=names)
+        found = binary.parse(data) if is_vw_file(data) else vw_readable.parse(data.decode())
+        return _made(found, loss, quantile, names)
+    except UnicodeError:
+        raise ModelFileError(f"{os.fspath(path)} is not a model of Vowpal Wabbit") from None
     except ModelFileError as error:
         raise ModelFileError(f"{os.fspath(path)}: {error}") from None
 
@@ -72,7 +80,10 @@ def from_text(
     text: str, *, loss: Loss | None = None, quantile: float = 0.5, names: Iterable[str] | None = None
 ) -> Learner | OneVsAll:
     """The same from the text itself."""
-    found = vw_readable.parse(text)
+    return _made(vw_readable.parse(text), loss, quantile, names)
+
+
+def _made(found: Readable, loss: Loss | None, quantile: float, names: Iterable[str] | None) -> Learner | OneVsAll:
     table = _Table(found, None if names is None else list(names))
     ranged = (found.label_min, found.label_max) == SCORES
     options: dict[str, Any] = {
@@ -91,7 +102,28 @@ def from_text(
     else:
         model = Learner(**options, order="vw", clip="vw")
     _fill(model, found, table, unscaled)
+    model._training = _record(model, found)
     return model
+
+
+def _record(model: Learner | OneVsAll, found: Readable) -> dict[str, Any]:
+    """What `train` would have noted: that the data was VW text, what its labels were, and that it came to its end."""
+    if isinstance(model, OneVsAll):
+        target = Target("classes")
+    elif losses.LOSSES[model.options.loss].for_classes:
+        target = Target("binary", ["-1", "1"])
+    else:
+        target = Target("regression")
+    ignore, only = (
+        [letter for one in found.values.get(option, []) for letter in one] for option in ("--ignore", "--keep")
+    )
+    rows = model.examples
+    return {
+        "schema": Schema("named").plain(),
+        "target": target.plain(),
+        "reading": ReadOptions(ignore=tuple(ignore), only=tuple(only)).kept("named"),
+        "progress": Progress(rows=rows, learned=rows, passes=1, done=True).plain(),
+    }
 
 
 class _Table:
@@ -113,14 +145,14 @@ class _Table:
             assert weight.name is not None
             head = weight.place % stride
             if head >= self.classes:
-                raise ModelFileError(f"line {weight.line} is a weight of class {head + 1}; there are {self.classes}")
+                raise ModelFileError(f"{weight.where} is a weight of class {head + 1}; there are {self.classes}")
             if weight.place - head == constant:
                 self.bias[head] = weight
             name = re.sub(rf"\[{head}\]$", "", weight.name) if head else weight.name
             if name == "Constant" and weight.place - head == constant:
                 continue
             if head in self._rows.setdefault(name, {}):
-                raise ModelFileError(f"line {weight.line}: {name!r} has two weights; the text is damaged")
+                raise ModelFileError(f"{weight.where}: {name!r} has two weights; the text is damaged")
             self._rows[name][head] = weight
         self._tell_apart()
 
@@ -128,8 +160,12 @@ class _Table:
         """Weights that are known by their places alone, with names."""
         if names is None:
             raise OptionError(
-                "this text has hashes instead of names: write it with vw --invert_hash, or, in Python, give the "
-                "features' names (names=[...])"
+                Phrase(
+                    "this model has hashes instead of names: write its text with vw --invert_hash, or give the names "
+                    "of the features (",
+                    Option("names"),
+                    ")",
+                )
             )
         if self._paired:
             raise OptionError("products cannot be found by their features' names; write the text with vw --invert_hash")
@@ -144,7 +180,7 @@ class _Table:
         for weight in found.weights:
             head = weight.place % stride
             if weight.place - head not in by_place:
-                raise OptionError(f"line {weight.line} has a weight that belongs to none of the names given")
+                raise OptionError(f"{weight.where} has a weight that belongs to none of the names given")
             suffix = f"[{head}]" if head else ""
             named += [replace(weight, name=name + suffix) for name in by_place[weight.place - head]]
         return named
@@ -204,7 +240,7 @@ def _fill(model: Model, found: Readable, table: _Table, unscaled: bool) -> None:
             s[row, head] = weight.state[-1] if weight.state and found.normalized else 1.0
             if not s[row, head] > 0:
                 raise ModelFileError(
-                    f"line {weight.line} has a weight without a scale; write the text with --predict_only_model"
+                    f"{weight.where} has a weight without a scale; write the text with --predict_only_model"
                 )
     used = [row for row, by_class in enumerate(rows) if by_class]
     w, G, scale = w[used], G[used], s[used].max(axis=1, initial=0.0)
@@ -219,7 +255,6 @@ def _fill(model: Model, found: Readable, table: _Table, unscaled: bool) -> None:
     state["T"] = found.totals.get("total_weight", 0.0)
     state["examples"] = int(found.totals.get("example_number", 0.0))
     state["label_min"], state["label_max"] = found.label_min, found.label_max
-    state["negative"] = 2 if losses.LOSSES[model.options.loss].for_classes and table.classes == 1 else 0
     _restored(model, state)
 
 

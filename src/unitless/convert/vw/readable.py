@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from ...errors import ModelFileError
+from ...models.foreign import is_vw_text
 
 # Options that change how Vowpal Wabbit learns or what it prints, but not what a weight means.
 _HARMLESS = {"--link", "--power_t", "--initial_t", "--bit_precision", "--ignore", "--keep", "--random_seed"}
@@ -26,18 +27,18 @@ _VALUES = {"--quadratic", "--interactions", "--oaa", "--hash", "--hash_seed", "-
 
 @dataclass(frozen=True)
 class Weight:
-    """A weight: one line of the text."""
+    """A weight, as a line of the text or a record of the file has it."""
 
     place: int
     name: str | None
     value: float
     state: tuple[float, ...]  # G if it is adaptive, s if it is normalized
-    line: int
+    where: str  # it stands, for messages
 
 
 @dataclass
 class Readable:
-    """A model of Vowpal Wabbit as its text has it: range of labels, options, totals, weights."""
+    """A model of Vowpal Wabbit as its text or file has it: range of labels, options, totals, weights."""
 
     label_min: float = math.nan
     label_max: float = math.nan
@@ -75,15 +76,9 @@ class Readable:
         return _number(texts[-1], f"the option {option}")
 
 
-def is_readable(text: str) -> bool:
-    """Does a text begin as these do?"""
-    lines = text.split("\n", 6)
-    return lines[0].startswith("Version ") and any(line.startswith("Min label:") for line in lines[1:4])
-
-
 def parse(text: str) -> Readable:
     """What the text says, or a ModelFileError that says what is wrong with it, and where."""
-    if not is_readable(text):
+    if not is_vw_text(text):
         raise ModelFileError("this is not the text of a Vowpal Wabbit model; vw --invert_hash FILE writes one")
     found = Readable()
     lines = ((number, line.rstrip("\r")) for number, line in enumerate(text.split("\n"), 1))
@@ -116,7 +111,7 @@ def _head(found: Readable, lines: Iterator[tuple[int, str]]) -> None:
             if int(match[1]):
                 raise ModelFileError(f"it was trained with --{match[2]}, which unitless does not have")
         elif key == "options":
-            _options(found, value)
+            read_options(found, value)
         elif not key and colon:
             found.resumable = bool(_whole(value, at, 0, 1))
             missing = {"Min label", "Max label", "bits", "options"} - seen
@@ -126,11 +121,12 @@ def _head(found: Readable, lines: Iterator[tuple[int, str]]) -> None:
     raise ModelFileError("it ends within its header; the text is damaged")
 
 
-def _options(found: Readable, text: str) -> None:
+def read_options(found: Readable, text: str) -> None:
+    """The options that a model was trained with, as it stores them."""
     try:
         words = shlex.split(text)
     except ValueError:
-        raise ModelFileError("its options cannot be read; the text is damaged") from None
+        raise ModelFileError("its options cannot be read; it is damaged") from None
     option = ""
     for word in words:
         if re.match(r"--?[a-zA-Z]", word):
@@ -148,7 +144,7 @@ def _options(found: Readable, text: str) -> None:
             found.values.setdefault(option, []).append(word)
     for word in words:
         if word in _VALUES and word not in found.values:
-            raise ModelFileError(f"its option {word} has no value; the text is damaged")
+            raise ModelFileError(f"its option {word} has no value; it is damaged")
 
 
 def _totals(found: Readable, lines: Iterator[tuple[int, str]]) -> None:
@@ -172,7 +168,7 @@ def _weight(line: str, number: int, columns: int, places: int) -> Weight:
         raise ModelFileError(f"{at} has {len(state)} numbers after the weight, not {columns}; the text is damaged")
     if min(state, default=0.0) < 0:
         raise ModelFileError(f"{at} has a negative sum of squares or scale; the text is damaged")
-    return Weight(_whole(match[2], at, 0, places - 1), match[1], _number(match[3], at), state, number)
+    return Weight(_whole(match[2], at, 0, places - 1), match[1], _number(match[3], at), state, at)
 
 
 def _number(text: str, where: str) -> float:

@@ -37,7 +37,7 @@ def _tsv_writer(file: IO[bytes]) -> TableWriter:
     return Csv(file, "\t")
 
 
-_OPTIONS = frozenset({"delimiter", "header", "encoding"})
+_OPTIONS = frozenset({"delimiter", "header", "encoding", "follow"})
 
 CSV = Format(
     name="csv",

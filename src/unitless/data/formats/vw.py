@@ -17,7 +17,8 @@ def _source(files: list[File], options: ReadOptions) -> Source:
     from ... import _core  # noqa: PLC0415  (formats are listed without loading their readers)
     from ..named_text import NamedText  # noqa: PLC0415
 
-    return NamedText(files, options, _core.VwReader())
+    reader = _core.VwReader(list(options.ignore), list(options.only))
+    return NamedText(files, options, reader, namespaces=True)
 
 
 def _line_writer() -> LineWriter:
@@ -38,7 +39,7 @@ FORMAT = Format(
     suffixes=(".vw",),
     family="named",
     source=_source,
-    options=frozenset({"encoding"}),
+    options=frozenset({"encoding", "follow"}),
     looks_like=_looks_like,
     line_writer=_line_writer,
 )

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 Say: TypeAlias = Callable[[str], str]
 
 COLUMNS, BAD = 12, 5  # with missing values; rows that were skipped
-_KINDS = {"number": "numeric", "flag": "with 0 and 1", "text": "text", "boolean": "true or false"}
+_KINDS = {"number": "numeric", "flag": "with 0 and 1", "text": "text", "boolean": "true or false", "words": "words"}
 
 
 def noticed(result: TrainResult, say: Say) -> Iterator[Html]:
     """Remarks about the rows and columns, and where values are missing."""
-    found = [f"{words.capital(shown.short(say(note), 400)).removesuffix('.')}." for note in result.notes]
+    notes = [*result.decisions, *result.notes]
+    found = [f"{words.capital(shown.short(say(note), 400)).removesuffix('.')}." for note in notes]
     if result.skipped:
         found.append(
             f"{words.count(result.skipped, 'row')} could not be used and {words.were(result.skipped)} skipped."
@@ -40,9 +41,7 @@ def noticed(result: TrainResult, say: Say) -> Iterator[Html]:
     if result.missing:
         total = sum(result.missing.values())
         columns = f"{len(result.missing):,} column{'s' * (len(result.missing) != 1)}"
-        found.append(
-            f"{words.count(total, 'value')} {words.were(total)} missing, in {columns}; missing values count as absent."
-        )
+        found.append(f"{words.count(total, 'value')} {words.were(total)} missing, in {columns}.")
     if not found:
         yield paragraph("Nothing: no value was missing and no row had to be skipped.")
         return
@@ -80,6 +79,7 @@ def settings(result: TrainResult) -> Html:
             ("columns", _columns(result)),
             ("features", f"{result.features:,}"),
             ("row weights", None if result.schema.weight is None else words.short(result.schema.weight)),
+            ("offsets", None if result.schema.offset is None else words.short(result.schema.offset)),
             ("left out", ", ".join(map(words.short, result.reading.ignore[:20]))),
             ("learner", f"{options.rule}, {options.loss} loss, rate {words.rate(result.learning_rate)}"),
             ("shape", None if options.shape == "linear" else result.shape),

@@ -1,0 +1,66 @@
+// Dates and times that are written as text.
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string_view.h>
+
+#include "python/learner.hpp"
+#include "text/written_date.hpp"
+
+using namespace nanobind::literals;
+
+namespace unitless {
+namespace {
+
+DateForm form_of(std::string_view name) {
+    const auto form = date_form_named(name);
+    if (!form) throw InputError("'" + std::string(name) + "' is not a form of dates");
+    return *form;
+}
+
+// Text k is bytes[ends[k], ends[k + 1]).
+nb::tuple written_dates(const Integers& ends, const Bytes& bytes, std::string_view name) {
+    const DateForm form = form_of(name);
+    const std::size_t count = ends.size() ? ends.size() - 1 : 0;
+    const auto length = static_cast<std::int64_t>(bytes.size());
+    for (std::size_t k = 0; k < count; ++k)
+        if (ends.data()[k] < 0 || ends.data()[k] > ends.data()[k + 1] || ends.data()[k + 1] > length)
+            throw InputError("the texts are malformed");
+    auto wall = std::make_unique<std::int64_t[]>(count), ahead = std::make_unique<std::int64_t[]>(count);
+    auto valid = std::make_unique<std::uint8_t[]>(count);
+    {
+        const nb::gil_scoped_release release;
+        const auto* text = reinterpret_cast<const char*>(bytes.data());
+        for (std::size_t k = 0; k < count; ++k) {
+            const auto begin = ends.data()[k];
+            const std::string_view cell(text + begin, static_cast<std::size_t>(ends.data()[k + 1] - begin));
+            const auto moment = read_date(cell, form);
+            valid[k] = moment.has_value();
+            wall[k] = moment ? moment->wall : 0;
+            ahead[k] = moment ? moment->ahead : 0;
+        }
+    }
+    return nb::make_tuple(hand_over<NewIntegers>(std::move(wall), count),
+                          hand_over<NewIntegers>(std::move(ahead), count),
+                          hand_over<NewLetters>(std::move(valid), count));
+}
+
+std::optional<std::pair<std::int64_t, std::int64_t>> written_date(std::string_view text, std::string_view name) {
+    const auto moment = read_date(text, form_of(name));
+    if (!moment) return std::nullopt;
+    return std::pair{moment->wall, moment->ahead};
+}
+
+}  // namespace
+
+void define_dates(nb::module_& m) {
+    nb::list forms;
+    for (const std::string_view name : date_forms) forms.append(nb::str(name.data(), name.size()));
+    m.attr("date_forms") = nb::tuple(forms);
+    m.def("written_dates", &written_dates, "ends"_a, "text"_a, "form"_a,
+          "The moments that texts stand for, in microseconds; how far each is ahead of UTC; and whether it is one.");
+    m.def("written_date", &written_date, "text"_a, "form"_a,
+          "The moment that one text stands for, and how far it is ahead of UTC; None if it is not one.");
+}
+
+}  // namespace unitless

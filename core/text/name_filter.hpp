@@ -1,0 +1,115 @@
+// Which features of a text are used, by the patterns of its reader. A pattern is
+//   - one letter: the namespaces that begin with it, as Vowpal Wabbit's --ignore and --keep have it;
+//   - the name of a namespace;
+//   - with a ^, the name of a feature, namespace^feature.
+// * stands for any letters and ? for one.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "rows/named_rows.hpp"
+
+namespace unitless {
+
+inline bool matches_pattern(std::string_view pattern, std::string_view text) {
+    std::size_t p = 0, t = 0, star = pattern.npos, resumed = 0;
+    while (t < text.size()) {
+        if (p < pattern.size() && pattern[p] == '*') {  // first tried as no letters
+            star = p++;
+            resumed = t;
+        } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == text[t])) {
+            ++p;
+            ++t;
+        } else if (star != pattern.npos) {  // then as one more
+            p = star + 1;
+            t = ++resumed;
+        } else {
+            return false;
+        }
+    }
+    return std::all_of(pattern.begin() + static_cast<std::ptrdiff_t>(p), pattern.end(),
+                       [](char c) { return c == '*'; });
+}
+
+class NameFilter {
+  public:
+    NameFilter(const std::vector<std::string>& ignore, const std::vector<std::string>& only)
+        : ignore_(patterns(ignore)), only_(patterns(only)) {}
+
+    bool uses(std::string_view name) {
+        const auto meant = [name](Pattern& pattern) {
+            const bool found = means(pattern.text, name);
+            pattern.found |= found;
+            return found;
+        };
+        if (std::any_of(ignore_.begin(), ignore_.end(), meant)) return false;
+        return only_.empty() || std::any_of(only_.begin(), only_.end(), meant);
+    }
+
+    // Patterns that have meant no name so far.
+    std::vector<std::string> idle() const {
+        std::vector<std::string> texts;
+        for (const auto* side : {&ignore_, &only_})
+            for (const Pattern& pattern : *side)
+                if (!pattern.found) texts.push_back(pattern.text);
+        return texts;
+    }
+
+    // Takes what is not used out of rows, and its names with it.
+    void apply(NamedRows& rows) {
+        if (ignore_.empty() && only_.empty()) return;
+        constexpr std::uint32_t unused = 0xffffffff;
+        std::vector<std::uint32_t> number(rows.name_ends.size(), unused);
+        std::vector<char> text;
+        std::vector<std::size_t> ends;
+        for (std::size_t i = 0, begin = 0; i < number.size(); begin = rows.name_ends[i++]) {
+            const std::string_view name(rows.text.data() + begin, rows.name_ends[i] - begin);
+            if (!uses(name)) continue;
+            number[i] = static_cast<std::uint32_t>(ends.size());
+            text.insert(text.end(), name.begin(), name.end());
+            ends.push_back(text.size());
+        }
+        if (ends.size() == number.size()) return;
+        std::size_t to = 0, from = 0;
+        for (std::size_t& row_end : rows.row_ends) {
+            for (; from < row_end; ++from) {
+                rows.ids[to] = number[rows.ids[from]];
+                rows.values[to] = rows.values[from];
+                to += rows.ids[to] != unused;
+            }
+            row_end = to;
+        }
+        rows.ids.resize(to);
+        rows.values.resize(to);
+        rows.text = std::move(text);
+        rows.name_ends = std::move(ends);
+    }
+
+  private:
+    struct Pattern {
+        std::string text;
+        bool found = false;
+    };
+    std::vector<Pattern> ignore_, only_;
+
+    static std::vector<Pattern> patterns(const std::vector<std::string>& texts) {
+        std::vector<Pattern> all;
+        for (const std::string& text : texts) all.push_back({text});
+        return all;
+    }
+    static bool means(const std::string& pattern, std::string_view name) {
+        if (pattern.find('^') != pattern.npos) return matches_pattern(pattern, name);
+        const std::size_t caret = name.find('^');
+        if (caret == name.npos || caret == 0) return false;  // it has no namespace
+        const std::string_view space = name.substr(0, caret);
+        return pattern.size() == 1 && pattern[0] != '*' && pattern[0] != '?' ? space[0] == pattern[0]
+                                                                             : matches_pattern(pattern, space);
+    }
+};
+
+}  // namespace unitless

@@ -1,0 +1,370 @@
+"""What the columns of a table hold, decided from their first rows, in whatever format they come.
+
+A column of text is looked at by its different values: it can hold numbers in one of the ways in which people write
+them, booleans, dates, words, or names of categories. Columns that only number or name the rows are left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import InputError, Option, OptionError, Phrase
+from . import dates, words
+from .arrow import as_numpy, is_native, pyarrow
+from .columns import whole
+from .read_options import ReadOptions, matching, no_column
+from .schema import DATES, TEXTS, Kind, Schema, check_names, first_rows, kind_of
+from .written import BLANKS, NUMBER_MARKS, PLAIN, Written, by_number, is_text, numbers_of
+
+_WAYS = (PLAIN, Written(".", ","), Written(",", "."))  # in which numbers are written
+MOSTLY = 0.95  # of the values, if they are to be what a column holds
+HALF = 0.5  # are enough if the others are the same few words again and again
+FEW_WORDS, MANY_NUMBERS = 3, 20
+LEAST_ROWS = 20  # below which nothing is taken for a row counter, whatever its name
+SURE_ROWS = 100  # from which on a column that rises from row to row is one, whatever its name
+NEARLY_ALL = 0.95  # of the values of an id differ
+LEAST_NAMES = 50  # rows below which text is not taken for names of rows
+
+_ID = re.compile(
+    r"(?i:^(unnamed:.*|column \d+|no\.?|nr\.?|#|idx|index|id|uid|guid|uuid|key|row)$"
+    r"|^row[ _]?(id|no|nr|num|number|index)$|[ _-]id$|^id[ _-])|[a-z]I[Dd]$"
+)
+_TIME = re.compile(r"(?i)year|month|week|day|date|time|hour|minute|second|epoch|quarter|^ts$|^t$|_at$|\bage\b|^yr")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a column holds.
+
+    Args:
+        kind: one of `schema.KINDS`.
+        written: how, if it is text.
+        left_out: why it is not used, in words; "" if it is.
+        example: one of its values, where something is to be said about them.
+        ambiguous: whether its dates could be read in two ways.
+    """
+
+    kind: Kind | None
+    written: Written = PLAIN
+    left_out: str = ""
+    example: str = ""
+    ambiguous: bool = False
+
+
+@dataclass
+class _Text:
+    """A column of text: its different values, how often each is there, and their order."""
+
+    texts: Any  # different values
+    counts: NDArray[np.intp]  # of each
+    places: NDArray[np.intp]  # of each row among them, -1 where there is none
+
+    @property
+    def rows(self) -> int:
+        """How many values there are."""
+        return int(self.counts.sum())
+
+
+def decide_columns(columns: dict[str, Any], marks: Iterable[str], asked: Asked) -> dict[str, Decision]:
+    """What each column holds.
+
+    Args:
+        columns: the first rows of each, as Arrow columns; their types can be used.
+        marks: of missing values, besides the usual ones.
+        asked: what the user says about them.
+    """
+    found: dict[str, Decision] = {}
+    texts: dict[str, _Text] = {}
+    marks = (*NUMBER_MARKS, *marks)
+    for name, column in columns.items():
+        if is_text(column.type) and not (name in asked.text or pyarrow("types").is_dictionary(column.type)):
+            texts[name] = _values(whole(column))
+        else:
+            found[name] = _of_type(name, column, asked)
+    comma = asked.decimal == ","
+    if asked.decimal is None:
+        certain = {_certain_decimal(text, marks) for text in texts.values() if text.rows}
+        comma = "," in certain and "." not in certain
+    for name, text in texts.items():
+        found[name] = _of_text(name, text, marks, asked, comma)
+    return {name: found[name] for name in columns}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user says about the columns.
+
+    Args:
+        text: columns that hold names of categories.
+        words: columns that hold words.
+        numbers: columns that hold numbers, whatever they look like.
+        used: columns that are to be used for something else than as a feature, such as the target: never left out.
+        decimal: what stands before fractions, if it is known.
+        thousands: what stands between thousands, if it is known.
+        dates: which of two readings of a date is meant.
+    """
+
+    text: frozenset[str] = frozenset()
+    words: frozenset[str] = frozenset()
+    numbers: frozenset[str] = frozenset()
+    used: frozenset[str] = frozenset()
+    decimal: str | None = None
+    thousands: str | None = None
+    dates: str = "parts"
+
+
+def _values(column: Any) -> _Text:
+    texts, places = by_number(column)
+    texts = pyarrow("compute").utf8_trim(texts, BLANKS)
+    there = places[places >= 0]
+    return _Text(texts, np.bincount(there, minlength=len(texts)).astype(np.intp), places)
+
+
+# ---------------------------------------------------------------------------------------------------- typed columns
+
+
+def _of_type(name: str, column: Any, asked: Asked) -> Decision:
+    """What a column holds whose type says it."""
+    kind = "text" if name in asked.text else kind_of(column.type)
+    if kind == "moment" and dates.all_midnight(whole(column)):
+        kind = "date"
+    if kind != "number":
+        return Decision(kind)
+    one = whole(column)
+    if not is_native(one):
+        return Decision("number")
+    values = as_numpy(one)
+    form = None if name in asked.numbers or name in asked.used else dates.recognise_numbers(name, values)
+    if form is not None:
+        return Decision(form.kind, Written(date=form.text), example=str(values[0]))
+    if pyarrow("types").is_integer(column.type) and (reason := _identifies(name, values.astype(np.float64), asked)):
+        return Decision("number", left_out=reason)
+    return Decision(_number_kind(name, values, asked))
+
+
+def _number_kind(name: str, values: NDArray[Any], asked: Asked) -> Kind:
+    """A flag, if there is nothing but 0 and 1."""
+    there = values[~np.isnan(values)]
+    flag = len(there) > 0 and name not in asked.numbers and bool(((there == 0) | (there == 1)).all())
+    return "flag" if flag else "number"
+
+
+def _identifies(name: str, values: NDArray[np.float64], asked: Asked) -> str:
+    """Why whole numbers only say which row it is, in words; "" if they say more."""
+    there = values[~np.isnan(values)]
+    if len(there) < LEAST_ROWS or name in asked.numbers or name in asked.used:
+        return ""
+    named = bool(_ID.search(name))
+    steps = np.diff(there)
+    rising = len(there) == len(values) and bool((steps > 0).all())
+    if rising and (named or (len(there) >= SURE_ROWS and not _TIME.search(name))):
+        return "a row counter"
+    if named and len(np.unique(there)) >= NEARLY_ALL * len(there):
+        return "an id: nearly every row has its own"
+    return ""
+
+
+# ---------------------------------------------------------------------------------------------------- text
+
+
+def _shares(text: _Text, way: Written, marks: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.uint8], float]:
+    """The numbers that texts stand for when read in one way, what each is, and the share of rows that are numbers."""
+    numbers, kinds = numbers_of(text.texts, way, marks)
+    there = int(text.counts[kinds != 1].sum())
+    return numbers, kinds, float(text.counts[kinds == 0].sum() / there) if there else 0.0
+
+
+def _certain_decimal(text: _Text, marks: tuple[str, ...]) -> str:
+    """What certainly stands before the fractions in a column: read so it is numbers, and not otherwise; "" if either."""
+    points, american, comma = (_shares(text, way, marks)[2] for way in _WAYS)
+    if max(points, american, comma) < MOSTLY or max(points, american) == comma:
+        return ""
+    return "," if comma > max(points, american) else "."
+
+
+def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Decision:
+    """What a column of text holds."""
+    kinds = _shares(text, PLAIN, marks)[1]
+    there = (kinds != 1) & (text.counts > 0)
+    if not there.any():
+        return Decision("number")  # nothing is known yet
+    texts = text.texts.filter(pyarrow().array(there)).to_pylist()
+    if name in asked.words:
+        return Decision("words")
+    if all(value.lower() in ("true", "false") for value in texts):
+        return Decision("boolean")
+    # Dates such as 20141013 are numbers too, but say more as dates.
+    form = None if name in asked.numbers else dates.recognise(name, texts, _DAY_FIRST.get(asked.dates))
+    if form is not None and name not in asked.used and _read_as_dates(texts, text.counts[there], form.text):
+        return Decision(form.kind, Written(date=form.text), example=form.example or texts[0], ambiguous=form.ambiguous)
+    if (number := _as_numbers(name, text, marks, asked, comma)) is not None:
+        return number
+    if name in asked.used:
+        return Decision("text")
+    if words.looks_like_words(texts):
+        return Decision("words")
+    rows = int(text.counts[there].sum())
+    if rows >= LEAST_NAMES and len(texts) >= NEARLY_ALL * rows:
+        return Decision("text", left_out=f"text with {len(texts):,} different values in {rows:,} rows")
+    return Decision("text")
+
+
+def _read_as_dates(texts: list[str], counts: NDArray[np.intp], form: str) -> bool:
+    """Whether most rows, and not only most of the different values, are dates."""
+    read = dates.read(pyarrow().array(texts), form).is_valid().to_numpy(zero_copy_only=False)
+    return bool(counts[read].sum() >= MOSTLY * counts.sum())
+
+
+def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma: bool) -> Decision | None:
+    """A column of text as numbers; None if it does not hold numbers."""
+    ways = [_WAYS[2], *_WAYS[:2]] if comma else list(_WAYS)
+    if asked.decimal is not None:
+        ways = [way for way in ways if way.decimal == asked.decimal]
+    if asked.thousands is not None:
+        ways = [replace(way, thousands=asked.thousands) for way in ways if way.decimal != asked.thousands]
+    best, way = (np.zeros(0), np.zeros(0, np.uint8), -1.0), PLAIN
+    for one in ways:
+        found = _shares(text, one, marks)
+        if found[2] > best[2]:
+            best, way = found, one
+    numbers, kinds, share = best
+    others = int(((kinds == 2) & (text.counts > 0)).sum())
+    mostly = share >= MOSTLY or (
+        share >= HALF and others <= FEW_WORDS and len(np.unique(numbers[kinds == 0])) >= MANY_NUMBERS
+    )
+    if not mostly and name not in asked.numbers:
+        return None
+    values = np.where(text.places >= 0, numbers[text.places], np.nan)
+    written = [str(one) for one, kind in zip(text.texts.to_pylist(), kinds, strict=True) if kind == 0]
+    if share == 1.0 and all(_WHOLE.fullmatch(one) for one in written):
+        form = None if name in asked.numbers or name in asked.used else dates.recognise_numbers(name, values)
+        if form is not None:
+            return Decision(form.kind, Written(date=form.text), example=written[0])
+        if reason := _identifies(name, values, asked):
+            return Decision("number", way, reason)
+        if name not in asked.numbers and _are_codes(name, written):
+            return None
+    strange = next((one for one in written if not _USUAL.fullmatch(one)), "")
+    return Decision(_number_kind(name, values, asked), way, example=strange)
+
+
+def _are_codes(name: str, written: list[str]) -> bool:
+    """Whether whole numbers are names of something: they are filled up with zeros to the same length."""
+    padded = any(one.startswith("0") and len(one) > 1 for one in written)
+    return padded and len({len(one) for one in written}) == 1 and not _TIME.search(name)
+
+
+_DAY_FIRST = {"day-first": True, "month-first": False}
+_WHOLE = re.compile(r"[+-]?\d+")
+_USUAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+
+
+# ---------------------------------------------------------------------------------------------------- the schema
+
+
+def decide(
+    arrow: Any,
+    options: ReadOptions,
+    file: str,
+    target_needed: bool,
+    later: bool = False,
+    deciding: int | None = None,
+    leave_out: bool = True,
+) -> Schema:
+    """The schema of a table, from its first rows.
+
+    Args:
+        arrow: the rows.
+        options: what is said about the columns.
+        file: what messages call the table.
+        target_needed: whether there must be one.
+        later: columns to be ignored may come later.
+        deciding: how many rows say what the columns hold, if not the usual number.
+        leave_out: whether columns that only number or name the rows are left out.
+    """
+    names: list[str] = list(arrow.column_names)
+    check_names(names, file)
+    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
+        if name is not None and name not in names:
+            raise OptionError(no_column(name, names, option), file=file)
+    if target_needed and options.target is None:
+        which = Phrase("say which column to predict (", Option("target", "NAME"), f"); there are {_listed(names)}")
+        raise OptionError(which, file=file)
+    used = matching(options.only, names, "only") if options.only else set(names)
+    used -= matching(options.ignore, names, "ignore", strict=not later)
+    asked = _asked(options, names)
+    features = [name for name in names if name in used and name not in asked.used]
+    first = first_rows(len(names)) if deciding is None else deciding
+    wanted = [*features, *([options.target] if options.target is not None else [])]
+    heads = {name: arrow.column(name).slice(0, first) for name in wanted}
+    for name, head in heads.items():
+        if kind_of(head.type) is None:
+            raise InputError(f"{file}: column {name!r} holds {head.type}, which is neither numbers nor text; ignore it")
+    decisions = decide_columns(heads, options.policy.marks, asked)
+    left_out = [(name, decisions[name].left_out) for name in features if decisions[name].left_out]
+    if not leave_out or len(left_out) == len(features):  # nothing else is there
+        left_out = []
+    dropped = dict(left_out)
+    columns = []
+    for name in features:
+        kind = decisions[name].kind
+        if kind in DATES and options.dates == "error":
+            raise _dates_refused(name, heads[name].type, file)
+        if name not in dropped and kind is not None:
+            columns.append((name, kind))
+    if not columns:
+        raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
+    target_kind: Kind | None = None
+    if options.target is not None:
+        target_kind = decisions[options.target].kind
+        target_kind = "number" if target_kind == "flag" else "text" if target_kind == "words" else target_kind
+        if target_kind not in ("number", *TEXTS):
+            raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
+    written = {name: decisions[name].written for name in wanted if decisions[name].written != PLAIN}
+    written = {name: how for name, how in written.items() if name not in dropped}
+    said = options.target, target_kind, options.weight
+    remarks = _remarks(columns, decisions)
+    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=remarks, offset=options.offset)
+
+
+def _remarks(columns: list[tuple[str, Kind]], decisions: dict[str, Decision]) -> tuple[Phrase, ...]:
+    """What there is to say about decisions that could have been others."""
+    return tuple(
+        dates.ambiguity(name, decisions[name].written.date, decisions[name].example)
+        for name, _ in columns
+        if decisions[name].ambiguous
+    )
+
+
+def _asked(options: ReadOptions, names: list[str]) -> Asked:
+    """What the options say about the columns that there are."""
+    return Asked(
+        frozenset(matching(options.text, names, "text")),
+        frozenset(),
+        frozenset(matching(options.numbers, names, "numbers")),
+        frozenset(options.beside),
+        options.decimal,
+        options.thousands,
+        options.dates,
+    )
+
+
+def _dates_refused(name: str, type: Any, file: str) -> InputError:
+    return InputError(
+        f"column {name!r} holds dates or times ({type}), which a model cannot use as they are",
+        advice=Phrase(
+            *("leave it out (", Option("ignore", name), "), take its parts as features ("),
+            *(Option("dates", "parts"), "), or treat it as text (", Option("text", name), ")"),
+        ),
+        file=file,
+    )
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")

@@ -1,0 +1,210 @@
+"""Text that stands for something else: numbers as people write them, booleans, dates, marks of missing values.
+
+Files of text hold nothing but text, and columns of text in frames often hold numbers too. What a column holds is
+decided once (`deciding.py`); here its text becomes that. Work is done on the different texts of a column, not on all
+its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..inputs import TextColumn
+from . import date_forms, dates
+from .arrow import as_numpy, pyarrow
+
+# What people write where there is no value, in any column.
+MARKS: tuple[str, ...] = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "Null", "#N/A", "#NA")
+MARKS += (
+    "#N/A N/A",
+    "<NA>",
+    "?",
+    "-NaN",
+    "-nan",
+    "1.#IND",
+    "-1.#IND",
+    "1.#QNAN",
+    "-1.#QNAN",
+    "#REF!",
+    "#DIV/0!",
+    "#VALUE!",
+    "#NUM!",
+)
+# And in columns of numbers, where these cannot be anything else.
+NUMBER_MARKS = (*MARKS, "-", "--", ".", "..", "*", "na", "Na", "none", "None", "NONE", "nil", "NIL", "missing", "NaT")
+
+BLANKS = " \t\u00a0\u202f\u2009"  # around values: space, tab, no-break and thin spaces, as in the core
+_CLOCKS = ("moment on the spot", "moment in UTC")
+_TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
+
+
+@dataclass(frozen=True)
+class Written:
+    """How the values of a column of text are written, where it is not plain.
+
+    Args:
+        decimal: what stands before a number's fraction.
+        thousands: what stands between its thousands, if anything.
+        date: the form of its dates, if it holds dates; see `dates.py`.
+    """
+
+    decimal: str = "."
+    thousands: str = ""
+    date: str = ""
+
+    @property
+    def form(self) -> str:
+        """As the core takes it."""
+        return self.decimal + self.thousands
+
+    def plain(self) -> dict[str, str]:
+        """As a model file stores it."""
+        return {name: value for name, value in asdict(self).items() if value != getattr(PLAIN, name)}
+
+    @classmethod
+    def read(cls, plain: Any) -> Written:
+        """From a model file, which is trusted in nothing."""
+        written = cls(**plain)
+        good = all(type(value) is str for value in asdict(written).values())
+        good = (
+            good
+            and written.date in ("", *date_forms.FORMS)
+            and written.decimal in (".", ",")
+            and written.thousands in ("", ".", ",", "'", " ", "_")
+        )
+        if not good or written.decimal == written.thousands:
+            raise ValueError("it is not a way to write numbers")
+        return written
+
+
+PLAIN = Written()
+
+
+@dataclass
+class Odd:
+    """Values of a column that are not what it holds, and count as missing: how many, and the first of them."""
+
+    count: int
+    row: int  # from 0 on, among the rows that are read together
+    value: str
+
+
+def numbers_of(texts: Any, written: Written, marks: Sequence[str]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
+    """The numbers that an Arrow array of texts stands for, and what each is: a number (0), missing (1), other (2)."""
+    ends, letters = letters_of(texts)
+    return _core.written_numbers(ends, letters, written.form, list(marks))
+
+
+def letters_of(texts: Any) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """The texts of an Arrow array, one after another, and where each begins and the last one ends. A null is empty."""
+    texts = texts.cast(pyarrow().large_string())
+    _, offsets, data = texts.buffers()
+    ends: NDArray[np.int64] = np.zeros(1, np.int64)
+    if len(texts):
+        ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return ends, np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+
+
+def is_text(type: Any) -> bool:
+    """Whether an Arrow column holds text, each by itself or by number."""
+    types = pyarrow("types")
+    type = type.value_type if types.is_dictionary(type) else type
+    return bool(types.is_string(type) or types.is_large_string(type) or types.is_string_view(type))
+
+
+def by_number(column: Any) -> tuple[Any, NDArray[np.intp]]:
+    """The different texts of an Arrow column of text, and each row's place among them, or -1 where there is none."""
+    column = column if pyarrow("types").is_dictionary(column.type) else column.dictionary_encode()
+    places = as_numpy(column.indices)
+    if column.indices.null_count:
+        places = np.where(np.isnan(places), -1, places)
+    places = places.astype(np.intp)
+    if column.dictionary.null_count:
+        nulls = np.flatnonzero(~column.dictionary.is_valid().to_numpy(zero_copy_only=False))
+        places[np.isin(places, nulls)] = -1
+    return column.dictionary, places
+
+
+def typed(column: Any, kind: str, written: Written, marks: Sequence[str]) -> tuple[Any, Odd | None]:
+    """A column of text as what it stands for, with nulls where there is no value; and what could not be read.
+
+    Dates are given by the clock on the spot and in UTC together (`both_clocks`).
+
+    Args:
+        column: an Arrow array of text.
+        kind: what it holds; text stays text.
+        written: how.
+        marks: of missing values, besides the usual ones.
+    """
+    pa, compute = pyarrow(), pyarrow("compute")
+    texts, places = by_number(column)
+    if kind in ("number", "flag"):
+        numbers, kinds = numbers_of(texts, written, (*NUMBER_MARKS, *marks))
+        values: Any = pa.array(numbers, mask=kinds != 0)
+    elif kind == "boolean":
+        trimmed = compute.utf8_trim(texts, BLANKS)
+        yes, no = (compute.is_in(trimmed, pa.array(words, trimmed.type)) for words in (_TRUE, _FALSE))
+        known = compute.or_(yes, no)
+        values = compute.if_else(known, yes, pa.scalar(None, pa.bool_()))
+        missing = compute.is_in(trimmed, pa.array([*NUMBER_MARKS, *marks], trimmed.type))
+        kinds = np.where(_flags(known), 0, np.where(_flags(missing), 1, 2))
+    elif kind in ("date", "moment", "time"):
+        trimmed = compute.utf8_trim(texts, BLANKS)
+        values = both_clocks(*dates.read_both(trimmed, written.date or dates.usual_form(kind)))
+        missing = compute.is_in(trimmed, pa.array([*NUMBER_MARKS, *marks], trimmed.type))
+        kinds = np.where(_flags(values.is_valid()), 0, np.where(_flags(missing), 1, 2))
+    else:
+        return column, None
+    return _taken(values, places), _odd(texts, kinds, places)
+
+
+def dates_of_numbers(column: Any, written: Written) -> tuple[Any, Odd | None]:
+    """An Arrow column of numbers that stand for dates as moments; and what could not be read."""
+    found = dates.read_numbers(column, written.date)
+    lost = np.flatnonzero(_flags(column.is_valid()) & ~_flags(found.is_valid()))
+    odd = Odd(len(lost), int(lost[0]), str(column[int(lost[0])].as_py())) if len(lost) else None
+    return found, odd
+
+
+def both_clocks(wall: Any, utc: Any) -> Any:
+    """Moments by the clock on the spot and in UTC as one Arrow array."""
+    return pyarrow().StructArray.from_arrays([wall, utc], list(_CLOCKS), mask=wall.is_null())
+
+
+def has_both_clocks(type: Any) -> bool:
+    """Whether an Arrow type is that of `both_clocks`."""
+    return bool(pyarrow("types").is_struct(type)) and tuple(field.name for field in type) == _CLOCKS
+
+
+def _taken(values: Any, places: NDArray[np.intp]) -> Any:
+    """The value of each row, by its place among the different ones."""
+    pa = pyarrow()
+    return values.take(pa.array(places, mask=places < 0)) if (places < 0).any() else values.take(pa.array(places))
+
+
+def _odd(texts: Any, kinds: NDArray[Any], places: NDArray[np.intp]) -> Odd | None:
+    """The texts that are neither what the column holds nor missing."""
+    if not len(kinds) or not (kinds == 2).any():
+        return None
+    rows = np.flatnonzero(np.where(places >= 0, kinds[places], 1) == 2)
+    return Odd(len(rows), int(rows[0]), texts[int(places[rows[0]])].as_py().strip()) if len(rows) else None
+
+
+def _flags(array: Any) -> NDArray[np.bool_]:
+    flags: NDArray[np.bool_] = array.fill_null(False).to_numpy(zero_copy_only=False)
+    return flags
+
+
+def as_column(text: TextColumn) -> Any:
+    """Text that the core has read as an Arrow column of text by number."""
+    pa = pyarrow()
+    values = pa.LargeStringArray.from_buffers(
+        max(0, len(text.ends) - 1), pa.py_buffer(text.ends), pa.py_buffer(text.text)
+    )
+    return pa.DictionaryArray.from_arrays(pa.array(text.codes, mask=text.codes < 0), values)
