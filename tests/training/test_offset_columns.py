@@ -68,7 +68,7 @@ def test_the_offset_helps_and_is_needed_only_once_more(frame: pd.DataFrame, shap
 def test_rows_that_go_through_a_temporary_file_keep_their_offsets(
     frame: pd.DataFrame, result: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("unitless.training.request.memory_size", int)
+    monkeypatch.setattr("unitless.data.memory.LEAST", 1)
     spilled = trained(frame, memory=30_000)
     assert "temporary" in spilled.shuffled
     assert spilled.score == result.score
@@ -126,16 +126,16 @@ def test_without_the_column_nothing_is_predicted(frame: pd.DataFrame, result: An
     without = frame.drop(columns="log_years")
     for path in write_all(without.head(50), tmp_path).values():
         lines = path.endswith("jsonl")  # where a key may be there in some rows
-        said = "there is no 'log_years' in the row" if lines else "there is no column 'log_years', which holds the off"
+        said = "the offset 'log_years' is missing" if lines else "there is no column 'log_years', which holds the off"
         with pytest.raises(InputError, match=said):
             result.predict(path)
     with pytest.raises(InputError, match="there is no column 'log_years', which holds the offsets"):
         result.model.predict(without)
     row = without.to_dict("records")[0]
     for ask in (result.predictor.predict_one, result.model.predict_one, result.predictor.explain):
-        with pytest.raises(InputError, match="there is no 'log_years' in the row, which is the offset of the score"):
+        with pytest.raises(InputError, match="the offset 'log_years' is missing"):
             ask(row)
-    with pytest.raises(InputError, match="row 2: there is no 'log_years' in the row"):
+    with pytest.raises(InputError, match="the offset 'log_years' is missing at row 2"):
         result.predict([{**row, "log_years": 0.0}, row])
     with pytest.raises(InputError, match="the offset 'log_years' is 'a'; it must be a number"):
         result.predictor.predict_one({**row, "log_years": "a"})
@@ -156,7 +156,7 @@ def test_an_offset_that_is_not_finite_is_an_error_or_skipped(
     with pytest.raises(InputError, match=rf"row 401: {said}"):
         ul.score(result.model, path)
     with pytest.raises(
-        InputError, match=r"row 401: (offset is inf; offsets must be finite|there is no 'log_years' in)"
+        InputError, match=r"row 401: (offset is inf; offsets must be finite|the offset 'log_years' is missing)"
     ):
         result.predict(path)
     assert result.predict(path, on_error="skip")[400] is None
@@ -258,7 +258,7 @@ def test_vw_text_is_learned_with_its_initial_predictions(
     of_table = trained(frame, centre=False)
     assert of_text.score["loss"] == pytest.approx(of_table.score["loss"], rel=1e-9)
     np.testing.assert_allclose(of_text.predict(path), list(of_table.predict(frame)), rtol=1e-9)
-    monkeypatch.setattr("unitless.training.request.memory_size", int)
+    monkeypatch.setattr("unitless.data.memory.LEAST", 1)
     small = ul.train(path, memory=30_000, **options)
     assert small.score == of_text.score
 

@@ -242,7 +242,7 @@ class Reader:
                 weights.append(row.get(schema.weight, 1.0))
             if schema.offset is not None:
                 if (offset := row.get(schema.offset)) is None:
-                    raise InputError(f"there is no {schema.offset!r}, which is the offset", **chunk.place.at(number))
+                    raise InputError(f"the offset {schema.offset!r} is missing", **chunk.place.at(number))
                 offsets.append(offset)
         batch.data = inputs.NamedRows(rows)
         batch.labels = labels_of(labels) if schema.target is not None else None

@@ -164,7 +164,7 @@ def row_offset(row: Any, schema: Schema, place: int | None = None) -> float:
         return 0.0
     value = _as_python(row.get(schema.offset))
     if value is None or value != value:  # noqa: PLR0124  (not a number)
-        raise InputError(f"there is no {schema.offset!r} in the row, which is the offset of the score", row=place)
+        raise InputError(f"the offset {schema.offset!r} is missing", row=place)
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):
         raise InputError(f"the offset {schema.offset!r} is {_shown(value)}; it must be a number", row=place)
     return float(value)

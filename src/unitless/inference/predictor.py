@@ -388,9 +388,7 @@ class Predictor:
         several = isinstance(self.model, OneVsAll)
         if used.offset is not None and (missing := np.isnan(used.offset)).any():
             where = used.place.at(int(np.flatnonzero(missing)[0]))
-            raise InputError(
-                f"there is no {self.schema.offset!r} in the row, which is the offset of the score", **where
-            )
+            raise InputError(f"the offset {self.schema.offset!r} is missing", **where)
         try:
             with self.model._locked():  # a class that joins meanwhile has no score here, nor a label
                 flat = self.model._ask(used.data, extrapolate, used.offset) if used.rows else np.zeros(0)
