@@ -224,7 +224,7 @@ bool VwReader::read_features(const char* const*& place) {
                 end = token_end(delimiter);
                 if (begin == end) continue;
             }
-            if (weighted) {
+            if (weighted && text.empty()) {
                 value *= weight;
                 if (!std::isfinite(value))
                     return bad("the value times the namespace's weight is too big: ", word_at(begin, '|'),

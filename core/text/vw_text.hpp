@@ -1,16 +1,16 @@
 // Vowpal Wabbit's text: [label [importance [initial]]] ['tag]|namespace[:weight] name[:value] ...
 //
 // Read as VW 9.11 reads it, where it makes sense of a line; lines of which it makes sense in part are bad here.
-//   - The word that touches the first bar, or begins with ', is a tag. Labels, importances and initial predictions,
-//   which
-//     are offsets of the row's score, are words before it.
+//   - The word that touches the first bar, or begins with ', is a tag. Label, importance and initial prediction, which
+//     is an offset of the row's score, are words before it.
 //   - `x` in namespace a is called a^x, in the nameless namespace x. A namespace's weight multiplies its values.
 //   - A feature without a name is the one that is called by its number among the nameless ones of its namespace, from 0
 //     on: `|a :5 :6` is `|a 0:5 1:6`. They have the same weights in VW, too.
-//   - `x:red` is the feature x=red with the value 1; VW calls it x^red. Text that begins like a number is bad: VW reads
-//     the number and gives up on the rest of the line. VW drops values of zero. Here they are kept: they mention a
-//     feature. VW takes a line without bar for an example without features; here it is bad, or nothing if it
-//     is blank. Tabs are blanks everywhere; VW takes them for a part of labels and tags.
+//   - `x:red` is the feature x=red with the value 1, whatever its namespace's weight; VW calls it x^red. Text that
+//     begins like a number is bad: VW reads the number and gives up on the rest of the line.
+//   - VW drops values of zero. Here they are kept: they mention a feature. VW takes a line without bar for an example
+//     without features; here it is bad, or nothing if it is blank. Tabs are blanks everywhere; VW takes them for a part
+//     of labels and tags.
 #pragma once
 
 #include <string>

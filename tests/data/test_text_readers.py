@@ -293,7 +293,7 @@ def test_initial_predictions_are_vowpal_wabbits(tmp_path: Path) -> None:
     [
         ("1 | x:red", [("x=red", 1)]),
         ("1 |a x:red y:2", [("a^x=red", 1), ("a^y", 2)]),
-        ("1 |a:3 x:red", [("a^x=red", 3)]),
+        ("1 |a:3 x:red y", [("a^x=red", 1), ("a^y", 3)]),  # as VW has it
         ("1 | x:red x:blue x:2", [("x=red", 1), ("x=blue", 1), ("x", 2)]),
         ("1 | x:red x=red", [("x=red", 1), ("x=red", 1)]),
         ("1 | a_long_name_of_a_column:a_long_value|b y", [("a_long_name_of_a_column=a_long_value", 1), ("b^y", 1)]),
