@@ -292,7 +292,7 @@ def decide(
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
-    for option, name in (("target", options.target), ("weight", options.weight)):
+    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
     if target_needed and options.target is None:
@@ -333,7 +333,8 @@ def decide(
     written = {name: decisions[name].written for name in wanted if decisions[name].written != PLAIN}
     written = {name: how for name, how in written.items() if name not in dropped}
     said = options.target, target_kind, options.weight
-    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=_remarks(columns, decisions))
+    remarks = _remarks(columns, decisions)
+    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=remarks, offset=options.offset)
 
 
 def _remarks(columns: list[tuple[str, Kind]], decisions: dict[str, Decision]) -> tuple[Phrase, ...]:
@@ -357,7 +358,7 @@ def _asked(options: ReadOptions, names: list[str]) -> Asked:
         text,
         of_words,
         frozenset(matching(options.numbers, names, "numbers")),
-        frozenset(name for name in (options.target, options.weight) if name is not None),
+        frozenset(options.beside),
         options.decimal,
         options.thousands,
         options.dates,
