@@ -36,8 +36,8 @@ struct PyReader {
 
 struct PyCsvReader {
     PyCsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms, MissingMarks marks,
-                bool trim)
-        : reader(std::move(kinds), delimiter, std::move(forms), std::move(marks), trim) {}
+                MissingMarks text_marks, bool trim)
+        : reader(std::move(kinds), delimiter, std::move(forms), std::move(marks), std::move(text_marks), trim) {}
     CsvReader reader;
     std::shared_ptr<std::mutex> own_lock = ForkLocks::make();
     std::mutex& lock = *own_lock;
@@ -196,15 +196,16 @@ void define_text(nb::module_& m) {
         .def(
             "__init__",
             [](PyCsvReader* self, const std::vector<int>& kinds, char delimiter, const std::vector<std::string>& forms,
-               const std::vector<std::string>& marks, bool trim) {
+               const std::vector<std::string>& marks, const std::vector<std::string>& text_marks, bool trim) {
                 std::vector<CsvKind> known;
                 for (const int kind : kinds) known.push_back(static_cast<CsvKind>(kind));
                 std::vector<NumberForm> written;
                 for (const std::string& form : forms) written.push_back(NumberForm::of(form));
-                new (self) PyCsvReader(std::move(known), delimiter, std::move(written), MissingMarks(marks), trim);
+                new (self) PyCsvReader(std::move(known), delimiter, std::move(written), MissingMarks(marks),
+                                       MissingMarks(text_marks), trim);
             },
             "kinds"_a, "delimiter"_a, "forms"_a = std::vector<std::string>(), "marks"_a = std::vector<std::string>(),
-            "trim"_a = true)
+            "text_marks"_a = std::vector<std::string>(), "trim"_a = true)
         .def("read", &csv_table, "data"_a, "Whole rows as arrays, or None if they are not plain.");
     constexpr auto arrays = nb::rv_policy::automatic;  // they are new, and not a part of the rows
     nb::class_<TextRows>(m, "TextRows")

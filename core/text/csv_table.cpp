@@ -59,8 +59,13 @@ bool has_bare_return(std::string_view text) {
 }  // namespace
 
 CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms, MissingMarks marks,
-                     bool trim)
-    : kinds_(std::move(kinds)), delimiter_(delimiter), forms_(std::move(forms)), marks_(std::move(marks)), trim_(trim) {
+                     MissingMarks text_marks, bool trim)
+    : kinds_(std::move(kinds)),
+      delimiter_(delimiter),
+      forms_(std::move(forms)),
+      marks_(std::move(marks)),
+      text_marks_(std::move(text_marks)),
+      trim_(trim) {
     forms_.resize(kinds_.size());
     for (const CsvKind kind : kinds_) {
         const bool text = kind == CsvKind::text || kind == CsvKind::boolean;
@@ -70,6 +75,7 @@ CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<Num
         texts_ += text;
     }
     names_.resize(texts_);
+    missing_.resize(texts_);
     for (std::size_t j = 0; j < kinds_.size(); ++j) {
         const bool numbers = kinds_[j] == CsvKind::number;
         if (numbers && !runs_.empty() && runs_.back().numbers) {
@@ -83,6 +89,7 @@ CsvReader::CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<Num
 // With memory for all rows, if they are about as long as the first one.
 CsvTable CsvReader::started(const char* data, std::size_t size) {
     for (NameTable& names : names_) names.clear();
+    for (auto& missing : missing_) missing.clear();
     CsvTable table;
     table.number_count = numbers_;
     const std::size_t first = std::min(std::string_view(data, size).find('\n'), size);
@@ -150,8 +157,11 @@ bool CsvReader::take(CsvTable& table, std::size_t j, const char* begin, const ch
     if (number == NameTable::none) {
         if (!is_utf8({begin, length})) return false;
         number = names.add(0, {}, begin, length);
+        if (text_marks_.contain({begin, length})) missing_[at].push_back(number);
     }
-    table.texts[at].codes.push_back(static_cast<std::int32_t>(number));
+    const auto& missing = missing_[at];
+    const bool none_there = std::find(missing.begin(), missing.end(), number) != missing.end();
+    table.texts[at].codes.push_back(none_there ? -1 : static_cast<std::int32_t>(number));
     return true;
 }
 

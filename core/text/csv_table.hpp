@@ -69,8 +69,9 @@ struct CsvTable {
 class CsvReader {
   public:
     // `forms`: of each column, if it is numbers. `marks`: of missing values. `trim`: text loses the blanks around it.
+    // `text_marks`: of missing values in columns of text.
     CsvReader(std::vector<CsvKind> kinds, char delimiter, std::vector<NumberForm> forms = {},
-              MissingMarks marks = MissingMarks({}), bool trim = true);
+              MissingMarks marks = MissingMarks({}), MissingMarks text_marks = MissingMarks({}), bool trim = true);
     // Whole rows; nothing if they are not plain.
     std::optional<CsvTable> read(const char* data, std::size_t size);
 
@@ -80,11 +81,12 @@ class CsvReader {
     std::vector<CsvKind> kinds_;
     char delimiter_;
     std::vector<NumberForm> forms_;  // by column
-    MissingMarks marks_;
+    MissingMarks marks_, text_marks_;
     bool trim_;
     std::vector<std::size_t> places_;  // each column's place among those of its kind
     std::size_t numbers_ = 0, apart_ = 0, texts_ = 0;
-    std::vector<NameTable> names_;  // by column of text
+    std::vector<NameTable> names_;                     // by column of text
+    std::vector<std::vector<std::uint32_t>> missing_;  // by column of text: those of its values that stand for none
     TextChunk chunk_;
     std::vector<char> quoted_;  // a piece with quotes, which is changed on the way
     struct Run {

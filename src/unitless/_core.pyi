@@ -393,7 +393,13 @@ class CsvReader:
     """Reads rows of delimited text whose columns are known: 0 ignored, 1 number, 2 text, 3 boolean, 4 number apart."""
 
     def __init__(
-        self, kinds: list[int], delimiter: str, forms: list[str] = ..., marks: list[str] = ..., trim: bool = True
+        self,
+        kinds: list[int],
+        delimiter: str,
+        forms: list[str] = ...,
+        marks: list[str] = ...,
+        text_marks: list[str] = ...,
+        trim: bool = True,
     ) -> None: ...
     def read(
         self, data: NDArray[np.uint8]

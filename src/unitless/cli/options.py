@@ -202,14 +202,13 @@ NUMBERS = Flag(
 )
 DATES = Flag(
     "dates",
-    "What to do with columns of dates: parts (time, month, ...), day-first or month-first (as 1/2/2020 is), or error.",
-    default="parts",
+    "What to do with columns of dates: parts (time, month, ...), as if not given; day-first or month-first (as 1/2/2020 "
+    "is); or error.",
     panel=READING,
 )
 MISSING = Flag(
     "missing",
-    "What a missing value is: an indicator (a feature of its own), an absent feature, or an error.",
-    default="indicator",
+    "What a missing value is: an indicator (a feature of its own, as if not given), an absent feature, or an error.",
     panel=READING,
 )
 NA = Flag("na", "Further values that mean a missing one, besides NA, null, ?, ...", many=True, panel=READING)

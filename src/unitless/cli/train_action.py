@@ -210,7 +210,7 @@ def _listed(metrics: dict[str, float], result: TrainResult, wanted: list[str], a
 def _missing(missing: dict[str, int]) -> str:
     ranked = sorted(missing.items(), key=lambda item: -item[1])
     shown = ", ".join(f"{name} {count:,}" for name, count in ranked[:5])
-    return f"{sum(missing.values()):,} values were absent ({shown}{', ...' if len(ranked) > 5 else ''})"
+    return f"{sum(missing.values()):,} values were missing ({shown}{', ...' if len(ranked) > 5 else ''})"
 
 
 def _warn(result: TrainResult, remarked: Sequence[str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -61,3 +62,44 @@ def booleans(array: Any) -> NDArray[np.int32]:
 def _bits(buffer: Any, array: Any) -> NDArray[np.bool_]:
     bits = np.unpackbits(np.frombuffer(buffer, np.uint8), bitorder="little")
     return bits[array.offset : array.offset + len(array)].astype(bool)
+
+
+# Arrow's own ways to make arrays import pandas, if it is installed. So small ones are made of their buffers here.
+
+
+def flags(array: Any) -> NDArray[np.bool_]:
+    """An Arrow array of booleans, false for nulls."""
+    found: NDArray[np.bool_] = booleans(array) == 1
+    return found
+
+
+def flag_array(values: NDArray[np.bool_], known: NDArray[np.bool_] | None = None) -> Any:
+    """Booleans as an Arrow array, with nulls where they are not known."""
+    pa = pyarrow()
+    return pa.Array.from_buffers(pa.bool_(), len(values), [_packed(known), _packed(values)])
+
+
+def number_array(values: NDArray[np.float64]) -> Any:
+    """Numbers as an Arrow array."""
+    pa = pyarrow()
+    return pa.Array.from_buffers(pa.float64(), len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def place_array(places: NDArray[Any]) -> Any:
+    """Places from 0 on as an Arrow array of int32, with nulls where they are negative."""
+    pa = pyarrow()
+    known = _packed(places >= 0) if len(places) and places.min() < 0 else None
+    data = pa.py_buffer(np.ascontiguousarray(places, np.int32))
+    return pa.Array.from_buffers(pa.int32(), len(places), [known, data])
+
+
+def text_array(texts: Sequence[str]) -> Any:
+    """Texts as an Arrow array of large strings."""
+    pa = pyarrow()
+    parts = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, parts)], dtype=np.int64)
+    return pa.LargeStringArray.from_buffers(len(parts), pa.py_buffer(ends), pa.py_buffer(b"".join(parts)))
+
+
+def _packed(values: NDArray[np.bool_] | None) -> Any:
+    return None if values is None else pyarrow().py_buffer(np.packbits(values, bitorder="little"))

@@ -15,7 +15,7 @@ from .date_parts import Parts
 from .policy import Policy
 from .schema import DATES, TEXTS
 from .words import words_column
-from .written import BLANKS, has_both_clocks
+from .written import BLANKS, has_both_clocks, is_among
 
 _NANOSECONDS = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
 
@@ -98,8 +98,7 @@ def text(column: Any, policy: Policy | None = None) -> tuple[TextColumn, int]:
         ends = np.frombuffer(offsets, np.int64)[values.offset : values.offset + len(values) + 1]
     nothing = np.diff(ends) == 0  # a null among the values is as long as nothing
     if policy is not None and policy.marks:
-        marked = compute.is_in(values, pa.array(policy.marks, pa.large_string()))
-        nothing |= marked.fill_null(True).to_numpy(zero_copy_only=False)
+        nothing |= is_among(values, policy.marks)
     empty = np.flatnonzero(nothing)
     if len(empty):
         codes = np.where(np.isin(codes, empty), np.int32(-1), codes)

@@ -65,7 +65,7 @@ class CsvParser:
                 kinds.append(_IGNORED)
         forms = [schema.how(name).form for name in names]
         marks = [*NUMBER_MARKS, *policy.marks]
-        self._reader = _core.CsvReader(kinds, delimiter, forms, marks, policy.trim)
+        self._reader = _core.CsvReader(kinds, delimiter, forms, marks, list(policy.marks), policy.trim)
 
     def read(self, data: bytes | memoryview) -> CsvColumns | None:
         """The columns of whole rows, or None if the chunk needs the careful reader."""

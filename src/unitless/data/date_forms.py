@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from .arrow import as_numpy, pyarrow
+from .arrow import as_numpy, pyarrow, text_array
 
 WRITTEN = _core.date_forms
 YEAR_FIRST, DAY_FIRST, MONTH_FIRST, TOGETHER = WRITTEN[:4]
@@ -97,4 +97,4 @@ def _digits(values: NDArray[np.float64]) -> Moments:
 
 def as_arrow(texts: Sequence[str]) -> Any:
     """Texts as an Arrow array."""
-    return pyarrow().array(list(texts), pyarrow().string())
+    return text_array(texts).cast(pyarrow().string())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, Option, OptionError, Phrase
 from . import dates, words
-from .arrow import as_numpy, is_native, pyarrow
+from .arrow import as_numpy, flag_array, flags, is_native, pyarrow, text_array
 from .columns import whole
 from .read_options import ReadOptions, matching, no_column
 from .schema import DATES, TEXTS, Kind, Schema, check_names, first_rows, kind_of
@@ -196,7 +196,7 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     there = (kinds != 1) & (text.counts > 0)
     if not there.any():
         return Decision("number")  # nothing is known yet
-    texts = text.texts.filter(pyarrow().array(there)).to_pylist()
+    texts = text.texts.filter(flag_array(there)).to_pylist()
     if all(value.lower() in ("true", "false") for value in texts):
         return Decision("boolean")
     # Dates such as 20141013 are numbers too, but say more as dates.
@@ -217,7 +217,7 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
 
 def _read_as_dates(texts: list[str], counts: NDArray[np.intp], form: str) -> bool:
     """Whether most rows, and not only most of the different values, are dates."""
-    read = dates.read(pyarrow().array(texts), form).is_valid().to_numpy(zero_copy_only=False)
+    read = flags(dates.read(text_array(texts), form).is_valid())
     return bool(counts[read].sum() >= MOSTLY * counts.sum())
 
 

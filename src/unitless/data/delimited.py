@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Delimited(FileSource):
         self._delimiter = options.delimiter or delimiter
         self._header_found: bool | None = None  # of the first file
         self._settled: tuple[list[str], CsvParser] | None = None  # for the columns of the present file
+        self._last: tuple[memoryview, list[str], str, File] | None = None  # that was read as text
         self._comments = 0  # lines before the table in the first file that has some
         self._other_encoding = ""  # of a file that was not UTF-8
 
@@ -195,6 +197,7 @@ class Delimited(FileSource):
         parser = self._csv_parser(names, delimiter, file)
         if parser is not None and not self.keep and (read := parser.read(view)) is not None:
             return Chunk(read, read.rows, place, Position())
+        self._last = view, names, delimiter, file
         data = bytes(view)
         if b"\0" in data:
             raise InputError(
@@ -207,6 +210,15 @@ class Delimited(FileSource):
                 where = f"after row {rows} " if rows else ""
                 raise InputError(f"{where}this is not valid UTF-8", advice=ENCODING, file=file.name) from None
         return self._as_text(data, names, delimiter, place)
+
+    def reread(self, chunk: Chunk) -> Chunk:
+        """The chunk that was given last, by the core, if it has nothing but whole rows."""
+        if chunk.bad_count or self.keep or self._last is None:
+            return chunk
+        (view, names, delimiter, file), self._last = self._last, None
+        parser = self._csv_parser(names, delimiter, file)
+        read = parser.read(view) if parser is not None else None
+        return chunk if read is None or read.rows != chunk.rows else replace(chunk, content=read)
 
     def _csv_parser(self, names: list[str], delimiter: str, file: File) -> CsvParser | None:
         """The core's reader, for all but the first chunk."""

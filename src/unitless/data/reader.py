@@ -126,6 +126,7 @@ class Reader:
             if chunk.rows and self.schema is None:
                 self.schema = self._decided(chunk)
                 self.source.hold(self.schema)
+                chunk = self.source.reread(chunk)  # noqa: PLW2901
             yield self.batch(chunk)
 
     def _decided(self, chunk: Chunk) -> Schema:

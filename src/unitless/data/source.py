@@ -103,6 +103,10 @@ class Source(abc.ABC):
         """Read all further data by this schema."""
         self.schema = schema
 
+    def reread(self, chunk: Chunk) -> Chunk:
+        """The chunk that was given last, as it is read by the schema that was decided from it."""
+        return chunk
+
     def to_decide(self, table: Any) -> Any:
         """The first rows as what the columns hold is decided from them."""
         return table

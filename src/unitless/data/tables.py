@@ -71,7 +71,7 @@ def _read(
     if isinstance(table, CsvColumns) and name in table.beside:
         return read_column(name, table.beside[name], kind, schema, policy)
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
-        if kind == "boolean":
+        if kind in TEXTS:
             return [(name, *table.text(name))], table.odd.get(name)
         if kind in ("number", "flag"):
             numbers, absent = table.number(name)
@@ -112,10 +112,8 @@ def labels(arrow: Any, schema: Schema, policy: Policy) -> tuple[RawLabels | None
             return raw_labels(arrow.beside[schema.target], schema, policy)
         if schema.target not in arrow.columns:
             return None, None
-        if schema.target_kind == "text":
-            return raw_labels(arrow.arrow(schema.target), schema, policy)
         column = arrow.columns[schema.target]
-        found = _texts(*column) if schema.target_kind == "boolean" else Numbers(column)
+        found = _texts(*column) if schema.target_kind in TEXTS else Numbers(column)
         return found, arrow.odd.get(schema.target)
     if schema.target not in arrow.column_names:
         return None, None

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import TextColumn
 from . import date_forms, dates
-from .arrow import as_numpy, pyarrow
+from .arrow import as_numpy, flag_array, flags, number_array, place_array, pyarrow, text_array
 
 # What people write where there is no value, in any column.
 MARKS: tuple[str, ...] = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "Null", "#N/A", "#NA")
@@ -126,7 +126,7 @@ def by_number(column: Any) -> tuple[Any, NDArray[np.intp]]:
         places = np.where(np.isnan(places), -1, places)
     places = places.astype(np.intp)
     if column.dictionary.null_count:
-        nulls = np.flatnonzero(~column.dictionary.is_valid().to_numpy(zero_copy_only=False))
+        nulls = np.flatnonzero(~flags(column.dictionary.is_valid()))
         places[np.isin(places, nulls)] = -1
     return column.dictionary, places
 
@@ -142,33 +142,35 @@ def typed(column: Any, kind: str, written: Written, marks: Sequence[str]) -> tup
         written: how.
         marks: of missing values, besides the usual ones.
     """
-    pa, compute = pyarrow(), pyarrow("compute")
     texts, places = by_number(column)
     if kind in ("number", "flag"):
         numbers, kinds = numbers_of(texts, written, (*NUMBER_MARKS, *marks))
-        values: Any = pa.array(numbers, mask=kinds != 0)
-    elif kind == "boolean":
-        trimmed = compute.utf8_trim(texts, BLANKS)
-        yes, no = (compute.is_in(trimmed, pa.array(words, trimmed.type)) for words in (_TRUE, _FALSE))
-        known = compute.or_(yes, no)
-        values = compute.if_else(known, yes, pa.scalar(None, pa.bool_()))
-        missing = compute.is_in(trimmed, pa.array([*NUMBER_MARKS, *marks], trimmed.type))
-        kinds = np.where(_flags(known), 0, np.where(_flags(missing), 1, 2))
+        found = np.append(numbers, np.nan)[places]  # the last one where there is none
+        return number_array(found), _odd(texts, kinds, places)
+    if kind == "boolean":
+        trimmed = pyarrow("compute").utf8_trim(texts, BLANKS)
+        yes, no = (is_among(trimmed, words) for words in (_TRUE, _FALSE))
+        values, known = flag_array(yes, yes | no), yes | no
     elif kind in ("date", "moment", "time"):
-        trimmed = compute.utf8_trim(texts, BLANKS)
+        trimmed = pyarrow("compute").utf8_trim(texts, BLANKS)
         values = both_clocks(*dates.read_both(trimmed, written.date or dates.usual_form(kind)))
-        missing = compute.is_in(trimmed, pa.array([*NUMBER_MARKS, *marks], trimmed.type))
-        kinds = np.where(_flags(values.is_valid()), 0, np.where(_flags(missing), 1, 2))
+        known = flags(values.is_valid())
     else:
         return column, None
-    return _taken(values, places), _odd(texts, kinds, places)
+    kinds = np.where(known, 0, np.where(is_among(trimmed, (*NUMBER_MARKS, *marks)), 1, 2))
+    return values.take(place_array(places)), _odd(texts, kinds, places)
+
+
+def is_among(texts: Any, words: Sequence[str]) -> NDArray[np.bool_]:
+    """Which texts of an Arrow array are some of the words."""
+    return flags(pyarrow("compute").is_in(texts, text_array(words).cast(texts.type)))
 
 
 def dates_of_numbers(column: Any, written: Written) -> tuple[Any, Odd | None]:
     """An Arrow column of numbers that stand for dates as moments; and what could not be read."""
     found = dates.read_numbers(column, written.date)
     missing = column.is_null(nan_is_null=True)
-    lost = np.flatnonzero(~_flags(missing) & ~_flags(found.is_valid()))
+    lost = np.flatnonzero(~flags(missing) & ~flags(found.is_valid()))
     odd = Odd(len(lost), int(lost[0]), str(column[int(lost[0])].as_py())) if len(lost) else None
     return found, odd
 
@@ -190,12 +192,6 @@ def has_both_clocks(type: Any) -> bool:
     return bool(pyarrow("types").is_struct(type)) and tuple(field.name for field in type) == _CLOCKS
 
 
-def _taken(values: Any, places: NDArray[np.intp]) -> Any:
-    """The value of each row, by its place among the different ones."""
-    pa = pyarrow()
-    return values.take(pa.array(places, mask=places < 0)) if (places < 0).any() else values.take(pa.array(places))
-
-
 def _odd(texts: Any, kinds: NDArray[Any], places: NDArray[np.intp]) -> Odd | None:
     """The texts that are neither what the column holds nor missing."""
     if not len(kinds) or not (kinds == 2).any():
@@ -204,15 +200,10 @@ def _odd(texts: Any, kinds: NDArray[Any], places: NDArray[np.intp]) -> Odd | Non
     return Odd(len(rows), int(rows[0]), texts[int(places[rows[0]])].as_py().strip()) if len(rows) else None
 
 
-def _flags(array: Any) -> NDArray[np.bool_]:
-    flags: NDArray[np.bool_] = array.fill_null(False).to_numpy(zero_copy_only=False)
-    return flags
-
-
 def as_column(text: TextColumn) -> Any:
     """Text that the core has read as an Arrow column of text by number."""
     pa = pyarrow()
     values = pa.LargeStringArray.from_buffers(
         max(0, len(text.ends) - 1), pa.py_buffer(text.ends), pa.py_buffer(text.text)
     )
-    return pa.DictionaryArray.from_arrays(pa.array(text.codes, mask=text.codes < 0), values)
+    return pa.DictionaryArray.from_arrays(place_array(text.codes), values)

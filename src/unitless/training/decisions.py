@@ -59,11 +59,10 @@ def _written(run: Run) -> Iterable[Phrase]:
         if not how.date:
             forms.setdefault((how.decimal, how.thousands), []).append(name)
     for (decimal, thousands), names in forms.items():
-        between = f", {thousands!r} between thousands" if thousands else ""
-        yield Phrase(f"{_listed(names)}: numbers with a decimal {_MARKS[decimal]}{between} (", Option("decimal"), ")")
-
-
-_MARKS = {".": "point", ",": "comma"}
+        if decimal == ",":
+            yield Phrase(f"{_listed(names)}: numbers with a decimal comma (", Option("decimal", "."), " if it is not)")
+        else:
+            yield Phrase(f"{_listed(names)}: numbers with {thousands!r} between thousands (", Option("thousands"), ")")
 
 
 def _dates(run: Run) -> Iterable[Phrase]:

@@ -53,8 +53,8 @@ def train(
     text: Any = (),
     words: Any = (),
     numbers: Any = (),
-    dates: str = "parts",
-    missing: str = "indicator",
+    dates: str | None = None,
+    missing: str | None = None,
     na: Any = (),
     decimal: str | None = None,
     thousands: str | None = None,
@@ -124,9 +124,9 @@ def train(
         numbers: columns to learn from although they look like row counters or ids, and to be centred although they
             begin with nothing but zeros and ones (see the guide).
         dates: "parts" to take columns of dates as time, year, month, weekday, hour and day of the year; "day-first" or
-            "month-first" to do so and say how 1/2/2020 is to be read; or "error".
+            "month-first" to do so and say how 1/2/2020 is to be read; or "error". "parts" if not given.
         missing: "indicator": a missing value is a feature of its own, `column=(missing)`; "absent": a feature that is
-            not there; or "error".
+            not there; or "error". "indicator" if not given.
         na: values that stand for a missing one, besides the usual marks (NA, null, ?, ...).
         decimal: what stands before the fraction of numbers in text, "." or ","; found if not given.
         thousands: what stands between their thousands; found if not given.

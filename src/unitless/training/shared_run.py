@@ -135,5 +135,5 @@ def checked_rules(rules: Iterable[str]) -> list[Rule]:
 def reading_and_learning(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Which of the options say how the data is read; the others, as far as they are given, are a learner's."""
     names = ReadOptions.__dataclass_fields__.keys() - {"target", "weight"}
-    reading = {name: value for name, value in options.items() if name in names}
+    reading = {name: value for name, value in options.items() if name in names and value is not None}
     return reading, {name: value for name, value in options.items() if name not in names and value is not None}

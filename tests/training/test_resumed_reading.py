@@ -1,0 +1,25 @@
+"""A model that is resumed reads further data as its first data was read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sources import write
+
+import unitless as ul
+
+
+def test_reading_options_are_those_of_the_model(tmp_path: Path) -> None:
+    rows = "".join(f"{k * 7 % 100};{'none yet' if k % 9 == 0 else k % 5};{k % 3}\n" for k in range(300))
+    path = write(tmp_path / "a.txt", rows)
+    model = str(tmp_path / "m")
+    first = ul.train(
+        path, "3", model=model, missing="absent", na="none yet", format="csv", header=False, shape="linear", delimiter=";"
+    )
+    assert first.missing == {"2": 34}
+    more = ul.train(path, resume=model, format="csv", model=model)
+    assert more.missing == {"2": 34}
+    assert not any("(missing)" in str(name) for name in more.model.weights)
+    assert not more.odd
+    assert len(ul.Predictor(model).predict(path, format="csv")) == 300
+    assert ul.score(model, path, format="csv").rows == 300
