@@ -152,6 +152,10 @@ class Reader:
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
+            if self.options.words:
+                raise OptionError(
+                    "mappings have features by name, and no columns of words", option="words", advice="give a frame"
+                )
             options = self.options
             return Schema("named", target=options.target, weight=options.weight, offset=options.offset)
         chosen = () if isinstance(self.source, NamedText) and self.source.namespaces else ("ignore", "only")
