@@ -212,8 +212,8 @@ def test_explanations_list_the_offset_and_add_up(frame: pd.DataFrame, loss: Any,
 
 def test_rates_are_swept_and_rules_compared_with_offsets(frame: pd.DataFrame) -> None:
     options: Any = {"target": "claims", "offset": "log_years", "task": "regression", "loss": "poisson"}
-    swept = ul.sweep(frame, rates=[0.1, 1.0], **options)
-    assert swept.best.score["loss"] < 1.0
+    swept = ul.sweep_rates(frame, rates=[0.1, 1.0], **options)
+    assert swept["nag"].best_loss < 1.0
     compared = ul.compare(frame, rules=["nag", "ng"], shape="linear", **options)
     assert compared["nag"].metrics["loss"] < 1.0
 
