@@ -108,7 +108,7 @@ def values(data: inputs.Input) -> list[dict[Any, str]]:
 def one_row(frame: inputs.Frame, row: int) -> dict[str, float]:
     one = inputs.pick(frame, np.array([row]))
     assert isinstance(one, inputs.Frame)
-    return one.first_row()
+    return one.first_row(lambda column, text: [])
 
 
 def ordinary(spec: DataSpec) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def test_several_files_of_a_folder(tmp_path: Path) -> None:
 def test_bad_rows_are_counted_once_and_the_others_are_there(tmp_path: Path) -> None:
     rows = [f"{k},{k * k},a" for k in range(3000)]
     for k in range(2500, 3000, 10):
-        rows[k] = f"{k},oops,a" if k % 20 else f"{k},1,a,too many"
+        rows[k] = f"{k},1" if k % 20 else f"{k},1,a,too many"
     path = write(tmp_path / "bad.csv", "x,y,z\n" + "\n".join(rows))
     options = ReadOptions(target="x", on_error="skip")
     spec = DataSpec.of(path, options)
@@ -328,7 +328,7 @@ def test_blocks_that_follow_one_another_are_read_in_one_go(folder: Path) -> None
 
 
 def test_json_lines_may_have_keys_that_not_all_rows_have(tmp_path: Path) -> None:
-    rows = [{"x": k, "y": k % 3} | ({"late": k} if k > 2000 else {}) for k in range(4000)]
+    rows = [{"x": k * 7 % 4001, "y": k % 3} | ({"late": -k * 3 % 4001} if k > 2000 else {}) for k in range(4000)]
     path = write(tmp_path / "t.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
     spec, surveys = surveyed(DataSpec.of(path, ReadOptions(target="y")))
     assert spec.schema is not None

@@ -166,7 +166,7 @@ def test_what_is_wrong_is_said_with_file_and_row(tmp_path: pathlib.Path) -> None
     plain = table().select(["size", "count", "price"])
     csv.write_csv(plain, tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
-    lines[4321] = "0.001,many,1.0"
+    lines[4321] = "0.001,7,1.0,many"
     (tmp_path / "b.csv").write_text("\n".join(lines) + "\n")
     with pytest.raises(InputError, match=r"b\.csv, row 4321") as found:
         ul.train([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")], "price", **PLAN)

@@ -121,7 +121,7 @@ def test_classes_may_join_and_some_may_not_be_known() -> None:
     baseline.score_numbered(np.array([0, 1, 2, 2]), None)  # the last two are of a class that was never met
     found = baseline.metrics
     assert found["zero_one"] == 0.75
-    assert found["log_loss"] > 100
+    assert found["log_loss"] > 18  # half of the most that a row can cost
     assert all(math.isfinite(value) for value in found.values())
 
 

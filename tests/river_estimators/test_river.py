@@ -463,14 +463,14 @@ def test_bad_weights_are_refused(w: Any) -> None:
 
 @pytest.mark.parametrize("missing", [None, float("nan")])
 def test_missing_values_are_features_of_their_own(missing: Any) -> None:
-    model, expected = UnitlessClassifier(), UnitlessClassifier(missing="error")
+    model, expected = UnitlessClassifier(missing="indicator"), UnitlessClassifier(missing="error")
     for i in range(40):
         gone = i % 3 == 1
         model.learn_one({"a": float(i), "b": missing if gone else 5.0 + i}, i % 2 == 0)
-        expected.learn_one({"a": float(i), **({"b=missing": True} if gone else {"b": 5.0 + i})}, i % 2 == 0)
+        expected.learn_one({"a": float(i), **({"b=(missing)": True} if gone else {"b": 5.0 + i})}, i % 2 == 0)
     assert state(model) == state(expected)
-    assert "b=missing" in model.weights
-    assert model.predict_proba_one({"a": 3.0, "b": missing}) == expected.predict_proba_one({"a": 3.0, "b=missing": 1})
+    assert "b=(missing)" in model.weights
+    assert model.predict_proba_one({"a": 3.0, "b": missing}) == expected.predict_proba_one({"a": 3.0, "b=(missing)": 1})
 
 
 @pytest.mark.parametrize("missing", [None, float("nan")])

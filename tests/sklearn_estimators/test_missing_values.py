@@ -40,7 +40,7 @@ def test_what_is_missing_is_learned(shape: Any) -> None:
     error = (model.predict(X[2000:]) - y[2000:])[missing]
     assert abs(error.mean()) < 0.6  # of the 5 that such rows have more
     assert model.n_features_in_ == 3
-    assert model.features_.tolist() == [0, 1, 2, "0=missing", "1=missing", "2=missing"]
+    assert model.features_.tolist() == [0, 1, 2, "0=(missing)", "1=(missing)", "2=(missing)"]
     assert model.coef_.shape == (6,)
     assert 4 < model.coef_[4] < 6
 
@@ -102,7 +102,7 @@ def test_text_booleans_and_whole_numbers_may_be_missing(library: str) -> None:
     columns["count"] = holed(list(range(400)))
     frame = pd.DataFrame(columns).convert_dtypes() if library == "pandas" else pl.DataFrame(columns)
     model = UnitlessClassifier(shape="linear").fit(frame, np.where(gone, "gone", np.where(hit, "hit", "not")))
-    found = ["flag", "count", "count=missing", "flag=missing", "job=clerk", "job=missing", "job=pilot"]
+    found = ["flag", "count", "count=(missing)", "flag=(missing)", "job=(missing)", "job=clerk", "job=pilot"]
     assert model.features_.tolist() == found
     assert model.score(frame, np.where(gone, "gone", np.where(hit, "hit", "not"))) == 1
     empty = pd.DataFrame({"job": [None], "flag": [None], "count": [None]})

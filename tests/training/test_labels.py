@@ -157,6 +157,23 @@ def test_a_text_or_an_id_is_no_target() -> None:
         "a class"
     )
     assert ul.train(table([f"case {i}" for i in range(60)]), "y", task="classes", **QUICK).learned == 60
+    followed = raised([f"case {i}" for i in range(400)], shuffle=False)
+    assert followed.startswith("the target has 400 different values in the first 400 labelled rows of the data; it")
+
+
+def test_numbers_beside_one_other_text_are_no_classes() -> None:
+    labels, rest = [f"{i}.5" for i in range(80)], "; give numbers, and nothing where the label is missing; "
+    for others, said in (
+        (["oops"], "nearly all of them are numbers, but one is 'oops'"),
+        ([], "all of them are numbers"),
+    ):
+        rows = 80 + len(others)
+        with pytest.raises(InputError) as error:
+            ul.train(np.arange(float(rows))[:, None], labels + others, **QUICK)
+        assert str(error.value) == (
+            f"the target is text and has {rows} different values in {rows} rows of the data; {said}{rest}to learn each "
+            "value as a class, use task='classes'"
+        )
 
 
 def test_hundreds_of_classes_are_worth_a_word() -> None:

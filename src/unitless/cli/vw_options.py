@@ -60,8 +60,11 @@ def _falling(power: str) -> str | None:
         return None
 
 
+_LINKS = {"logistic": "--probabilities", "identity": "", "poisson": ""}
+
+
 def _link(name: str) -> str | None:
-    return "--probabilities" if name == "logistic" else "" if name in ("identity", "poisson") else None
+    return _LINKS.get(name)
 
 
 OPTIONS = (

@@ -16,7 +16,7 @@ from ..data.deciding import Asked, decide, decide_columns
 from ..data.labels import RawLabels, labels_of
 from ..data.read_options import matching
 from ..data.schema import HELD, check, kind_of
-from ..data.written import PLAIN, is_text, typed
+from ..data.written import NUMBER_MARKS, PLAIN, by_number, is_text, numbers_of, typed
 from ..errors import InputError, Option, Phrase
 from .blocks import DataSpec, FileSurvey, Head
 
@@ -90,7 +90,7 @@ def _agreed(name: str, heads: list[Head], as_words: bool, options: ReadOptions) 
     counts: Counter[str] = Counter()
     of_head: dict[int, str] = {}
     for number, (column, head) in enumerate(zip(found, heads, strict=True)):
-        if types.is_null(column.type) or column.null_count == len(column):
+        if types.is_null(column.type) or column.null_count == len(column) or _is_blank(column):
             continue
         if kind_of(column.type) is None:
             raise InputError(
@@ -117,6 +117,14 @@ def _agreed(name: str, heads: list[Head], as_words: bool, options: ReadOptions) 
         wanted = {_type_of(min(kinds, default="number"))}
     type = next(iter(wanted), pa.null())
     return pa.chunked_array([chunk for column in found for chunk in _chunks(column.cast(type, safe=False))], type)
+
+
+def _is_blank(column: Any) -> bool:
+    """Whether a column of text holds nothing but marks of missing values."""
+    if not is_text(column.type):
+        return False
+    texts, _ = by_number(whole(column))
+    return bool((numbers_of(texts, PLAIN, NUMBER_MARKS)[1] == 1).all())
 
 
 def _held(name: str, column: Any, options: ReadOptions) -> str:

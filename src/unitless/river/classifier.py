@@ -43,8 +43,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         loss: "logistic", or "hinge", which gives no probabilities.
         learning_rate: a number, or "auto"; each class finds its own.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
-        missing: what None and not-a-number are: "indicator", a feature of its own, `name=missing`; "absent", as if the
-            feature were not in the row; or an "error".
+        missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
+            feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
 
@@ -74,7 +74,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         interactions: Any = None,
         bits: int | None = None,
         precision: Precision = "float64",
-        missing: Missing = "indicator",
+        missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
     ) -> None:
         self.classes = classes

@@ -2,8 +2,8 @@
 
 Arrays and sparse matrices are columns by their number. A frame's columns keep their names and types: numbers are taken
 as they lie, booleans are 0 and 1 that are never centred, and text and categories become a feature for each value,
-`column=value`. A missing value of a frame or an array is a feature too, `column=missing`. Features that have names need
-columns that have names: from the first missing value on, the columns of an array are named by their numbers.
+`column=value`. A missing value of a frame or an array is a feature too, `column=(missing)`. Features that have names
+need columns that have names: from the first missing value on, the columns of an array are named by their numbers.
 """
 
 from __future__ import annotations

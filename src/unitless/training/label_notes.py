@@ -48,18 +48,19 @@ def _no_classes(found: LabelValues, name: str) -> InputError:
     """A text or an id was named as the target."""
     values = found.values
     others = [value for value in values if not _is_number(value)]
+    rows = f"{found.rows:,} rows of {name}" if found.all_rows else f"the first {found.rows:,} labelled rows of {name}"
     if 10 * len(others) < len(values):
+        which = f"nearly all of them are numbers, but one is {others[0]!r}" if others else "all of them are numbers"
         return InputError(
-            f"the target has {len(values):,} different values in {found.rows:,} rows of {name}; nearly all of them are "
-            f"numbers, but one is {others[0]!r}",
+            f"the target is text and has {len(values):,} different values in {rows}; {which}",
             advice=Phrase(
-                *("if this stands for a missing value, use ", Option("na", others[0]), "; to learn each value as a "),
-                *("class, use ", Option("task", "classes")),
+                "give numbers, and nothing where the label is missing; to learn each value as a class, use ",
+                Option("task", "classes"),
             ),
         )
     return InputError(
-        f"the target has {len(values):,} different values in {found.rows:,} rows of {name}; it looks like a text or an "
-        f"id ({values[0][:40]!r}, ...), which a model cannot predict",
+        f"the target has {len(values):,} different values in {rows}; it looks like a text or an id "
+        f"({values[0][:40]!r}, ...), which a model cannot predict",
         advice=Phrase(
             *("choose another column as ", Option("target"), ", or use ", Option("task", "classes")),
             " to learn each value as a class",

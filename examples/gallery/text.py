@@ -1,0 +1,95 @@
+"""Which team should answer this message?
+
+Takeaway: a column of words needs no vectoriser, and the words that decided can be shown.
+
+python examples/gallery/text.py      (pip install 'unitless[cli,plot,sklearn]' pandas)
+"""
+
+# %% [markdown]
+# Messages are to be sent to the team that knows the answer. The texts here are real, and on every machine that has
+# the scientific Python libraries: sentences of the documentation of NumPy, pandas, scikit-learn and matplotlib, of
+# the versions that are installed. The team is the library that a sentence comes from; names of libraries are cut out,
+# so that the answer is not in the text.
+
+# %%
+import inspect
+import re
+import sys
+import types
+
+import matplotlib.axes
+import matplotlib.figure
+import numpy as np
+import pandas as pd
+import sklearn
+import sklearn.ensemble
+import sklearn.linear_model
+import sklearn.metrics
+import sklearn.model_selection
+import sklearn.preprocessing
+from matplotlib import pyplot as plt
+
+import unitless as ul
+
+TEAMS: dict[str, list[object]] = {
+    "arrays": [np, np.ndarray, np.linalg, np.random.Generator],
+    "tables": [pd, pd.DataFrame, pd.Series, pd.Index],
+    "models": [
+        sklearn.ensemble,
+        sklearn.linear_model,
+        sklearn.metrics,
+        sklearn.model_selection,
+        sklearn.preprocessing,
+    ],
+    "pictures": [plt, matplotlib.axes.Axes, matplotlib.figure.Figure],
+}
+NAMES = re.compile(r"numpy|pandas|sklearn|scikit-learn|matplotlib|\bnp\b|\bpd\b|\bplt\b", re.IGNORECASE)
+
+
+def sentences(home: object) -> set[str]:
+    """What the documentation of everything public in a module or class says, sentence by sentence."""
+    found: set[str] = set()
+    for name in dir(home):
+        if name.startswith("_") or isinstance(getattr(home, name, None), types.ModuleType):
+            continue
+        text = inspect.getdoc(getattr(home, name, None)) or ""
+        text = re.sub(r"^.*>>>.*$|^\s*\.\. .*$|[-=~]{3,}|[`*]", " ", text, flags=re.MULTILINE)
+        for sentence in re.split(r"(?<=[.?!])\s|\n\s*\n", NAMES.sub(" ", text)):
+            words = sentence.split()
+            if 6 <= len(words) <= 60:
+                found.add(" ".join(words))
+    return found
+
+
+by_team = {team: set().union(*map(sentences, homes)) for team, homes in TEAMS.items()}
+messages = pd.DataFrame(
+    [(text, team) for team, texts in by_team.items() for text in sorted(texts)], columns=["message", "team"]
+)
+messages = messages.drop_duplicates("message").sample(frac=1, random_state=0, ignore_index=True)
+if "--quick" in sys.argv:
+    messages = messages.head(1500)
+print(messages["team"].value_counts().to_string())
+print()
+print(messages["message"].iloc[0])
+
+# %% [markdown]
+# The column is recognised as words, because it looks like it; `words="message"` says it. Single words and pairs of
+# neighbours are hashed, in bounded memory.
+
+# %%
+result = ul.train(messages, "team", words="message")
+print(f"sent to the wrong team: {result.score['zero_one']:.1%} ({result.trivial}: {result.baseline['zero_one']:.1%})")
+
+# %%
+question = "How do I group the rows by a column and fill the missing values?"
+why = ul.explain(result, {"message": question})
+print(f"{question}  ->  {why.prediction}")
+
+figure, (left, right) = plt.subplots(1, 2, figsize=(13, 4.6), layout="constrained")
+ul.plot_explanation(why, ax=left, most=8)
+left.set_title(f"why {why.prediction}", fontsize="medium")
+recall = {team: of["recall"] for team, of in result.per_class.items()}
+right.barh(list(recall), [100 * value for value in recall.values()], color="C0")
+right.set(xlabel="of each team's messages, sent to it, %", xlim=(0, 100))
+right.grid(alpha=0.3, axis="x")
+plt.show()
