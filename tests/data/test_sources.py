@@ -717,7 +717,7 @@ def test_text_of_another_encoding_is_read_as_such_or_refused_with_advice(
     path = write(tmp_path / f"a.{kind}", text.encode("latin-1"))
     set_chunk(monkeypatch, 500)
     if kind == "csv":
-        assert any("Windows-1252" in str(one) for one in ul.train(path, "y").decisions)
+        assert any("read as windows-1252" in str(one) for one in ul.train(path, "y").decisions)
         return
     with pytest.raises(ul.InputError, match="encoding"):
         ul.train(path, "y")

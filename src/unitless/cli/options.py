@@ -203,8 +203,7 @@ NUMBERS = Flag(
 )
 DATES = Flag(
     "dates",
-    "What to do with columns of dates: parts (time, month, ...), as if not given; day-first or month-first, for 1/2/2020; "
-    "or error.",
+    "What to do with columns of dates: parts (time, month, ...), as if not given; day-first or month-first; or error.",
     panel=READING,
 )
 MISSING = Flag(
