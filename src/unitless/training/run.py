@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -115,7 +115,7 @@ class Run(Learning):
         columns: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
         beside = {name: value for name, value in given.items() if not isinstance(value, str)}
         resume = model_file.load(resume) if isinstance(resume, str | os.PathLike) else resume
-        options = ReadOptions(**columns, **_as_before(resume, reading))
+        options = _options(resume, {**columns, **reading})
         self.source: Source = open_source(source, options)
         if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
@@ -385,14 +385,14 @@ class Run(Learning):
         return TrainResult(self)
 
 
-def _as_before(resume: Any, reading: dict[str, Any]) -> dict[str, Any]:
-    """Reading options with the features that the model to be resumed leaves out, unless others are asked for.
-
-    The columns of a table are in the model's schema; of named features only these options say which are used.
-    """
-    before = (getattr(resume, "_training", None) or {}).get("reading") or {}
-    chosen = {name: before[name] for name in ("ignore", "only") if name in before and not reading.get(name)}
-    return {**reading, **chosen}
+def _options(resume: Any, given: dict[str, Any]) -> ReadOptions:
+    """How the data is read: as it is said; where nothing else is said, as the model to be resumed has learned it."""
+    training = getattr(resume, "_training", None)
+    if training is None:
+        return ReadOptions(**given)
+    usual = {one.name: one.default for one in fields(ReadOptions)}
+    said = {name: value for name, value in given.items() if value != usual[name] and value not in ([], ())}
+    return ReadOptions.settled(training.get("reading"), **said)
 
 
 def _setting(value: Any) -> str:
