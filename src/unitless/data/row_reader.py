@@ -77,7 +77,7 @@ class RowReader:
 
     def _read(self, name: str, kind: str, value: Any) -> dict[str, Any]:
         """A value of any other kind as plain ones, by feature, as a table of this column has them."""
-        column = _column(name, kind, [value], False, self.schema.how(name))
+        column = _column(name, kind, [value], False, self.schema.how(name), self._policy.marks)
         found: dict[str, Any] = {}
         for part, values, absent in tables.read_column(name, column, kind, self.schema, self._policy)[0]:
             if absent:
@@ -98,9 +98,9 @@ class RowReader:
                     f'the row is of type {type(row).__name__}; it must have names and values, such as {{"age": 31}}',
                     row=place,
                 )
-        several = len(rows) > 1
+        several, how, marks = len(rows) > 1, self.schema.how, self._policy.marks
         columns = {
-            name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several, self.schema.how(name))
+            name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several, how(name), marks)
             for name, kind in self.schema.columns
         }
         if offsets and self.schema.offset is not None:
@@ -195,7 +195,7 @@ def _is_unicode(text: str) -> bool:
     return text.encode(errors="replace").decode() == text
 
 
-def _column(name: str, kind: str, values: list[Any], several: bool, written: Written) -> Any:
+def _column(name: str, kind: str, values: list[Any], several: bool, written: Written, marks: Sequence[str]) -> Any:
     """Values as an Arrow column of some kind. They may differ in type where each can be read by itself."""
     pa = pyarrow()
     mixed = kind in ("text", "words") and len({type(value) for value in values} - {type(None)}) > 1
@@ -210,18 +210,18 @@ def _column(name: str, kind: str, values: list[Any], several: bool, written: Wri
             if fits(array.type, kind) and (kind in ("text", "words") or not is_text(array.type)):
                 return array
     return pa.concat_arrays(
-        [_value(name, kind, value, row if several else None, written) for row, value in enumerate(values, 1)]
+        [_value(name, kind, value, row if several else None, written, marks) for row, value in enumerate(values, 1)]
     )
 
 
-def _value(name: str, kind: str, value: Any, row: int | None, written: Written) -> Any:
+def _value(name: str, kind: str, value: Any, row: int | None, written: Written, marks: Sequence[str]) -> Any:
     """One value as an Arrow array of the type that all values of its kind have here."""
     pa = pyarrow()
     try:
         unsigned = type(value) is int and 2**63 <= value < 2**64
         array, odd = pa.array([value], pa.uint64() if unsigned else None, from_pandas=True), None
         if isinstance(value, str):  # as files have them
-            array, odd = typed(array, kind, written, ())
+            array, odd = typed(array, kind, written, marks)
         elif kind in DATES and pyarrow("types").is_null(array.type):
             array = array.cast(pa.time64("us") if kind == "time" else pa.timestamp("us"))
         elif kind in DATES and kind_of(array.type) == "number" and written.date in NUMERIC:

@@ -91,7 +91,7 @@ class Schema:
             and bool(names) == (self.family == "table")
             and all(kind in KINDS for _, kind in self.columns)
             and all(isinstance(name, str | None) for name in (self.target, self.weight, self.offset))
-            and self.target_kind in (None, *KINDS)
+            and self.target_kind in (None, "number", "flag", "text", "boolean")
             and all(name in (self.target, *names) for name in self.written)
             and all(type(text) is str for one in self.left_out for text in one)
             and self.parts in get_args(Parts)

@@ -59,7 +59,11 @@ def check(training: Any, model: Model) -> None:
     reading = training.get("reading") or {}
     _require(reading.get("dates", DATES[0]) in DATES, "an unknown way of reading dates")
     _require(reading.get("missing", MISSING[0]) in MISSING, "an unknown way of reading missing values")
-    for name in ("ignore", "only", "text"):
+    for name in ("header", "as_written"):
+        _require(type(reading.get(name, False)) is bool, f"{name} is neither true nor false")
+    for name in ("delimiter", "encoding", "decimal", "thousands"):
+        _require(type(reading.get(name, "")) is str, f"{name} is not text")
+    for name in ("ignore", "only", "text", "na"):
         names = reading.get(name, [])
         _require(type(names) is list and all(type(one) is str for one in names), f"{name} is not a list of names")
 

@@ -394,7 +394,8 @@ def _options(resume: Any, given: dict[str, Any]) -> ReadOptions:
     training = getattr(resume, "_training", None)
     if training is None:
         return ReadOptions(**given)
-    return ReadOptions.settled(training.get("reading"), **{name: value for name, value in given.items() if value != ()})
+    said = {name: value for name, value in given.items() if value not in ((), [])}
+    return ReadOptions.settled(training.get("reading"), **said)
 
 
 def _setting(value: Any) -> str:
