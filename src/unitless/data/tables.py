@@ -71,7 +71,7 @@ def _read(
     if isinstance(table, CsvColumns) and name in table.beside:
         return read_column(name, table.beside[name], kind, schema, policy)
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
-        if kind in TEXTS:
+        if kind in TEXTS and kind != "words":
             return [(name, *table.text(name))], table.odd.get(name)
         if kind in ("number", "flag"):
             numbers, absent = table.number(name)
