@@ -113,7 +113,7 @@ def by_command(seen: pathlib.Path, unseen: pathlib.Path, target: str, *options: 
     model = seen.with_suffix(".unitless")
     model.unlink(missing_ok=True)
     trained = _run("train", seen, "--target", target, "--model", model, "--quiet", *options)
-    lines = [line for line in trained.stderr.splitlines() + trained.stdout.splitlines() if _about_data(line)]
+    lines = _about_data(trained.stdout.splitlines() + trained.stderr.splitlines())
     if trained.returncode:
         return Learned(None, lines, trained.stderr.strip().splitlines()[-1])
     scored = _run("score", model, unseen, "--json", "--quiet")
@@ -133,8 +133,12 @@ def _run(*command: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(command, 1, "", f"took more than {PATIENCE} s")
 
 
-def _about_data(line: str) -> bool:
-    return line.startswith("note:")
+def _about_data(said: list[str]) -> list[str]:
+    """The lines about the data: those of the summary that begin with that word, and notes."""
+    begins = [k for k, line in enumerate(said) if line.startswith("data  ")]
+    first = begins[0] if begins else len(said)
+    last = next((k for k in range(first + 1, len(said)) if not said[k].startswith("  ")), len(said))
+    return said[first:last] + [line for line in said if line.startswith("note:")]
 
 
 # ------------------------------------------------------------------------------------------------ by hand

@@ -36,6 +36,7 @@ struct LossFacts {
     bool paces_itself = false;  // a plain step is proportional to the label's unit
     double curvature = 0;       // the largest second derivative; 0: there is none that would say how far to go
     Mixing mixing = Mixing::scores;
+    bool differences = false;  // p - y is all that matters: an offset of p may as well be taken from y
 };
 
 inline namespace UNITLESS_ISA {
@@ -63,7 +64,8 @@ struct Squared {
                                      .negative = -1,
                                      .paces_itself = true,
                                      .curvature = 2,
-                                     .mixing = Mixing::numbers};
+                                     .mixing = Mixing::numbers,
+                                     .differences = true};
     explicit Squared(const Options&) {}
     template <class T>
     T value(T p, T y) const {
@@ -260,7 +262,8 @@ struct Hinge {
 
 // L = tau (y - p) below the label, (1 - tau) (p - y) above it: p estimates the tau-quantile.
 struct Quantile {
-    static constexpr LossFacts facts{.name = "quantile", .labels = LabelKind::number, .negative = -1};
+    static constexpr LossFacts facts{
+        .name = "quantile", .labels = LabelKind::number, .negative = -1, .differences = true};
     double tau;
     explicit Quantile(const Options& options) : tau(options.quantile) {}
     template <class T>

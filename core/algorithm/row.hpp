@@ -40,6 +40,9 @@ double predict(const Options& options, const Clock& clock, const Pack pack, std:
     return spread_asked<Rule>(clock, extrapolate) * dot(pack, active, bias_part<Rule>(options, pack, extrapolate));
 }
 
+// A score with its row's offset. Where there is none nothing is added: that would turn -0 into 0.
+inline double with_offset(double score, double offset) { return offset != 0 ? score + offset : score; }
+
 // The prediction within the labels' range so far, where the options ask for it.
 inline double limit(const Options& options, const Clock& clock, double p) {
     if (options.clip == Clip::none || !(clock.label_min <= clock.label_max)) return p;
@@ -89,16 +92,18 @@ class Row {
   public:
     explicit Row(const Options& options) : options_(options), loss_(options) {}
 
-    // Learn from the z in the pack. Skipped (order "vw", no loss) or diverged: the pack is to be dropped.
+    // Learn from the z in the pack; `offset` is added to the score. Skipped (order "vw", no loss) or diverged: the pack
+    // is to be dropped.
     UNITLESS_INLINE Learned learn(const Pack pack, std::size_t active, bool grown, double y, double h, double eta,
-                                  Clock& clock, double& prediction) const {
+                                  double offset, Clock& clock, double& prediction) const {
         // Nothing is written to the clock or the bias until the example is known to be good.
         const double as = seen_weight(options_, h), t = clock.t + h, seen_t = clock.t + as;
         Slot64 bias{pack.bias->scale, pack.bias->v, pack.bias->H};
         const Observed one = observe_bias<typename Rule::Scale>(bias.scale, options_.bias ? 1.0 : 0.0, h, as);
         double raw = 0;
         if (options_.order == Order::vw) {
-            raw = Rule::spread(clock.t) * dot_before_rescaling(pack, active, bias.v * (one.z / one.rho));
+            raw = with_offset(Rule::spread(clock.t) * dot_before_rescaling(pack, active, bias.v * (one.z / one.rho)),
+                              offset);
             prediction = limit(options_, clock, raw, y);
             if (!is_finite(raw)) return Learned::diverged;
             if (!(loss_.value(prediction, y) > 0)) {
@@ -112,7 +117,7 @@ class Row {
         const Sums sums = grown ? rescale_and_sum<true>(pack, active, bias, one.z)
                                 : rescale_and_sum<false>(pack, active, bias, one.z);
         if (options_.order == Order::paper) {
-            raw = Rule::spread(seen_t) * sums.vz;
+            raw = with_offset(Rule::spread(seen_t) * sums.vz, offset);
             prediction = limit(options_, clock, raw, y);
         }
         const double p = prediction, T = clock.T + h, N = clock.N + h * (Rule::spread_squared(seen_t) * sums.zz);

@@ -60,7 +60,7 @@ class Engine {
     // Learns rows and gives the predictions made before each; `row` is the number of the first one, for messages. Rows
     // may be under way until `finish`. Throws DivergedError.
     virtual void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) = 0;
-    virtual void predict(const SparseInput& rows, bool extrapolate, double* predictions) = 0;
+    virtual void predict(const SparseInput& rows, const Asking& asking, double* predictions) = 0;
     virtual void finish() {}
     // Waits for rows under way, whatever has become of them.
     virtual void settle() noexcept {}
@@ -93,7 +93,7 @@ class Engine {
     // Dense rows as they lie, column j for slot 1 + j or as their columns say, `slots` being those in use.
     virtual bool reads_dense(std::size_t /*slots*/, std::size_t /*columns*/) const { return false; }
     virtual Outcome learn_dense(const DenseInput&, std::size_t /*slots*/, const Labels&, double*) { return {}; }
-    virtual Outcome predict_dense(const DenseInput&, std::size_t /*slots*/, bool, double*) { return {}; }
+    virtual Outcome predict_dense(const DenseInput&, std::size_t /*slots*/, const Asking&, double*) { return {}; }
 
     // Rows spread over all slots in use; fill(row, to) writes what is not zero.
     using Fill = std::function<void(std::size_t row, double* to)>;
@@ -103,8 +103,8 @@ class Engine {
 
     // One row at a time, of the same features as the row before.
     virtual bool places() const { return false; }
-    virtual void learn_placed(Placement&, double /*y*/, double /*weight*/, double /*pace*/, double& /*prediction*/) {}
-    virtual double predict_placed(Placement&, bool /*extrapolate*/) { return 0; }
+    virtual void learn_placed(Placement&, const Labels& /*of one row*/, double& /*prediction*/) {}
+    virtual double predict_placed(Placement&, const Asking&) { return 0; }
 
   protected:
     Engine(const EngineSetup& setup, const Clock& clock)

@@ -11,6 +11,10 @@ void check_weight(double weight, std::size_t row) {
         throw InputError("weight is " + number(weight), Place{row}, "weights must be finite and not negative");
 }
 
+void check_offset(double offset, std::size_t row) {
+    if (!std::isfinite(offset)) throw InputError("offset is " + number(offset), Place{row}, "offsets must be finite");
+}
+
 bool any_weight(const Labels& labels, std::size_t rows) {
     for (std::size_t r = 0; r < rows; ++r)
         if (weight_of(labels, r) > 0) return true;
@@ -46,8 +50,9 @@ double LabelEncoder::encode(double y, std::size_t row, std::size_t class_count, 
 
 LabelEncoder::Encoded LabelEncoder::encode(const Labels& given, std::size_t rows, std::size_t class_count) const {
     for (std::size_t r = 0; given.weight && r < rows; ++r) check_weight(given.weight[r], r);
-    Encoded encoded{given.y, nullptr, nullptr, state_};
-    if (!classes_ && !own_unit_ && loss_.labels == LabelKind::number) {
+    const bool shifted = shifts_ && given.offset;
+    Encoded encoded{given.y, nullptr, nullptr, state_, checked({false, given.offset}, rows).offset};
+    if (!classes_ && !own_unit_ && !shifted && loss_.labels == LabelKind::number) {
         bool finite = true;
         for (std::size_t r = 0; r < rows; ++r) finite &= std::fabs(given.y[r]) <= std::numeric_limits<double>::max();
         if (finite) return encoded;
@@ -58,7 +63,8 @@ LabelEncoder::Encoded LabelEncoder::encode(const Labels& given, std::size_t rows
     const bool signs = !classes_ && !own_unit_ && loss_.labels == LabelKind::sign;
     const auto encode_row = [&](std::size_t r) {
         double pace = 1;
-        encoded.own[r] = encode(given.y[r], weight_of(given, r), r, class_count, encoded.after, pace);
+        encoded.own[r] =
+            encode(given.y[r], weight_of(given, r), offset_of(given, r), r, class_count, encoded.after, pace);
         if (own_unit_) encoded.pace[r] = pace;
     };
     std::size_t done = 0;
@@ -76,11 +82,12 @@ LabelEncoder::Encoded LabelEncoder::encode(const Labels& given, std::size_t rows
     return encoded;
 }
 
-double LabelEncoder::encode(double y, double weight, std::size_t row, std::size_t class_count, LabelState& after,
-                            double& pace) const {
+double LabelEncoder::encode(double y, double weight, double offset, std::size_t row, std::size_t class_count,
+                            LabelState& after, double& pace) const {
     if (classes_ && weight == 0) return 0;  // only predicted
     NegativeLabel unseen = after.negative;  // a label without weight settles nothing
     double label = encode(y, row, class_count, weight == 0 ? unseen : after.negative);
+    if (shifts_ && offset != 0) label -= offset;
     if (own_unit_) pace = after.target.observe(label, weight);
     return label;
 }
@@ -88,25 +95,37 @@ double LabelEncoder::encode(double y, double weight, std::size_t row, std::size_
 void LabelEncoder::accept(const Labels& given, std::size_t end, std::size_t class_count) {
     double pace = 1;
     for (std::size_t r = 0; r < end; ++r)
-        if (weight_of(given, r) > 0) encode(given.y[r], weight_of(given, r), r, class_count, state_, pace);
+        if (weight_of(given, r) > 0)
+            encode(given.y[r], weight_of(given, r), offset_of(given, r), r, class_count, state_, pace);
 }
 
-void LabelEncoder::add_offset(double* predictions, std::size_t count) const {
-    if (!own_unit_) return;
+Asking LabelEncoder::checked(const Asking& asking, std::size_t rows) const {
+    if (!asking.offset) return asking;
+    if (classes_)
+        throw InputError("a model of several classes has no offsets",
+                         "an offset is added to one score; leave it out, or learn one class against the rest");
+    for (std::size_t r = 0; r < rows; ++r) check_offset(asking.offset[r], r);
+    return {asking.extrapolate, shifts_ ? nullptr : asking.offset};
+}
+
+void LabelEncoder::complete(double* predictions, std::size_t rows, std::size_t width, const double* offset) const {
     const Target& target = state_.target;
-    for (std::size_t i = 0; i < count; ++i) predictions[i] = target.started ? predictions[i] + target.centre : 0.0;
+    for (std::size_t i = 0; own_unit_ && i < rows * width; ++i)
+        predictions[i] = target.started ? predictions[i] + target.centre : 0.0;
+    for (std::size_t r = 0; shifts_ && offset && r < rows; ++r)
+        for (std::size_t i = 0; offset[r] != 0 && i < width; ++i) predictions[r * width + i] += offset[r];
 }
 
-void LabelEncoder::add_offset_before(const LabelState& before, const Labels& given, std::size_t rows, std::size_t width,
-                                     double* predictions) const {
-    if (!own_unit_) return;
+void LabelEncoder::complete_before(const LabelState& before, const Labels& given, std::size_t rows, std::size_t width,
+                                   double* predictions) const {
     std::size_t unaware = 0;  // rows before the first label was known, its own included
-    if (!before.target.started) {
+    if (own_unit_ && !before.target.started) {
         while (unaware < rows && weight_of(given, unaware) == 0) ++unaware;
         unaware = std::min(rows, unaware + 1);
     }
-    std::fill_n(predictions, unaware * width, 0.0);
-    add_offset(predictions + unaware * width, (rows - unaware) * width);
+    for (std::size_t i = 0; i < unaware * width; ++i)
+        predictions[i] = shifts_ && given.offset ? given.offset[i / width] : 0.0;
+    complete(predictions + unaware * width, rows - unaware, width, given.offset ? given.offset + unaware : nullptr);
 }
 
 void LabelEncoder::load(const LabelState& from) {

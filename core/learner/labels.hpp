@@ -6,6 +6,7 @@
 #include "algorithm/loss.hpp"
 #include "base/errors.hpp"
 #include "preparation/target.hpp"
+#include "rows/asking.hpp"
 #include "rows/labels.hpp"
 
 namespace unitless {
@@ -21,12 +22,15 @@ struct LabelState {
 
 // Throws InputError if the weight is negative or not finite.
 void check_weight(double weight, std::size_t row);
+void check_offset(double offset, std::size_t row);  // the same if it is not finite
 bool any_weight(const Labels& labels, std::size_t rows);
 
 class LabelEncoder {
   public:
-    LabelEncoder(const LossFacts& loss, bool classes, bool target, bool paced)
-        : loss_(loss), classes_(classes), own_unit_(target) {
+    // `shifts`: a row's offset is taken from its label, and added to its prediction, here; otherwise the engine does
+    // it.
+    LabelEncoder(const LossFacts& loss, bool classes, bool target, bool paced, bool shifts)
+        : loss_(loss), classes_(classes), own_unit_(target), shifts_(shifts) {
         state_.target.on = target;
         state_.target.paced = paced;
     }
@@ -37,31 +41,35 @@ class LabelEncoder {
         const double* y = nullptr;
         std::unique_ptr<double[]> own, pace;  // where y had to be changed; with a target, the pace of each row
         LabelState after;
+        const double* offset = nullptr;  // what the engine is to add
 
-        Labels with(const Labels& given) const { return {y, given.weight, pace.get(), given.new_classes}; }
+        Labels with(const Labels& given) const { return {y, given.weight, pace.get(), given.new_classes, offset}; }
     };
     Encoded encode(const Labels& given, std::size_t rows, std::size_t class_count) const;
 
     // One label; `after` is what will be known when it is learned. A row without weight is only predicted.
-    double encode(double y, double weight, std::size_t row, std::size_t class_count, LabelState& after,
+    double encode(double y, double weight, double offset, std::size_t row, std::size_t class_count, LabelState& after,
                   double& pace) const;
+    // How an engine is to be asked: with the offsets, or without those that are added here. Throws InputError if one is
+    // not finite.
+    Asking checked(const Asking& asking, std::size_t rows) const;
 
     // The rows are learned: all of them, or those before `end`.
     void accept(const LabelState& after) { state_ = after; }
     void accept(const Labels& given, std::size_t end, std::size_t class_count);
 
-    // Predictions are made of u; what is reported is c + u. Before the first label that is 0.
-    void add_offset(double* predictions, std::size_t count) const;
+    // Predictions are made of u; what is reported is c + u, and the row's offset. Before the first label c + u is 0.
+    void complete(double* predictions, std::size_t rows, std::size_t width, const double* offset) const;
     // The same for rows that have just been learned, of which the first may have brought the first label.
-    void add_offset_before(const LabelState& before, const Labels& given, std::size_t rows, std::size_t width,
-                           double* predictions) const;
+    void complete_before(const LabelState& before, const Labels& given, std::size_t rows, std::size_t width,
+                         double* predictions) const;
 
     const LabelState& state() const { return state_; }
     void load(const LabelState& from);
 
   private:
     LossFacts loss_;
-    bool classes_, own_unit_;
+    bool classes_, own_unit_, shifts_;
     LabelState state_;
 
     double encode(double y, std::size_t row, std::size_t class_count, NegativeLabel& negative) const;

@@ -56,7 +56,8 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
       engine_(make_engine(engine_setup(setup, shape_), kernel)),
       // Where a plain step follows the label by itself, it needs no pace.
       labels_(facts_of(options_.loss), setup.engine.has_classes(), setup.target,
-              is_adaptive(options_.rule) || !facts_of(options_.loss).paces_itself) {
+              is_adaptive(options_.rule) || !facts_of(options_.loss).paces_itself,
+              facts_of(options_.loss).differences && options_.clip != Clip::vw) {
     reserve();
 }
 
@@ -125,22 +126,23 @@ void Learner::learn_all(const Labels& given, std::size_t rows, Results& results,
     }
     if (!any_weight(given, rows)) preparation_.rewind(mark);  // nothing was learned, the kind of features included
     labels_.accept(encoded.after);
-    labels_.add_offset_before(before, given, rows, learn_width(), predictions);
+    labels_.complete_before(before, given, rows, learn_width(), predictions);
 }
 
 template <class Action>
-void Learner::predict_all(std::size_t rows, Results& results, Action action) {
+void Learner::predict_all(std::size_t rows, const Asking& asking, Results& results, Action action) {
     double* const predictions = results.allocate(rows, predict_width());
+    const Asking checked = labels_.checked(asking, rows);
     preparation_.centre().forget();
     const Preparation::Mark mark = preparation_.mark();
     try {
-        action(predictions);
+        action(checked, predictions);
     } catch (...) {
         preparation_.rewind(mark);
         throw;
     }
     preparation_.rewind(mark);
-    labels_.add_offset(predictions, rows * predict_width());
+    labels_.complete(predictions, rows, predict_width(), asking.offset);
 }
 
 template <Rows Input>
@@ -180,7 +182,7 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
     }
 }
 
-void Learner::predict_prepared(const SparseInput& rows, bool extrapolate, double* predictions) {
+void Learner::predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions) {
     struct NoMoreLabels {
         Engine& engine;
         ~NoMoreLabels() { engine.judge_by({}); }
@@ -190,15 +192,15 @@ void Learner::predict_prepared(const SparseInput& rows, bool extrapolate, double
         engine_->judge_by(labels_from(judging_->labels, judging_->row));
         judging_->row += rows.rows;
     }
-    engine_->predict(rows, extrapolate, predictions);
+    engine_->predict(rows, asking, predictions);
 }
 
 template <Rows Input>
-void Learner::predict_batches(Input& input, bool extrapolate, double* predictions) {
+void Learner::predict_batches(Input& input, const Asking& asking, double* predictions) {
     reserve();
-    preparation_.check_distances(input, looking(extrapolate), nullptr);
-    preparation_.in_batches(input, looking(extrapolate), nullptr, [&](std::size_t first, std::size_t) {
-        predict_prepared(preparation_.prepared(), extrapolate, predictions + first * predict_width());
+    preparation_.check_distances(input, looking(asking), nullptr);
+    preparation_.in_batches(input, looking(asking), nullptr, [&](std::size_t first, std::size_t) {
+        predict_prepared(preparation_.prepared(), asking_from(asking, first), predictions + first * predict_width());
     });
 }
 
@@ -240,25 +242,24 @@ void Learner::learn_columns(DenseRows rows, const Labels& labels, double* predic
     learn_batches(rows, labels, predictions);
 }
 
-void Learner::predict(const DenseInput& input, bool extrapolate, Results& results) {
+void Learner::predict(const DenseInput& input, const Asking& asked, Results& results) {
     const std::lock_guard guard(lock_);
     preparation_.check_columns(input.column_count);
-    predict_all(input.rows, results, [&](double* predictions) {
+    predict_all(input.rows, asked, results, [&](const Asking& asking, double* predictions) {
         preparation_.look_at_columns(input.column_count);
-        predict_columns(DenseRows(input), extrapolate, predictions);
+        predict_columns(DenseRows(input), asking, predictions);
     });
 }
 
-void Learner::predict_columns(DenseRows rows, bool extrapolate, double* predictions) {
+void Learner::predict_columns(DenseRows rows, const Asking& asking, double* predictions) {
     reserve();
     if (reads(rows.input())) {
-        const Outcome outcome =
-            engine_->predict_dense(rows.input(), preparation_.slot_count(), extrapolate, predictions);
+        const Outcome outcome = engine_->predict_dense(rows.input(), preparation_.slot_count(), asking, predictions);
         if (outcome.status == Status::not_finite) rows.throw_not_finite_at(outcome.row, outcome.column);
         return;
     }
     rows.check(preparation_);
-    predict_batches(rows, extrapolate, predictions);
+    predict_batches(rows, asking, predictions);
 }
 
 // ---------------------------------------------------------------------------------------------------- matrices
@@ -295,20 +296,20 @@ void Learner::learn(const CompressedRows& input, const Labels& given, Results& r
     });
 }
 
-void Learner::predict(const CompressedRows& input, bool extrapolate, Results& results) {
+void Learner::predict(const CompressedRows& input, const Asking& asked, Results& results) {
     const std::lock_guard guard(lock_);
     check_sparse();
     preparation_.check_columns(input.columns);
-    predict_all(input.rows, results, [&](double* predictions) {
+    predict_all(input.rows, asked, results, [&](const Asking& asking, double* predictions) {
         preparation_.look_at_columns(input.columns);
         reserve();
         MatrixRows rows(input);
         if (reads(input))
             return rows.in_place(preparation_, [&](std::size_t first, const SparseInput& some) {
-                predict_prepared(some, extrapolate, predictions + first);
+                predict_prepared(some, asking_from(asking, first), predictions + first);
             });
         rows.check(preparation_);
-        predict_batches(rows, extrapolate, predictions);
+        predict_batches(rows, asking, predictions);
     });
 }
 
@@ -333,12 +334,13 @@ void Learner::learn(const NamedRows& input, const Labels& given, Results& result
     });
 }
 
-void Learner::predict(const NamedRows& input, bool extrapolate, Results& results) {
+void Learner::predict(const NamedRows& input, const Asking& asked, Results& results) {
     const std::lock_guard guard(lock_);
     preparation_.check_named();
     NamedRowsIn rows(input);
     rows.check(preparation_);
-    predict_all(rows.rows(), results, [&](double* predictions) { predict_batches(rows, extrapolate, predictions); });
+    predict_all(rows.rows(), asked, results,
+                [&](const Asking& asking, double* predictions) { predict_batches(rows, asking, predictions); });
 }
 
 // ---------------------------------------------------------------------------------------------------- tables
@@ -381,15 +383,15 @@ void Learner::learn(const Table& table, const Labels& given, Results& results) {
     });
 }
 
-void Learner::predict(const Table& table, bool extrapolate, Results& results) {
+void Learner::predict(const Table& table, const Asking& asked, Results& results) {
     const std::lock_guard guard(lock_);
     preparation_.check_named();
     bool any = table.columns.empty() || preparation_.features().names().empty();
     const bool one_by_one = check_table(table, preparation_);
-    predict_all(table.rows, results, [&](double* predictions) {
+    predict_all(table.rows, asked, results, [&](const Asking& asking, double* predictions) {
         if (one_by_one) {
             TableRows rows(table);
-            predict_batches(rows, extrapolate, predictions);
+            predict_batches(rows, asking, predictions);
             any = any || rows.any_known();
         } else {
             NamedColumns columns(table, [&](const TableColumn& column) {
@@ -402,7 +404,7 @@ void Learner::predict(const Table& table, bool extrapolate, Results& results) {
                 return found;
             });
             if (any || table.missing)  // of columns that it does not know, none is there
-                predict_columns(columns.rows(table.rows, true, preparation_.notes()), extrapolate, predictions);
+                predict_columns(columns.rows(table.rows, true, preparation_.notes()), asking, predictions);
         }
         if (!any && table.rows && !table.missing)  // a value that is not there, or never was, is not a wrong column
             throw InputError("the model knows none of the columns ('" + table.columns[0].name + "', ...); it knows '" +
@@ -431,19 +433,17 @@ bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) c
     return to.assign(features, !packs ? in_order : preparation_.hashed() ? packed_in_sequence : packed);
 }
 
-void Learner::learn_placed(Placement& row, double y, double weight, double* predictions) {
+void Learner::learn_placed(Placement& row, const Labels& given, double* predictions) {
     if (row.kind() == Placement::Kind::in_order)
-        return learn_named(row.row().count, row.row().x, y, weight, InOrder{row.row().pack.slot}, predictions);
-    learn_label(y, weight, 0, 0, predictions, [&](const Labels& labels) {
-        engine_->learn_placed(row, *labels.y, weight, *labels.pace, *predictions);
-    });
+        return learn_named(row.row().count, row.row().x, given, InOrder{row.row().pack.slot}, predictions);
+    learn_label(given, 0, predictions, [&](const Labels& labels) { engine_->learn_placed(row, labels, *predictions); });
 }
 
-void Learner::predict_placed(Placement& row, bool extrapolate, double* predictions) {
+void Learner::predict_placed(Placement& row, const Asking& asking, double* predictions) {
     if (row.kind() == Placement::Kind::in_order)
-        return predict_named(row.row().count, row.row().x, extrapolate, InOrder{row.row().pack.slot}, predictions);
-    *predictions = engine_->predict_placed(row, extrapolate);
-    labels_.add_offset(predictions, 1);
+        return predict_named(row.row().count, row.row().x, asking, InOrder{row.row().pack.slot}, predictions);
+    *predictions = engine_->predict_placed(row, labels_.checked(asking, 1));
+    labels_.complete(predictions, 1, 1, asking.offset);
 }
 
 // ---------------------------------------------------------------------------------------------------- the rest
@@ -453,7 +453,7 @@ void Learner::check(const Labels& labels, std::size_t rows) const {
 }
 
 void Learner::loss(int which, const double* p, const double* y, const double* tau, std::size_t n, double* out) const {
-    const LabelEncoder fresh(facts_of(options_.loss), false, false, true);
+    const LabelEncoder fresh(facts_of(options_.loss), false, false, true, false);
     const auto encoded = fresh.encode(Labels{y, nullptr}, n, 0);
     kernel_.loss(options_, which, p, encoded.y, tau, n, out);
 }

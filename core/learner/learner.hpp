@@ -55,10 +55,10 @@ class Learner {
     void learn(const CompressedRows& input, const Labels& labels, Results& results);
     void learn(const NamedRows& input, const Labels& labels, Results& results);
     void learn(const Table& input, const Labels& labels, Results& results);
-    void predict(const DenseInput& input, bool extrapolate, Results& results);
-    void predict(const CompressedRows& input, bool extrapolate, Results& results);
-    void predict(const NamedRows& input, bool extrapolate, Results& results);
-    void predict(const Table& input, bool extrapolate, Results& results);
+    void predict(const DenseInput& input, const Asking& asking, Results& results);
+    void predict(const CompressedRows& input, const Asking& asking, Results& results);
+    void predict(const NamedRows& input, const Asking& asking, Results& results);
+    void predict(const Table& input, const Asking& asking, Results& results);
 
     // A snapshot of everything that it knows, and the way back to one, also after it has learned more. An invalid one
     // is refused and changes nothing. `slots`: with all slots, or with none.
@@ -117,11 +117,12 @@ class Learner {
     // The caller has checked that the values are finite (and with `check_sum`), and passes them in any order.
     // `resolve(i, grow)` gives the number of the i-th feature, or 0 for none; `resolve.note(i, feature)` is called for
     // each whose value is not zero, if `notes`.
+    // The labels are those of one row, and its number in messages is `row`.
     template <class Resolve>
-    void learn_named(std::size_t count, const double* values, double y, double weight, const Resolve& resolve,
-                     double* predictions, std::size_t new_classes = 0, std::size_t row = 0);
+    void learn_named(std::size_t count, const double* values, const Labels& given, const Resolve& resolve,
+                     double* predictions, std::size_t row = 0);
     template <class Resolve>
-    void predict_named(std::size_t count, const double* values, bool extrapolate, const Resolve& resolve,
+    void predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
                        double* predictions);
 
     // The same for a row of features that have been learned from before, all of them and in this order. `place` says
@@ -129,8 +130,8 @@ class Learner {
     // weight is not 0.
     static constexpr double placed_most = 0x1p500;
     bool place(const std::vector<std::uint32_t>& features, Placement& to) const;
-    void learn_placed(Placement& row, double y, double weight, double* predictions);
-    void predict_placed(Placement& row, bool extrapolate, double* predictions);
+    void learn_placed(Placement& row, const Labels& given, double* predictions);
+    void predict_placed(Placement& row, const Asking& asking, double* predictions);
 
     // Throw if labels, weights or values cannot be learned from.
     void check(const Labels& labels, std::size_t rows) const;
@@ -220,43 +221,47 @@ class Learner {
     std::size_t lane_count() const;
     static void fill(Engine& engine, std::size_t slots, std::size_t lanes, const std::vector<MergedPart>& parts,
                      const Merging& how);
-    static Looking looking(bool extrapolate) { return extrapolate ? Looking::extrapolating : Looking::predicting; }
+    static Looking looking(const Asking& asking) {
+        return asking.extrapolate ? Looking::extrapolating : Looking::predicting;
+    }
     bool reads(const DenseInput& input) const;
     bool reads(const CompressedRows& input) const;
 
     template <class Action>
     void learn_all(const Labels& given, std::size_t rows, Results& results, Action action);
     template <class Action>
-    void predict_all(std::size_t rows, Results& results, Action action);
+    void predict_all(std::size_t rows, const Asking& asking, Results& results, Action action);
     template <Rows Input>
     void learn_batches(Input& input, const Labels& labels, double* predictions);
-    void predict_prepared(const SparseInput& rows, bool extrapolate, double* predictions);
+    void predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions);
     template <Rows Input>
-    void predict_batches(Input& input, bool extrapolate, double* predictions);
+    void predict_batches(Input& input, const Asking& asking, double* predictions);
     void learn_columns(DenseRows rows, const Labels& labels, double* predictions);
-    void predict_columns(DenseRows rows, bool extrapolate, double* predictions);
+    void predict_columns(DenseRows rows, const Asking& asking, double* predictions);
     template <class Action>
-    void learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
-                     Action action);
+    void learn_label(const Labels& given, std::size_t row, double* predictions, Action action);
 };
 
 // One row: `action` learns it, given its label as the loss wants it.
 template <class Action>
-void Learner::learn_label(double y, double weight, std::size_t row, std::size_t new_classes, double* predictions,
-                          Action action) {
+void Learner::learn_label(const Labels& given, std::size_t row, double* predictions, Action action) {
+    const double weight = weight_of(given, 0);
     LabelState after = labels_.state();
     double pace = 1;
-    const double label = labels_.encode(y, weight, row, class_count(new_classes), after, pace);
-    action(Labels{&label, &weight, &pace});
-    labels_.add_offset(predictions, learn_width());
+    const Asking asking = labels_.checked({false, given.offset}, 1);
+    const double label =
+        labels_.encode(given.y[0], weight, offset_of(given, 0), row, class_count(given.new_classes), after, pace);
+    action(Labels{&label, &weight, &pace, given.new_classes, asking.offset});
+    labels_.complete(predictions, 1, learn_width(), given.offset);
     if (weight > 0) labels_.accept(after);
 }
 
 template <class Resolve>
-void Learner::learn_named(std::size_t count, const double* values, double y, double weight, const Resolve& resolve,
-                          double* predictions, std::size_t new_classes, std::size_t row) {
-    const Settling settling = settle_shape({&y, &weight}, 1, true, [&] { return count; });
-    learn_label(y, weight, row, new_classes, predictions, [&](const Labels& labels) {
+void Learner::learn_named(std::size_t count, const double* values, const Labels& given, const Resolve& resolve,
+                          double* predictions, std::size_t row) {
+    const Settling settling = settle_shape(given, 1, true, [&] { return count; });
+    const double weight = weight_of(given, 0);
+    learn_label(given, row, predictions, [&](const Labels& labels) {
         preparation_.check_named();
         preparation_.centre().forget();
         const Preparation::Mark mark = preparation_.mark();
@@ -266,7 +271,7 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
             preparation_.prepare_named(count, values, weight > 0 ? Looking::learning : Looking::predicting, weight,
                                        resolve, row);
             reserve();
-            if (new_classes) engine_->add_classes(new_classes);
+            if (labels.new_classes) engine_->add_classes(labels.new_classes);
             engine_->learn(preparation_.prepared(), labels, predictions, row);
             engine_->finish();
         } catch (const DivergedError& error) {
@@ -280,13 +285,14 @@ void Learner::learn_named(std::size_t count, const double* values, double y, dou
 }
 
 template <class Resolve>
-void Learner::predict_named(std::size_t count, const double* values, bool extrapolate, const Resolve& resolve,
+void Learner::predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
                             double* predictions) {
+    const Asking checked = labels_.checked(asking, 1);
     preparation_.check_named();
-    preparation_.prepare_named(count, values, looking(extrapolate), 1.0, resolve, 0);
+    preparation_.prepare_named(count, values, looking(asking), 1.0, resolve, 0);
     reserve();
-    predict_prepared(preparation_.prepared(), extrapolate, predictions);
-    labels_.add_offset(predictions, predict_width());
+    predict_prepared(preparation_.prepared(), checked, predictions);
+    labels_.complete(predictions, 1, predict_width(), asking.offset);
 }
 
 }  // namespace unitless

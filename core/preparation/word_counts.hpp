@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,8 +18,11 @@ namespace unitless {
 
 class WordCounts {
   public:
-    static constexpr std::size_t most = std::size_t{1} << 17;  // names of a column's own
+    static constexpr std::size_t most = std::size_t{1} << 18;  // names of a column's own
     static constexpr std::size_t longest = 64;                 // bytes of a word or pair that may have one
+
+    // Features that the others share. Fewer would do harm: rare words, which most are, would be as common as others.
+    static constexpr std::uint64_t places = std::uint64_t{1} << 18;
 
     // Has the column given all its names? `stem` is what they begin with: "column=".
     bool full(std::string_view stem, const std::vector<std::string>& names) {
@@ -36,7 +40,7 @@ class WordCounts {
     }
 
     // What follows the stem in the name of a feature that is shared.
-    static std::string shared(std::string_view word) { return '#' + std::to_string(hash_name(word) & 0xffff); }
+    static std::string shared(std::string_view word) { return '#' + std::to_string(hash_name(word) % places); }
 
     std::size_t bytes() const { return counts_.size() * 96; }
 

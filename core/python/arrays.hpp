@@ -198,8 +198,10 @@ inline CompressedRows compressed_rows(const Doubles& values, const Vector& indic
             row_starts.shape(0) - 1, columns,        values.shape(0)};
 }
 
-inline Labels labels(const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
-    return {y.data(), weight ? weight->data() : nullptr, nullptr, new_classes};
+inline const double* data_of(const std::optional<Doubles>& numbers) { return numbers ? numbers->data() : nullptr; }
+inline Labels labels(const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes,
+                     const std::optional<Doubles>& offset) {
+    return {y.data(), data_of(weight), nullptr, new_classes, data_of(offset)};
 }
 
 // Runs without the interpreter's lock: other threads go on while this one learns.

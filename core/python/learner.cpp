@@ -23,20 +23,22 @@ void define_learner(nb::module_& m) {
                  new (self) PyLearner(setup_of(options), kernel_by_name(nb::cast<std::string>(options["kernel"])));
              })
         .def("learn_one", &PyLearner::learn_one, "x"_a.none(), "y"_a.none(), "weight"_a.none() = 1.0,
+             "offset"_a.none() = 0.0,
              "Learn from one mapping of names to numbers; gives the prediction made before the update.")
-        .def("predict_one", &PyLearner::predict_one, "x"_a.none(), nb::kw_only(), "extrapolate"_a = false,
-             "The prediction for one mapping of names to numbers; changes nothing.")
+        .def("predict_one", &PyLearner::predict_one, "x"_a.none(), "offset"_a.none() = 0.0, nb::kw_only(),
+             "extrapolate"_a = false, "The prediction for one mapping of names to numbers; changes nothing.")
         .def("_learn_one_wide", &PyLearner::learn_one_wide, "x"_a.none(), "y"_a.none(), "weight"_a.none(),
-             "new_classes"_a = 0)
-        .def("_predict_one_wide", &PyLearner::predict_one_wide, "x"_a.none(), "extrapolate"_a)
+             "new_classes"_a = 0, "offset"_a.none() = 0.0)
+        .def("_predict_one_wide", &PyLearner::predict_one_wide, "x"_a.none(), "extrapolate"_a, "offset"_a.none() = 0.0)
         .def(
             "_predict_row",
-            [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate) -> nb::object {
+            [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate, double offset) -> nb::object {
                 OneResult score;
-                if (!self.predict_table_row(columns, row, extrapolate, score)) return nb::none();
+                if (!self.predict_table_row(columns, row, {extrapolate, offset != 0 ? &offset : nullptr}, score))
+                    return nb::none();
                 return nb::float_(score.value);
             },
-            "columns"_a, "row"_a.none(), "extrapolate"_a = false,
+            "columns"_a, "row"_a.none(), "extrapolate"_a = false, "offset"_a = 0.0,
             "The prediction for a row of a table; None if it has to be read with more care.")
         .def(
             "_predict_row_wide",
@@ -56,73 +58,81 @@ void define_learner(nb::module_& m) {
             "columns"_a, "row"_a.none(), "extrapolate"_a = false, "The place of the class with the largest score.")
         .def("_word_features", &PyLearner::word_features, "column"_a, "text"_a)
         .def("_read_with", &PyLearner::read_with, "function"_a.none())
-        .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+        .def("_learn_named", &PyLearner::learn_named, "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0,
+             "offset"_a.none() = nb::none())
         .def(
             "_learn_dense",
             [](PyLearner& self, const Matrix& x, const Doubles& y, const std::optional<Doubles>& weight,
-               std::size_t new_classes) {
+               std::size_t new_classes, const std::optional<Doubles>& offset) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
-                return unlocked([&](Results& p) { self.learner.learn(input, labels(y, weight, new_classes), p); });
+                return unlocked(
+                    [&](Results& p) { self.learner.learn(input, labels(y, weight, new_classes, offset), p); });
             },
-            "x"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+            "x"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
             "_predict_dense",
-            [](PyLearner& self, const Matrix& x, bool extrapolate) {
+            [](PyLearner& self, const Matrix& x, bool extrapolate, const std::optional<Doubles>& offset) {
                 std::vector<Column> columns;
                 const DenseInput input = dense_input(x, columns);
-                return unlocked([&](Results& p) { self.learner.predict(input, extrapolate, p); });
+                return unlocked([&](Results& p) { self.learner.predict(input, {extrapolate, data_of(offset)}, p); });
             },
-            "x"_a, "extrapolate"_a)
+            "x"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
             "_learn_compressed",
             [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
-               std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes) {
+               std::size_t columns, const Doubles& y, const std::optional<Doubles>& weight, std::size_t new_classes,
+               const std::optional<Doubles>& offset) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                return unlocked([&](Results& p) { self.learner.learn(input, labels(y, weight, new_classes), p); });
+                return unlocked(
+                    [&](Results& p) { self.learner.learn(input, labels(y, weight, new_classes, offset), p); });
             },
-            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0,
+            "offset"_a.none() = nb::none())
         .def(
             "_predict_compressed",
             [](PyLearner& self, const Doubles& values, const Vector& indices, const Vector& row_starts,
-               std::size_t columns, bool extrapolate) {
+               std::size_t columns, bool extrapolate, const std::optional<Doubles>& offset) {
                 const CompressedRows input = compressed_rows(values, indices, row_starts, columns);
-                return unlocked([&](Results& p) { self.learner.predict(input, extrapolate, p); });
+                return unlocked([&](Results& p) { self.learner.predict(input, {extrapolate, data_of(offset)}, p); });
             },
-            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a)
+            "values"_a, "indices"_a, "row_starts"_a, "columns"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
             "_learn_table",
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
                bool indicators, bool whole, const Doubles& y, const std::optional<Doubles>& weight,
-               std::size_t new_classes) {
+               std::size_t new_classes, const std::optional<Doubles>& offset) {
                 const TableArrays arrays(names, columns, y.shape(0), missing, indicators, whole);
                 return unlocked(
-                    [&](Results& p) { self.learner.learn(arrays.table, labels(y, weight, new_classes), p); });
+                    [&](Results& p) { self.learner.learn(arrays.table, labels(y, weight, new_classes, offset), p); });
             },
             "names"_a, "columns"_a, "missing"_a, "indicators"_a, "whole"_a, "y"_a, "weight"_a.none(),
-            "new_classes"_a = 0)
+            "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
             "_predict_table",
             [](PyLearner& self, const std::vector<std::string>& names, const nb::list& columns, bool missing,
-               bool indicators, std::size_t rows, bool extrapolate) {
+               bool indicators, std::size_t rows, bool extrapolate, const std::optional<Doubles>& offset) {
                 const TableArrays arrays(names, columns, rows, missing, indicators);
-                return unlocked([&](Results& p) { self.learner.predict(arrays.table, extrapolate, p); });
+                return unlocked(
+                    [&](Results& p) { self.learner.predict(arrays.table, {extrapolate, data_of(offset)}, p); });
             },
-            "names"_a, "columns"_a, "missing"_a, "indicators"_a, "rows"_a, "extrapolate"_a)
+            "names"_a, "columns"_a, "missing"_a, "indicators"_a, "rows"_a, "extrapolate"_a,
+            "offset"_a.none() = nb::none())
         .def(
             "_learn_rows",
             [](PyLearner& self, const TextRows& rows, const Doubles& y, const std::optional<Doubles>& weight,
-               std::size_t new_classes) {
+               std::size_t new_classes, const std::optional<Doubles>& offset) {
                 return unlocked(
-                    [&](Results& p) { self.learner.learn(rows.features, labels(y, weight, new_classes), p); });
+                    [&](Results& p) { self.learner.learn(rows.features, labels(y, weight, new_classes, offset), p); });
             },
-            "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0)
+            "rows"_a, "y"_a, "weight"_a.none(), "new_classes"_a = 0, "offset"_a.none() = nb::none())
         .def(
             "_predict_rows",
-            [](PyLearner& self, const TextRows& rows, bool extrapolate) {
-                return unlocked([&](Results& p) { self.learner.predict(rows.features, extrapolate, p); });
+            [](PyLearner& self, const TextRows& rows, bool extrapolate, const std::optional<Doubles>& offset) {
+                return unlocked(
+                    [&](Results& p) { self.learner.predict(rows.features, {extrapolate, data_of(offset)}, p); });
             },
-            "rows"_a, "extrapolate"_a)
+            "rows"_a, "extrapolate"_a, "offset"_a.none() = nb::none())
         .def(
             "_loss",
             [](const PyLearner& self, int which, const Doubles& p, const Doubles& y, const Doubles& tau) {
@@ -170,10 +180,11 @@ void define_learner(nb::module_& m) {
             "keep"_a)
         .def(
             "_begin_judging",
-            [](PyLearner& self, const Doubles& y, const std::optional<Doubles>& weight) {
-                self.learner.begin_judging(labels(y, weight, 0), y.shape(0));
+            [](PyLearner& self, const Doubles& y, const std::optional<Doubles>& weight,
+               const std::optional<Doubles>& offset) {
+                self.learner.begin_judging(labels(y, weight, 0, offset), y.shape(0));
             },
-            "y"_a, "weight"_a.none())
+            "y"_a, "weight"_a.none(), "offset"_a.none() = nb::none())
         .def("_end_judging", [](PyLearner& self) { self.learner.end_judging(); })
         .def("_sift_rates",
              [](PyLearner& self) {

@@ -134,6 +134,12 @@ class PyLearner {
     };
     Resolver resolver(const NamedRow& row) { return {*this, row}; }
 
+    static double offset_from(nb::handle offset) {
+        const double o = number_of(offset, [] { return std::string("offset"); });
+        if (!std::isfinite(o)) throw InputError("offset is " + shown(offset), "offsets must be finite");
+        return o;
+    }
+
   public:
     PyLearner(const Setup& setup, const Kernel& kernel)
         : single_(!setup.engine.has_classes() && setup.engine.selecting != Selecting::sweep), learner(setup, kernel) {}
@@ -142,21 +148,23 @@ class PyLearner {
 
     // `RowResult`: OneResult or WideResult.
     template <class RowResult>
-    void learn_row(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes, RowResult& result) {
+    void learn_row(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset, std::size_t new_classes,
+                   RowResult& result) {
         const double label = number_of(y, [] { return std::string("label"); });
         const double h = number_of(weight, [] { return std::string("weight"); });
         if (!(h >= 0 && std::isfinite(h)))
             throw InputError("weight is " + shown(weight), "weights must be finite and not negative");
+        const double o = offset_from(offset);
+        const Labels given{&label, &h, nullptr, new_classes, o != 0 ? &o : nullptr};
         const auto learn = [&](Placement& row) {
-            remembering([&] { learner.learn_placed(row, label, h, result.to_learn(learner, 0)); });
+            remembering([&] { learner.learn_placed(row, given, result.to_learn(learner, 0)); });
         };
         if (h > 0 && new_classes == 0 && placed(x, learn)) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
         double* const predictions = result.to_learn(learner, new_classes);
-        remembering(
-            [&] { learner.learn_named(row.size(), row.values(), label, h, resolver(row), predictions, new_classes); });
+        remembering([&] { learner.learn_named(row.size(), row.values(), given, resolver(row), predictions); });
         if (!row.repeats()) {
             remember(row);
         } else if (h > 0) {
@@ -164,17 +172,21 @@ class PyLearner {
         }
     }
     template <class RowResult>
-    void predict_row(nb::handle x, bool extrapolate, RowResult& result) {
+    void predict_row(nb::handle x, nb::handle offset, bool extrapolate, RowResult& result) {
         nb::object made;
         if (reading_.is_valid()) x = made = reading_(x);
-        const auto predict = [&](Placement& row) {
-            learner.predict_placed(row, extrapolate, result.to_predict(learner));
-        };
+        double o = offset_from(offset);
+        if (PyTuple_Check(x.ptr()) && made.is_valid()) {  // with the row's own offset; another one that is given counts
+            if (o == 0) o = offset_from(nb::borrow(PyTuple_GetItem(made.ptr(), 1)));
+            x = PyTuple_GetItem(made.ptr(), 0);
+        }
+        const Asking asking(extrapolate, o != 0 ? &o : nullptr);
+        const auto predict = [&](Placement& row) { learner.predict_placed(row, asking, result.to_predict(learner)); };
         if (placed(x, predict)) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
-        learner.predict_named(row.size(), row.values(), extrapolate, resolver(row), result.to_predict(learner));
+        learner.predict_named(row.size(), row.values(), asking, resolver(row), result.to_predict(learner));
     }
 
     void load(const Snapshot& from) {
@@ -187,12 +199,12 @@ class PyLearner {
 
     // A row of a table. False if it has to be read with more care.
     template <class RowResult>
-    bool predict_table_row(TableColumns& columns, nb::handle x, bool extrapolate, RowResult& result) {
+    bool predict_table_row(TableColumns& columns, nb::handle x, const Asking& asking, RowResult& result) {
         TableRow row(columns);
         if (!row.read(x.ptr())) return false;
         const auto guard = lock();
         row.find_words(learner);
-        learner.predict_named(row.size(), row.values(), extrapolate, row.resolver(learner), result.to_predict(learner));
+        learner.predict_named(row.size(), row.values(), asking, row.resolver(learner), result.to_predict(learner));
         return true;
     }
     // The names of the features of a text of words, known or not; one that several words share is there for each.
@@ -205,32 +217,33 @@ class PyLearner {
     void read_with(const nb::object& function) { reading_ = function.is_none() ? nb::object() : function; }
 
     // One number, or one per class or rate.
-    double learn_one(nb::handle x, nb::handle y, nb::handle weight) {
+    double learn_one(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset) {
         check_single();
         OneResult prediction;
-        learn_row(x, y, weight, 0, prediction);
+        learn_row(x, y, weight, offset, 0, prediction);
         return prediction.value;
     }
-    double predict_one(nb::handle x, bool extrapolate) {
+    double predict_one(nb::handle x, nb::handle offset, bool extrapolate) {
         check_single();
         OneResult prediction;
-        predict_row(x, extrapolate, prediction);
+        predict_row(x, offset, extrapolate, prediction);
         return prediction.value;
     }
-    nb::object learn_one_wide(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes) {
+    nb::object learn_one_wide(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes,
+                              nb::handle offset) {
         WideResult predictions;
-        learn_row(x, y, weight, new_classes, predictions);
+        learn_row(x, y, weight, offset, new_classes, predictions);
         return predictions.array();
     }
-    nb::object predict_one_wide(nb::handle x, bool extrapolate) {
+    nb::object predict_one_wide(nb::handle x, bool extrapolate, nb::handle offset) {
         WideResult predictions;
-        predict_row(x, extrapolate, predictions);
+        predict_row(x, offset, extrapolate, predictions);
         return predictions.array();
     }
 
     // All rows are read and checked before the first is learned.
     NewDoubles learn_named(const nb::list& rows, const Doubles& y, const std::optional<Doubles>& weight,
-                           std::size_t new_classes) {
+                           std::size_t new_classes, const std::optional<Doubles>& offset) {
         std::vector<std::unique_ptr<NamedRow>> ready;
         for (nb::handle x : rows) {
             try {
@@ -242,14 +255,15 @@ class PyLearner {
             ready.back()->hold();
         }
         const auto guard = lock();
-        learner.check(labels(y, weight, new_classes), ready.size());
+        const Labels given = labels(y, weight, new_classes, offset);
+        learner.check(given, ready.size());
         for (std::size_t r = 0; r < ready.size(); ++r) learner.check_sum(ready[r]->size(), ready[r]->values(), r);
         const std::size_t width = learner.learn_width() + new_classes;
         auto predictions = std::make_unique<double[]>(ready.size() * width);
         remembering([&] {
             for (std::size_t r = 0; r < ready.size(); ++r)
-                learner.learn_named(ready[r]->size(), ready[r]->values(), y.data()[r], weight ? weight->data()[r] : 1.0,
-                                    resolver(*ready[r]), predictions.get() + r * width, r ? 0 : new_classes, r);
+                learner.learn_named(ready[r]->size(), ready[r]->values(), r ? labels_from(given, r) : given,
+                                    resolver(*ready[r]), predictions.get() + r * width, r);
         });
         return hand_over<NewDoubles>(std::move(predictions), ready.size() * width);
     }

@@ -83,7 +83,7 @@ TextRows selected(const TextRows& rows, const Mask& mask) {
 // Rows from the arrays that they consist of.
 TextRows made(const Bytes& text, const Integers& name_ends, const Slots& ids, const Doubles& values,
               const Integers& row_ends, const Doubles& label, const Doubles& weight, const Bytes& tag_text,
-              const Integers& tag_ends) {
+              const Integers& tag_ends, const Doubles& offset) {
     const auto rise_to = [](const Integers& ends, std::size_t last) {
         std::int64_t before = 0;
         for (std::size_t i = 0; i < ends.size(); before = ends.data()[i++])
@@ -92,7 +92,8 @@ TextRows made(const Bytes& text, const Integers& name_ends, const Slots& ids, co
     };
     bool good = ids.size() == values.size() && rise_to(name_ends, text.size()) && rise_to(row_ends, ids.size()) &&
                 rise_to(tag_ends, tag_text.size()) && label.size() == row_ends.size() &&
-                weight.size() == row_ends.size() && (tag_ends.size() == 0 || tag_ends.size() == row_ends.size());
+                weight.size() == row_ends.size() && (tag_ends.size() == 0 || tag_ends.size() == row_ends.size()) &&
+                (offset.size() == 0 || offset.size() == row_ends.size());
     for (std::size_t k = 0; k < ids.size(); ++k) good = good && ids.data()[k] < name_ends.size();
     if (!good) throw InputError("the arrays do not make rows of text");
     TextRows rows;
@@ -104,6 +105,7 @@ TextRows made(const Bytes& text, const Integers& name_ends, const Slots& ids, co
     assign(rows.features.row_ends, row_ends);
     assign(rows.label, label);
     assign(rows.weight, weight);
+    assign(rows.offset, offset);
     assign(rows.tag_text, tag_text);
     assign(rows.tag_ends, tag_ends);
     rows.line.resize(rows.rows());
@@ -219,6 +221,8 @@ void define_text(nb::module_& m) {
         .def_prop_ro(
             "weight", [](const TextRows& rows) { return copied<NewDoubles>(rows.weight); }, arrays)
         .def_prop_ro(
+            "offset", [](const TextRows& rows) { return copied<NewDoubles>(rows.offset); }, arrays)
+        .def_prop_ro(
             "line", [](const TextRows& rows) { return copied_sizes(rows.line); }, arrays)
         .def_prop_ro("weighted",
                      [](const TextRows& rows) {
@@ -245,7 +249,7 @@ void define_text(nb::module_& m) {
         .def_prop_ro(
             "tag_ends", [](const TextRows& rows) { return copied_sizes(rows.tag_ends); }, arrays)
         .def_static("made", &made, "text"_a, "name_ends"_a, "ids"_a, "values"_a, "row_ends"_a, "label"_a, "weight"_a,
-                    "tag_text"_a, "tag_ends"_a, "Rows from the arrays that they consist of.")
+                    "tag_text"_a, "tag_ends"_a, "offset"_a, "Rows from the arrays that they consist of.")
         .def("select", &selected, "mask"_a, "The rows where the mask is true; names keep their numbers.");
     nb::class_<PyReader<VwReader>>(m, "VwReader")
         .def(nb::init<std::vector<std::string>, std::vector<std::string>>(), "ignore"_a = std::vector<std::string>(),

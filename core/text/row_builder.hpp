@@ -61,11 +61,15 @@ class RowBuilder {
     }
     // The row is to be read anew; it has added no names.
     void restart_row() { entries_ = row_begin_; }
-    void end_row(double label, double weight, std::string_view tag = {}) {
+    void end_row(double label, double weight, std::string_view tag = {}, double offset = 0) {
         rows_.features.row_ends.push_back(entries_);
         rows_.label.push_back(label);
         rows_.weight.push_back(weight);
         rows_.line.push_back(rows_.lines);
+        if (offset != 0 || !rows_.offset.empty()) {
+            rows_.offset.resize(rows_.label.size() - 1);  // zeros: the rows so far have none
+            rows_.offset.push_back(offset);
+        }
         if (!tag.empty() || !rows_.tag_ends.empty()) {
             rows_.tag_ends.resize(rows_.label.size() - 1);  // zeros: the rows so far have none
             rows_.tag_text.insert(rows_.tag_text.end(), tag.begin(), tag.end());

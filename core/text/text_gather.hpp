@@ -32,7 +32,7 @@ inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows, std:
     std::vector<std::vector<std::uint32_t>> known(pieces.size());
     std::vector<std::size_t> used(pieces.size());
     std::size_t entries = 0;
-    bool tagged = false;
+    bool tagged = false, offsets = false;
     const auto begin_of = [](const TextRows& from, std::size_t row) {
         return row == 0 ? std::size_t{0} : from.features.row_ends[row - 1];
     };
@@ -44,6 +44,7 @@ inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows, std:
         entries += count;
         used[piece] += count;
         tagged = tagged || !from.tag(row).empty();
+        offsets = offsets || (!from.offset.empty() && from.offset[row] != 0);
     }
     if (rows.count == 0) next = first;
     std::deque<std::string> indices;  // which do not move, because the names' table refers to them
@@ -80,6 +81,7 @@ inline TextRows gathered(const std::vector<TextRows*>& pieces, Picked rows, std:
         to.label.push_back(from.label[row]);
         to.weight.push_back(from.weight[row]);
         to.line.push_back(from.line[row]);
+        if (offsets) to.offset.push_back(from.offset.empty() ? 0.0 : from.offset[row]);
         if (!tagged) continue;
         const std::string_view tag = from.tag(row);
         to.tag_text.insert(to.tag_text.end(), tag.begin(), tag.end());

@@ -20,6 +20,7 @@ struct TextRows {
     NamedRows features;
     std::vector<double> label;  // NaN: none
     std::vector<double> weight;
+    std::vector<double> offset;  // empty if no row has one
     std::vector<char> tag_text;
     std::vector<std::size_t> tag_ends;  // as with names; empty if no row has a tag
     std::vector<std::size_t> line;      // of each row, counted from 0 at the chunk's first line
@@ -38,7 +39,8 @@ struct TextRows {
 
     // The memory that the rows take.
     std::size_t bytes() const {
-        return features.text.size() + tag_text.size() + sizeof(double) * (label.size() + weight.size()) +
+        return features.text.size() + tag_text.size() +
+               sizeof(double) * (label.size() + weight.size() + offset.size()) +
                sizeof(std::size_t) *
                    (features.name_ends.size() + features.row_ends.size() + line.size() + tag_ends.size()) +
                (sizeof(std::uint32_t) + sizeof(double)) * features.ids.size();
@@ -67,6 +69,7 @@ struct TextRows {
             to.label.push_back(label[row]);
             to.weight.push_back(weight[row]);
             to.line.push_back(line[row]);
+            if (!offset.empty()) to.offset.push_back(offset[row]);
             if (tag_ends.empty()) continue;
             const std::string_view text = tag(row);
             to.tag_text.insert(to.tag_text.end(), text.begin(), text.end());

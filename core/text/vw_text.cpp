@@ -17,6 +17,19 @@ bool can_be_text(std::string_view text) {
     }
     return !forbidden && (ascii || is_utf8(text));
 }
+// Can a value be meant as text, and not as a number that has gone wrong?
+bool is_text_value(std::string_view value) {
+    while (!value.empty() && (value[0] == '+' || value[0] == '-')) value.remove_prefix(1);
+    if (value.empty() || value[0] == '.' || (value[0] >= '0' && value[0] <= '9')) return false;
+    for (const std::string_view number : {"nan", "inf", "infinity"}) {
+        bool same = value.size() == number.size();
+        for (std::size_t i = 0; same && i < number.size(); ++i) same = (value[i] | 0x20) == number[i];
+        if (same) return false;
+    }
+    return true;
+}
+constexpr const char* value_advice = "write a finite decimal number, or text that does not begin like one";
+constexpr const char* head_advice = "write label importance initial 'tag|";
 constexpr const char* text_advice = "write UTF-8 without NUL bytes and carriage returns";
 
 }  // namespace
@@ -113,7 +126,7 @@ void VwReader::read_lines(const char* begin, const char* end) {
         // VW skips a byte order mark at the beginning of any line: files may have been put one behind the other.
         if (begins_with_byte_order_mark(begin)) [[unlikely]]
             begin += 3;
-        Head head{no_label, 1, {}};
+        Head head{no_label, 1, {}, 0};
         bool good = true, blank = false;
         rows_.begin_row();
         const char* delimiter = *place;
@@ -131,7 +144,7 @@ void VwReader::read_lines(const char* begin, const char* end) {
             }
         }
         if (**place == '|') good = good && read_features(place);
-        if (good && !blank) rows_.end_row(head.label, head.weight, head.tag);
+        if (good && !blank) rows_.end_row(head.label, head.weight, head.tag, head.offset);
         if (!good) {
             rows_.drop_row([this] { return problem_.what + shown(problem_.text) + "; " + problem_.advice; });
             while (**place != '\n') ++place;
@@ -149,7 +162,7 @@ bool VwReader::read_head(std::string_view text, Head& head) {
         if (is_blank(text[i])) continue;
         const std::size_t begin = i;
         while (i < text.size() && !is_blank(text[i])) ++i;
-        if (count == 4) return bad("there are too many words before the '|' in ", text, "write label importance 'tag|");
+        if (count == 4) return bad("there are too many words before the '|' in ", text, head_advice);
         words[count++] = text.substr(begin, i - begin);
     }
     if (count == 0) return true;
@@ -159,13 +172,12 @@ bool VwReader::read_head(std::string_view text, Head& head) {
         if (head.tag.front() == '\'') head.tag.remove_prefix(1);
         if (!can_be_text(head.tag)) return bad("there is a tag that is not valid text, ", head.tag, text_advice);
     }
-    if (count == 4) return bad("there are too many words before the '|' in ", text, "write label importance 'tag|");
-    double initial = 0;
+    if (count == 4) return bad("there are too many words before the '|' in ", text, head_advice);
     if (count > 0 && !parse(words[0], head.label)) return bad("the label is not a number: ", words[0], number_advice);
     if (count > 1 && (!parse(words[1], head.weight) || head.weight < 0))
         return bad("the importance is not a number of at least 0: ", words[1], "write how much the example counts");
-    if (count > 2 && (!parse(words[2], initial) || initial != 0))
-        return bad("there is an initial prediction, ", words[2], "leave it out: predictions here have no offsets");
+    if (count > 2 && !parse(words[2], head.offset))
+        return bad("the initial prediction is not a number: ", words[2], number_advice);
     return true;
 }
 
@@ -197,23 +209,32 @@ bool VwReader::read_features(const char* const*& place) {
             delimiter = *++at;
             const char* end = delimiter;
             double value = 1;
+            std::string_view text;
             if (*delimiter == ':') [[likely]] {
                 const char* const number = delimiter + 1;
                 delimiter = *++at;
-                if (*delimiter == ':' || !parse_number(number, token_end(delimiter), value)) [[unlikely]]
-                    return bad("the value is not a number: ", word_at(begin, '|'), number_advice);
+                if (*delimiter == ':' || !parse_number(number, token_end(delimiter), value)) [[unlikely]] {
+                    while (*delimiter == ':') delimiter = *++at;
+                    text = between(number, token_end(delimiter));
+                    if (begin == end || !is_text_value(text))
+                        return bad("the value is not a number: ", word_at(begin, '|'), value_advice);
+                    value = 1;
+                }
             } else {
                 end = token_end(delimiter);
                 if (begin == end) continue;
             }
-            if (weighted) {
+            if (weighted && text.empty()) {
                 value *= weight;
                 if (!std::isfinite(value))
                     return bad("the value times the namespace's weight is too big: ", word_at(begin, '|'),
                                number_advice);
             }
             std::uint32_t id;
-            if (begin == end) [[unlikely]] {
+            if (!text.empty()) [[unlikely]] {
+                id = name_with_value(space, between(begin, end), text);
+                if (id == NameTable::none) return false;
+            } else if (begin == end) [[unlikely]] {
                 const std::string number = std::to_string(nameless++);
                 char written[32] = {};
                 number.copy(written, number.size());
@@ -282,6 +303,16 @@ std::uint32_t VwReader::new_name(std::uint32_t space, std::string_view written) 
     if (id == NameTable::none) id = names.add(0, {}, full_name_.data(), length);
     names.add_alias(id, space, written.data(), written.size());
     return id;
+}
+
+std::uint32_t VwReader::name_with_value(std::uint32_t space, std::string_view name, std::string_view value) {
+    valued_name_.assign(name);
+    valued_name_ += '=';
+    valued_name_ += value;
+    const std::size_t length = valued_name_.size();
+    valued_name_.append(8, '\0');  // to be read as words
+    const std::uint32_t id = rows_.names.find(space, valued_name_.data(), length);
+    return id == NameTable::none ? new_name(space, {valued_name_.data(), length}) : id;
 }
 
 bool VwReader::bad(const char* what, std::string_view text, const char* advice) {

@@ -16,13 +16,16 @@
 
 namespace unitless {
 
-// How the numbers of a column are written: what stands before the fraction, and between thousands (none if zero).
+// How the numbers of a column are written: what stands before the fraction, between thousands (none if zero), and
+// behind the number, such as "kg".
 struct NumberForm {
     char decimal = '.', thousands = '\0';
+    std::string unit{};
 
-    // From text such as "." or ",.".
+    // From text such as ".", ",." or ".,kg".
     static NumberForm of(std::string_view text) {
-        return {text.empty() ? '.' : text[0], text.size() < 2 ? '\0' : text[1]};
+        return {text.empty() ? '.' : text[0], text.size() < 2 ? '\0' : text[1],
+                std::string(text.size() < 3 ? std::string_view() : text.substr(2))};
     }
 };
 
@@ -133,6 +136,8 @@ enum class Cell : unsigned char { number = 0, missing = 1, other = 2 };
 inline Cell read_number(std::string_view cell, const NumberForm& form, const MissingMarks& marks, double& out) {
     std::string_view text = written::trimmed(cell);
     if (marks.contain(text) || marks.contain(cell)) return Cell::missing;
+    if (!form.unit.empty() && text.ends_with(form.unit))
+        text = written::trimmed(text.substr(0, text.size() - form.unit.size()));
     const bool accounted = text.size() > 2 && text.front() == '(' && text.back() == ')';  // (12) is -12
     if (accounted) text = written::trimmed(text.substr(1, text.size() - 2));
     bool negative = accounted;

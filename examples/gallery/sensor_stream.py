@@ -1,7 +1,7 @@
 """The sensor was replaced, and now it counts in other units. What becomes of the model?
 
-Takeaway: weights that have no unit go on as if nothing had happened when a sensor begins to report millivolts for
-volts; a scaler that was fitted before does not.
+Takeaway: when two sensors begin to report numbers 1,000 times as large, the error rises a little and comes back by
+itself; behind a scaler that was fitted before and stays as it is, it does not come back.
 
 python examples/gallery/sensor_stream.py      (pip install 'unitless[cli,plot,sklearn]')
 """
@@ -33,8 +33,9 @@ X[units:, [1, 6]] *= 1000.0
 X[drift:, 0] += np.linspace(0, 2 * X[:drift, 0].std(), rows - drift)
 
 # %% [markdown]
-# Both models learn row by row, after they have predicted. The usual way is a scaler that was fitted on the first
-# 2,000 rows and a linear model behind it. `unitless` has no scaler.
+# Both models predict before they learn: `unitless` row by row, the other one in parts of 100 rows. The other one is a
+# linear model, not tuned, behind a scaler that was fitted on the first 2,000 rows and stays as it is. `unitless` has
+# no scaler.
 
 # %%
 model = ul.Learner(loss="logistic", learning_rate="auto", centre=True)
@@ -71,6 +72,8 @@ axis.legend(frameon=False, loc="upper left")
 plt.show()
 
 # %% [markdown]
-# This works because a larger unit is a larger scale, and the weight belongs to the reading divided by its scale. The
-# other way round, from millivolts to volts, the numbers become small compared with what the model has seen, and it
-# has to learn the sensor anew. If such a change is known, give the column a new name.
+# A larger unit is a larger scale, and scales follow the readings. What this does not show: the model leans little on
+# these two sensors (with both of them dead, the error between rows 20,000 and 30,000 is 3.9%, without any change
+# 3.7%). If all nine sensors change at once to numbers 1,000 times as large, the error is 12% in the next 1,000 rows
+# and below 5% from row 30,000 on. If all become 1,000 times smaller, it stays above 20%: small numbers do not lower a
+# scale. If such a change is known, give the columns new names.

@@ -161,23 +161,29 @@ class Learner:
         bits: int | None,
         kernel: str,
     ) -> None: ...
-    def learn_one(self, x: Mapping[str, float], y: float, weight: float = 1.0) -> float:
+    def learn_one(self, x: Mapping[str, float], y: float, weight: float = 1.0, offset: float = 0.0) -> float:
         """Learn from one mapping of names to numbers; gives the prediction made before the update."""
 
-    def predict_one(self, x: Mapping[str, float], *, extrapolate: bool = False) -> float:
+    def predict_one(self, x: Mapping[str, float], offset: float = 0.0, *, extrapolate: bool = False) -> float:
         """The prediction for one mapping of names to numbers; changes nothing."""
 
     def _learn_one_wide(
-        self, x: Mapping[str, float], y: float, weight: float, new_classes: int = 0
+        self, x: Mapping[str, float], y: float, weight: float, new_classes: int = 0, offset: float = 0.0
     ) -> NDArray[np.float64]: ...
-    def _predict_one_wide(self, x: Mapping[str, float], extrapolate: bool) -> NDArray[np.float64]: ...
-    def _predict_row(self, columns: TableColumns, row: Any, extrapolate: bool = False) -> float | None:
+    def _predict_one_wide(
+        self, x: Mapping[str, float], extrapolate: bool, offset: float = 0.0
+    ) -> NDArray[np.float64]: ...
+    def _predict_row(
+        self, columns: TableColumns, row: Any, extrapolate: bool = False, offset: float = 0.0
+    ) -> float | None:
         """The prediction for a row of a table; None if it has to be read with more care."""
 
     def _predict_row_wide(
         self, columns: TableColumns, row: Any, extrapolate: bool = False
     ) -> NDArray[np.float64] | None: ...
-    def _winner_of_row(self, columns: TableColumns, row: Any, extrapolate: bool = False) -> int | None:
+    def _winner_of_row(
+        self, columns: TableColumns, row: Any, extrapolate: bool = False, offset: float = 0.0
+    ) -> int | None:
         """The place of the class with the largest score."""
 
     def _word_features(self, column: str, text: str) -> list[str]:
@@ -192,11 +198,19 @@ class Learner:
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         new_classes: int = 0,
+        offset: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]: ...
     def _learn_dense(
-        self, x: NDArray[Any], y: NDArray[np.float64], weight: NDArray[np.float64] | None, new_classes: int = 0
+        self,
+        x: NDArray[Any],
+        y: NDArray[np.float64],
+        weight: NDArray[np.float64] | None,
+        new_classes: int = 0,
+        offset: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]: ...
-    def _predict_dense(self, x: NDArray[Any], extrapolate: bool) -> NDArray[np.float64]: ...
+    def _predict_dense(
+        self, x: NDArray[Any], extrapolate: bool, offset: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]: ...
     def _learn_compressed(
         self,
         values: NDArray[np.float64],
@@ -206,6 +220,7 @@ class Learner:
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         new_classes: int = 0,
+        offset: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]: ...
     def _predict_compressed(
         self,
@@ -214,6 +229,7 @@ class Learner:
         row_starts: NDArray[Any],
         columns: int,
         extrapolate: bool,
+        offset: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]: ...
     def _learn_table(
         self,
@@ -225,9 +241,17 @@ class Learner:
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         new_classes: int = 0,
+        offset: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]: ...
     def _predict_table(
-        self, names: list[str], columns: list[Any], missing: bool, indicators: bool, rows: int, extrapolate: bool
+        self,
+        names: list[str],
+        columns: list[Any],
+        missing: bool,
+        indicators: bool,
+        rows: int,
+        extrapolate: bool,
+        offset: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]: ...
     def _learn_rows(
         self,
@@ -235,8 +259,11 @@ class Learner:
         y: NDArray[np.float64],
         weight: NDArray[np.float64] | None,
         new_classes: int = 0,
+        offset: NDArray[np.float64] | None = None,
     ) -> NDArray[np.float64]: ...
-    def _predict_rows(self, rows: TextRows, extrapolate: bool) -> NDArray[np.float64]: ...
+    def _predict_rows(
+        self, rows: TextRows, extrapolate: bool, offset: NDArray[np.float64] | None = None
+    ) -> NDArray[np.float64]: ...
     def _score(
         self,
         p: NDArray[np.float64],
@@ -276,7 +303,9 @@ class Learner:
     @_chooses_rates.setter
     def _chooses_rates(self, choose: bool) -> None: ...
     def _keep_rates(self, keep: bool) -> None: ...
-    def _begin_judging(self, y: NDArray[np.float64], weight: NDArray[np.float64] | None) -> None: ...
+    def _begin_judging(
+        self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, offset: NDArray[np.float64] | None = None
+    ) -> None: ...
     def _end_judging(self) -> None: ...
     def _sift_rates(self) -> None: ...
     @property
@@ -293,11 +322,16 @@ class Mixture:
     """
 
     def __init__(self, kind: str, experts: int) -> None: ...
-    def say(self, experts: NDArray[np.float64]) -> NDArray[np.float64]:
+    def say(self, experts: NDArray[np.float64], offset: float = 0.0) -> NDArray[np.float64]:
         """What is said of a row, by head."""
 
     def learn(
-        self, experts: NDArray[np.float64], y: float, weight: float = 1.0, losses: NDArray[np.float64] | None = None
+        self,
+        experts: NDArray[np.float64],
+        y: float,
+        weight: float = 1.0,
+        losses: NDArray[np.float64] | None = None,
+        offset: float = 0.0,
     ) -> None:
         """Learn the row's label. `losses`: by expert, for the kind "other"."""
 
@@ -324,6 +358,10 @@ class TextRows:
     def label(self) -> NDArray[np.float64]: ...
     @property
     def weight(self) -> NDArray[np.float64]: ...
+    @property
+    def offset(self) -> NDArray[np.float64]:
+        """Empty if no row has one."""
+
     @property
     def line(self) -> NDArray[np.int64]: ...
     @property
@@ -365,6 +403,7 @@ class TextRows:
         weight: NDArray[np.float64],
         tag_text: NDArray[np.uint8],
         tag_ends: NDArray[np.int64],
+        offset: NDArray[np.float64],
     ) -> TextRows:
         """Rows from the arrays that they consist of."""
 

@@ -150,7 +150,7 @@ class TextRows:
             read.label,
             read.weight,
         ]
-        return [*rows, read.tag_text, read.tag_ends]
+        return [*rows, read.tag_text, read.tag_ends, read.offset]
 
     @classmethod
     def made(cls, *arrays: NDArray[Any]) -> TextRows:

@@ -50,6 +50,7 @@ def odd_texts(rows: int = ROWS, seed: int = 0) -> Texts:
         "income": [f"{value:,.2f}".translate(str.maketrans(",.", ".,")) for value in income],
         "temperature": [f"{value / 2:.1f}".replace(".", ",") for value in x],
         "people": [f"{int(value):,}" for value in 100 * income],
+        "weight": [f"{value + 20:.1f} kg" for value in x],
         "joined": [day.strftime("%Y-%m-%d") for day in days],
         "seen": [day.strftime("%Y%m%dT000000") for day in days],
         "paid": [day.strftime("%d/%m/%Y %H:%M") for day in days],

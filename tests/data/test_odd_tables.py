@@ -33,7 +33,7 @@ def expected(tmp_path_factory: pytest.TempPathFactory) -> tuple[ul.TrainResult, 
 def test_the_columns_are_what_a_person_takes_them_for(expected: tuple[ul.TrainResult, Any]) -> None:
     schema = decisions(expected[0])
     assert dict(schema.columns) == {
-        **dict.fromkeys(("size", "price", "share", "income", "temperature", "people", "level"), "number"),
+        **dict.fromkeys(("size", "price", "share", "income", "temperature", "people", "weight", "level"), "number"),
         **{"joined": "date", "seen": "date", "paid": "moment", "comment": "words"},
         **dict.fromkeys(("smoker", "city", "code"), "text"),
         **{"active": "boolean", "constant": "number"},
@@ -43,6 +43,7 @@ def test_the_columns_are_what_a_person_takes_them_for(expected: tuple[ul.TrainRe
     assert (schema.written["income"].decimal, schema.written["income"].thousands) == (",", ".")
     assert schema.written["temperature"].decimal == ","
     assert schema.written["people"].thousands == ","
+    assert schema.written["weight"].unit == "kg"
 
 
 @pytest.mark.parametrize("way", list(WAYS)[1:])
@@ -54,6 +55,18 @@ def test_the_decisions_and_the_model_are_the_same_in_every_format(
     assert content(result.model) == content(expected[0].model)
     assert np.array_equal(result.predict(source), expected[0].predict(expected[1]))
     assert np.array_equal(result.predict(expected[1]), expected[0].predict(source))
+
+
+def test_numbers_with_a_unit_are_numbers_and_said(tmp_path: Path) -> None:
+    weights = [f"{900 + 7 * k} kg" for k in range(200)]
+    texts = {"weight": weights, "label": [str(2.5 * (900 + 7 * k)) for k in range(200)]}
+    result, _ = learned("csv", tmp_path, texts)
+    assert "'weight': numbers in 'kg' (text='weight' takes them as categories)" in map(str, result.decisions)
+    assert set(result.model.weights) == {"weight", "(bias)"}
+    model = ul.Predictor(result.model)
+    assert model.predict_one({"weight": "1000 kg"}) == model.predict_one({"weight": 1000.0})
+    few, _ = learned("csv", tmp_path, {**texts, "weight": [f"{36 + 24 * (k % 2)} months" for k in range(200)]})
+    assert decisions(few).kinds["weight"] == "text"
 
 
 @pytest.mark.parametrize("way", ["csv", "parquet", "json values", "pandas mixed"])

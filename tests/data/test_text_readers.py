@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from sources import cli, refused, write
 
 import unitless as ul
-from unitless import _core, errors
+from unitless import _core, errors, inputs
 
 Reader = _core.VwReader | _core.LibsvmReader
 Row = list[tuple[str, float]]
@@ -116,7 +116,6 @@ def test_numbers_at_the_edges(text: str) -> None:
             "1.2.3",
             "1e",
             "1e+",
-            "e5",
             ".",
             "-",
             "+",
@@ -125,10 +124,8 @@ def test_numbers_at_the_edges(text: str) -> None:
             "1_0",
             "1,5",
             "1f",
-            "abc",
             "1e5x",
             "12345678x",
-            "x12345678",
         ],
         *["1e999", "-1e999", "1.7976931348623159e308"],
     ],
@@ -138,6 +135,12 @@ def test_what_is_no_complete_finite_number_is_bad(text: str) -> None:
     assert (rows.rows, rows.lines, rows.bad_count) == (2, 4, 2)
     assert [line for line, _ in rows.bad] == [1, 2]
     assert rows.names == ["a"]
+    assert [line for line, _ in libsvm(f"1 1:1\n1 1:{text}\n").bad] == [1]
+
+
+@pytest.mark.parametrize("text", ["e5", "abc", "x12345678"])
+def test_text_is_no_number_of_libsvm_nor_a_namespaces_weight(text: str) -> None:
+    assert [line for line, _ in vw(f"1 |a:1 y\n1 |a:{text} y\n").bad] == [1]
     assert [line for line, _ in libsvm(f"1 1:1\n1 1:{text}\n").bad] == [1]
 
 
@@ -166,7 +169,9 @@ def seen_by_vowpal_wabbit(text: str, folder: Path) -> list[list[tuple[str, int, 
 def well_formed_line(r: random.Random) -> str:
     blank = lambda: r.choice([" ", " ", " ", "  "])  # noqa: E731
     number = lambda: r.choice(["1", "2.5", "-3", "+4", "1e2", "-2.5E-1", ".5", "7.", "123456789", "0.0001"])  # noqa: E731
-    line = r.choice(["", "1 ", "-1 ", "0.5 2 ", "1 0.25 0 ", " 1 "]) + r.choice(["", "", "'tag ", "tag", "'t"])
+    line = r.choice(["", "1 ", "-1 ", "0.5 2 ", "1 0.25 0 ", "1 2 0.5 ", " 1 "]) + r.choice(
+        ["", "", "'tag ", "tag", "'t"]
+    )
     for _ in range(r.randint(1, 3)):
         line += "|" + r.choice(["", "", "a", "b:2", "name_space:0.5", "ä", "c^d"])
         for _ in range(r.randint(0, 5)):
@@ -240,6 +245,79 @@ def test_label_importance_and_tag(line: str, label: float, weight: float, tag: s
 
 
 @pytest.mark.parametrize(
+    ("line", "weight", "offset", "tag"),
+    [
+        ("1 2 0.5 | x", 2, 0.5, None),
+        ("1 2 -1e-3 | x", 2, -1e-3, None),
+        ("1 2 +3 'tag | x", 2, 3, "tag"),
+        ("1 2 .5 'tag|a x", 2, 0.5, "tag"),
+        ("1 0 0.25 tag|a x", 0, 0.25, "tag"),
+        ("+1 1 1e2|a x", 1, 0, "1e2"),  # what touches the bar is a tag, as in VW
+        ("-1e0\t2\t7\t|x", 2, 7, None),
+    ],
+)
+def test_the_third_number_of_a_label_is_the_offset(line: str, weight: float, offset: float, tag: str | None) -> None:
+    rows = vw(line)
+    assert rows.bad == []
+    assert rows.weight.tolist() == [weight]
+    assert rows.offset.tolist() == ([offset] if offset else [])
+    assert rows.tags == ([tag] if tag else None)
+    assert vw(f"1 | x\n{line}\n1 2 0 | x\n").offset.tolist() == ([0, offset, 0] if offset else [])
+
+
+def test_rows_keep_their_offsets_when_they_are_selected_gathered_and_stored() -> None:
+    rows = vw("1 | x\n1 2 0.5 | y\n1 1 -3 | x\n")
+    assert rows.select(np.array([True, False, True])).offset.tolist() == [0, -3]
+    pieces = [rows, vw("1 | z\n")]
+    gathered = _core.gather_text(pieces, np.array([1, 0, 0]), np.array([0, 2, 1]))
+    assert gathered.offset.tolist() == [0, -3, 0.5]
+    assert _core.gather_text(pieces, np.array([1, 0]), np.array([0, 0])).offset.tolist() == []
+    assert inputs.TextRows.made(*inputs.TextRows(rows).arrays()).read.offset.tolist() == [0, 0.5, -3]
+
+
+def test_initial_predictions_are_vowpal_wabbits(tmp_path: Path) -> None:
+    """Nothing is learned: what VW says of a line is its initial prediction."""
+    pytest.importorskip("vowpalwabbit", reason="needs Vowpal Wabbit's wheel: pip install vowpalwabbit")
+    heads = ["1 ", "1 2 ", "1 2 0.5 ", "1 2 0.5 'tag ", "1 2 0.25 tag", "1 0 -0.75 ", " 1 2 1e-1 ", "1 1 +.5 "]
+    text = "".join(f"{head}|a k\n" for head in heads)
+    data, said = tmp_path / "data.vw", tmp_path / "said.txt"
+    data.write_text(text)
+    command = [sys.executable, "-m", "vowpalwabbit", "--quiet", "-t", "-d", str(data), "-r", str(said)]
+    subprocess.run(command, capture_output=True, check=True)
+    theirs = [float(line.split()[0]) for line in said.read_text().splitlines()]
+    np.testing.assert_allclose(vw(text).offset, theirs, rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ("1 | x:red", [("x=red", 1)]),
+        ("1 |a x:red y:2", [("a^x=red", 1), ("a^y", 2)]),
+        ("1 |a:3 x:red y", [("a^x=red", 1), ("a^y", 3)]),  # as VW has it
+        ("1 | x:red x:blue x:2", [("x=red", 1), ("x=blue", 1), ("x", 2)]),
+        ("1 | x:red x=red", [("x=red", 1), ("x=red", 1)]),
+        ("1 | a_long_name_of_a_column:a_long_value|b y", [("a_long_name_of_a_column=a_long_value", 1), ("b^y", 1)]),
+        ("1 | url:http://a.b/c", [("url=http://a.b/c", 1)]),
+        ("1 | x:-red y:ä", [("x=-red", 1), ("y=ä", 1)]),
+        ("1 | x:infinite y:nancy", [("x=infinite", 1), ("y=nancy", 1)]),
+    ],
+)
+def test_text_values_are_features_of_their_own(line: str, row: Row) -> None:
+    assert row_of(line) == row
+    assert row_of(line + "\r\n") == row
+    assert row_of(f"{line}\n") == row
+
+
+def test_text_values_are_those_that_vowpal_wabbit_sees(tmp_path: Path) -> None:
+    text = "1 |a x:red y:2 |b:2 x:red z:-blue\n1 | x:red:blue k\n1 |a x:ä x:r=d\n"
+    theirs = seen_by_vowpal_wabbit(text, tmp_path)
+    for mine, other in zip(rows_of(vw(text)), theirs, strict=True):  # VW writes x^red
+        named = sorted((name.replace("^r=d", "=r=d"), value) for name, _, value in other)
+        assert sorted(value for _, value in mine) == sorted(value for _, value in named)
+        assert sorted(name.replace("=", "^") for name, _ in mine) == sorted(n.replace("=", "^") for n, _ in named)
+
+
+@pytest.mark.parametrize(
     ("line", "row"),
     [
         ("1 | x:2 y", [("x", 2), ("y", 1)]),
@@ -266,7 +344,7 @@ def test_features_of_a_line(line: str, row: Row) -> None:
 
 
 def test_names_are_numbered_as_they_are_first_mentioned_and_bad_lines_mention_none() -> None:
-    rows = vw("1 | b a\n1 | new other:x\n1 | c:0 a\n1 |a b |c other\n")
+    rows = vw("1 | b a\n1 | new other:1x\n1 | c:0 a\n1 |a b |c other\n")
     assert rows.names == ["b", "a", "c", "a^b", "c^other"]
     assert rows.ids.tolist() == [0, 1, 2, 1, 3, 4]
 
@@ -275,7 +353,7 @@ def test_a_long_bad_line_leaves_the_names_before_and_after_it_alone() -> None:
     names = [f"{'n' * (i % 12)}{i}" for i in range(3000)]
     new = " ".join(names)
     back = " ".join(names[::-1])
-    rows = vw(f"1 | b {names[7]}\n1 |a {new} x:y\n1 | {new} x:y\n1 | {back} b\n1 |a b {back}\n")
+    rows = vw(f"1 | b {names[7]}\n1 |a {new} x:1y\n1 | {new} x:1y\n1 | {back} b\n1 |a b {back}\n")
     assert rows.bad_count == 2
     later = [name for name in names[::-1] if name != names[7]]
     assert rows.names == ["b", names[7], *later, "a^b", *(f"a^{name}" for name in names[::-1])]
@@ -319,11 +397,15 @@ def test_blank_lines_are_no_rows_but_counted() -> None:
         (b"'t 1 | x", "the label is not a number: ''t'"),
         (b"1 -2 | x", "the importance is not a number of at least 0: '-2'"),
         (b"1 w | x", "the importance is not a number of at least 0: 'w'"),
-        (b"1 2 0.5 | x", "there is an initial prediction, '0.5'; leave it out"),
+        (b"1 2 w | x", "the initial prediction is not a number: 'w'; write a finite decimal number"),
+        (b"1 2 nan | x", "the initial prediction is not a number: 'nan'"),
         (b"1 | x:1.2.3 y", "the value is not a number: 'x:1.2.3'"),
         (b"1 | x:", "the value is not a number: 'x:'"),
         (b"1 | :", "the value is not a number: ':'"),
-        (b"1 | a:b:3 y", "the value is not a number: 'a:b:3'"),
+        (b"1 | a:2:3 y", "the value is not a number: 'a:2:3'"),
+        (b"1 | x:1a", "the value is not a number: 'x:1a'; write a finite decimal number, or text that does not begin"),
+        (b"1 | :red", "the value is not a number: ':red'"),
+        (b"1 | x:\xff", "there is a feature whose name is not valid text, 'x=\\xff'"),
         (b"1 |a:x y", "the namespace's weight is not a number: 'a:x'"),
         (b"1 |a:2:3 y", "the namespace's weight is not a number: 'a:2:3'"),
         (b"1 |:3 y", "there is a weight without a namespace: ':3'; write |name:weight"),
@@ -336,7 +418,7 @@ def test_blank_lines_are_no_rows_but_counted() -> None:
         (b"1 | x\ry", "there is a feature whose name is not valid text, 'x\\x0dy'"),
         (b"1 |\xff y", "there is a namespace that is not valid text"),
         (b"1 't\xc3| y", "there is a tag that is not valid text"),
-        (b"1 | " + b"x" * 100 + b":y", "the value is not a number: '" + "x" * 40 + "...'"),
+        (b"1 | " + b"x" * 100 + b":1y", "the value is not a number: '" + "x" * 40 + "...'"),
     ],
 )
 def test_bad_lines_are_reported_and_give_no_row(line: bytes, message: str) -> None:

@@ -168,3 +168,44 @@ def test_what_part_of_the_error_is_gone() -> None:
     assert math.isnan(error_gone({"zero_one": 0.0}, {"zero_one": 0.0}))
     with pytest.raises(ul.InputError, match="no 'auc'"):
         error_gone({"rmse": 1.0}, {"rmse": 1.0}, "auc")
+
+
+@pytest.mark.parametrize("loss", ["squared", "quantile", "poisson"])
+def test_with_offsets_the_answer_is_the_best_one_beside_them(loss: str) -> None:
+    """Of counts it is a rate times the exposure; of other numbers a number that is added."""
+    rng = np.random.default_rng(1)
+    offset, weight = rng.normal(size=400), rng.choice([0.0, 1.0, 2.5], 400)
+    y = rng.poisson(0.7 * np.exp(offset)).astype(float) if loss == "poisson" else offset + rng.normal(size=400)
+    model = ul.Learner(loss=loss)
+    baseline, evaluation = Baseline(model), Evaluation(model)
+    baseline.observe_numbered(y, weight, offset)
+    baseline.score_numbered(y, weight, offset)
+    answer = float(baseline.answer)
+    if loss == "poisson":
+        assert answer == pytest.approx((weight @ y) / (weight @ np.exp(offset)))
+    elif loss == "squared":
+        assert answer == pytest.approx((weight @ (y - offset)) / weight.sum())
+    scores = offset + (np.log(answer) if loss == "poisson" else answer)
+    evaluation.add(scores, y, weight)
+    expected = evaluation.metrics
+    assert baseline.metrics.keys() == expected.keys()
+    for name, value in baseline.metrics.items():
+        assert value == pytest.approx(expected[name], rel=5e-3, abs=5e-3), name
+    parts = [Baseline(model) for _ in range(3)]
+    for k, part in enumerate(parts):
+        part.observe_numbered(y[k::3], weight[k::3], offset[k::3])
+        part.score_numbered(y[k::3], weight[k::3], offset[k::3])
+    joined = Baseline.join(model, [part.state() for part in parts])
+    for name, value in joined.metrics.items():
+        assert value == pytest.approx(baseline.metrics[name], rel=2e-2, abs=1e-2), name
+
+
+def test_rows_before_the_first_offset_had_none() -> None:
+    model = ul.Learner(loss="poisson")
+    late, whole = Baseline(model), Baseline(model)
+    y, offset = np.array([1.0, 0.0, 2.0, 1.0]), np.array([0.0, 0.0, 0.5, -0.5])
+    late.score_numbered(y[:2], None)
+    late.score_numbered(y[2:], None, offset[2:])
+    whole.score_numbered(y, None, offset)
+    assert late.metrics == pytest.approx(whole.metrics)
+    assert late.has_offsets

@@ -13,12 +13,15 @@ vowpalwabbit = pytest.importorskip("vowpalwabbit", reason="needs Vowpal Wabbit's
 FLAGS = {"nag": "--adaptive --normalized", "ng": "--normalized", "ag": "--adaptive"}
 
 
-def vw_predictions(flags: str, X: np.ndarray, y: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def vw_predictions(
+    flags: str, X: np.ndarray, y: np.ndarray, weight: np.ndarray, initial: np.ndarray | None = None
+) -> np.ndarray:
+    initial = np.zeros(len(y)) if initial is None else initial
     vw = vowpalwabbit.Workspace(f"{flags} --noconstant --holdout_off --quiet")
     predictions = []
-    for row, label, h in zip(X, y, weight, strict=True):
+    for row, label, h, o in zip(X, y, weight, initial, strict=True):
         example = vw.example({"f": [(j, float(x)) for j, x in enumerate(row) if x != 0]})
-        example.set_label_string(f"{float(label)!r} {float(h)!r}")
+        example.set_label_string(f"{float(label)!r} {float(h)!r} {float(o)!r}")
         vw.learn(example)
         predictions.append(example.get_simplelabel_prediction())
         vw.finish_example(example)
@@ -61,6 +64,19 @@ def test_agrees_with_vowpal_wabbit(rule: str, loss: str, scales: str, invariant:
     # (measured over 9,600 steps); over these streams that adds up to 9e-5.
     tolerance = 2e-4 if loss == "logistic" and invariant else 1e-5
     assert np.max(np.abs(p - expected) / size) < tolerance
+
+
+@pytest.mark.parametrize("loss", ["squared", "logistic", "hinge", "quantile", "poisson"])
+def test_offsets_are_vowpal_wabbits_initial_predictions(loss: str) -> None:
+    X, y, weight = problem(loss, "mixed")
+    initial = np.random.default_rng(2).normal(size=len(y)).astype(np.float32).astype(float)
+    flags = f"{FLAGS['nag']} --invariant -l 0.25 --loss_function {loss}"
+    flags += " --quantile_tau 0.3" if loss == "quantile" else ""
+    expected = vw_predictions(flags, X, y, weight, initial)
+    m = ul.Learner("nag", loss, 0.25, quantile=0.3, bias=False, order="vw", clip="vw")
+    p = m.learn(X, y, weight, initial)
+    size = np.maximum(np.abs(expected), np.sqrt(np.mean(expected**2)))
+    assert np.max(np.abs(p - expected) / size) < (2e-4 if loss == "logistic" else 1e-5)
 
 
 def test_the_papers_order_is_not_vowpal_wabbits() -> None:

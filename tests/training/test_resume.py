@@ -226,7 +226,7 @@ def test_classes_that_join_late_go_on(chunk: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", ["csv", "jsonl", "vw"])
 def test_skipped_rows_are_counted_once(format: str, chunk: int, tmp_path: Path) -> None:
     if format == "vw":
-        lines = [f"{k % 2} | x:{k} b{k % 7}" + ("\n1 | x:oops" if k % 53 == 5 else "") for k in range(ROWS)]
+        lines = [f"{k % 2} | x:{k} b{k % 7}" + ("\n1 | x:1oops" if k % 53 == 5 else "") for k in range(ROWS)]
         goes_on(write(tmp_path / "a.vw", "\n".join(lines)), tmp_path, on_error="skip")
         return
     text = FRAME.to_csv(index=False) if format == "csv" else json_lines(FRAME.drop(columns="word"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from sources import write
 
@@ -13,9 +14,8 @@ def test_reading_options_are_those_of_the_model(tmp_path: Path) -> None:
     rows = "".join(f"{k * 7 % 100};{'none yet' if k % 9 == 0 else k % 5};{k % 3}\n" for k in range(300))
     path = write(tmp_path / "a.txt", rows)
     model = str(tmp_path / "m")
-    first = ul.train(
-        path, "3", model=model, missing="absent", na="none yet", format="csv", header=False, shape="linear", delimiter=";"
-    )
+    options: dict[str, Any] = {"missing": "absent", "na": "none yet", "header": False, "delimiter": ";"}
+    first = ul.train(path, "3", model=model, format="csv", shape="linear", **options)
     assert first.missing == {"2": 34}
     more = ul.train(path, resume=model, format="csv", model=model)
     assert more.missing == {"2": 34}

@@ -298,7 +298,7 @@ def test_bad_lines_of_json_are_named_or_skipped_and_counted(
     assert content(result.model) == content(ul.train(clean, "y").model)
 
 
-@pytest.mark.parametrize("bad", ["1 | a:x", "x | a:1", "1 -2 | a:1", "1 | a:nan"])
+@pytest.mark.parametrize("bad", ["1 | a:1x", "x | a:1", "1 -2 | a:1", "1 | a:nan"])
 def test_bad_lines_of_vw_text_are_named_or_skipped_and_counted(bad: str, tmp_path: Path) -> None:
     rows = [f"{k % 2} | a:{k} b\n" for k in range(100)]
     path = write(tmp_path / "a.vw", "".join([*rows[:50], bad + "\n", *rows[50:]]))

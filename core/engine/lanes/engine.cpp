@@ -140,7 +140,8 @@ void LaneEngine::start(LaneBatch& batch, bool learning) {
                                 losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8});
     batch.room_each = 8 * longest + 8;
     aligned(batch.room, count * batch.room_each);
-    batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_.classes(), negative_, batch.stride};
+    batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_.classes(),
+                         negative_,      batch.stride,      batch.labels.offset};
     Workers* helpers = batch.rows * count < 64 ? nullptr : &workers();  // less is not worth another thread's attention
     if (pipeline_.empty())  // two at once fill each other's gaps, if all threads have something to do
         group_size_ = count >= 2 * (helpers ? helpers->count() : 1) ? 2 : 1;
@@ -268,13 +269,14 @@ std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
 
 // ---------------------------------------------------------------------------------------------------- predicting
 
-void LaneEngine::predict(const SparseInput& rows, bool extrapolate, double* predictions) {
+void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions) {
     LaneBatch& batch = pipeline_.next();
     batch.make_stage(rows);
     batch.rows = rows.rows;
     batch.labels = {};
+    batch.labels.offset = asking.offset;
     batch.look.reset();
-    kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, extrapolate, batch.stage);
+    kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, asking.extrapolate, batch.stage);
     if (predicts_with_average()) {  // which is in units of earlier scales
         const Averaging::Step step = averaging_.step(clock_.t);
         const std::size_t end = rows.rows ? batch.staged[rows.rows - 1].end : 0;

@@ -46,8 +46,9 @@ struct LaneLabels {
     const double* y;  // a label, or the number of a class
     const double* pace;
     bool classes;
-    double negative;     // what a lane's label is where the class is another
-    std::size_t stride;  // of the arrays of results
+    double negative;                 // what a lane's label is where the class is another
+    std::size_t stride;              // of the arrays of results
+    const double* offset = nullptr;  // of each row's score; null: there are none
 };
 
 struct LaneKernel {

@@ -20,6 +20,11 @@ UNITLESS_INLINE Vec8 label_of(const LaneLabels& labels, std::size_t r, const Vec
     return labels.classes ? select(classes == label, 1.0, labels.negative) : label;
 }
 
+// The scores of a row with its offset. Where there is none nothing is added: that would turn -0 into 0.
+UNITLESS_INLINE Vec8 with_offset(const LaneLabels& labels, std::size_t r, const Vec8& scores) {
+    return labels.offset && labels.offset[r] != 0 ? scores + Vec8::all(labels.offset[r]) : scores;
+}
+
 // `octets` of them side by side, so that one can compute while the other waits for its own results.
 // Of the rule only two things matter here; the rest has been staged.
 template <class Loss, bool adaptive, bool aware, int octets>
@@ -79,7 +84,8 @@ class LaneRows {
         Vec8 vz[octets];
         dot(stage, row, vz);
         for (int o = 0; o < octets; ++o)
-            limited(row, Vec8::all(row.spread) * vz[o]).store(lanes_[o].prediction + r * labels_.stride);
+            limited(row, with_offset(labels_, r, Vec8::all(row.spread) * vz[o]))
+                .store(lanes_[o].prediction + r * labels_.stride);
     }
 
     // What a new scale does to the state (2.(a).i).
@@ -102,7 +108,7 @@ class LaneRows {
         dot(stage, row, raw);
         Flags odd;
         for (int o = 0; o < octets; ++o) {
-            raw[o] = Vec8::all(row.spread) * raw[o];
+            raw[o] = with_offset(labels_, r, Vec8::all(row.spread) * raw[o]);
             p[o] = limited(row, raw[o]);
             y[o] = label_of(labels_, r, class_[o]);
             p[o].store(lanes_[o].prediction + r * labels_.stride);

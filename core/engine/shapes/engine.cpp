@@ -275,11 +275,11 @@ void ShapedEngine::settle() noexcept {
     }
 }
 
-void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* predictions) {
+void ShapedEngine::predict(const SparseInput& input, const Asking& asking, double* predictions) {
     check_whole();
     forward_settings();
     begin(input);
-    kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, extrapolate,
+    kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, asking.extrapolate,
                                  staged_.stage);
     for (std::size_t r = 0; r < input.rows; ++r) {
         find_curves(input, r, input.raw_counts ? input.raw_counts[r] : 0);
@@ -289,14 +289,16 @@ void ShapedEngine::predict(const SparseInput& input, bool extrapolate, double* p
     said.begin(input.rows, expert_count(), predict_width(), predictions);
     said.learned = said.choosing = judged_by_.has_value();
     said.labels = judged_by_.value_or(Labels{});
+    said.labels.offset = asking.offset;
     said.before = clock_;
     said.met = experts_[0].class_count();
     said.curved_from = curved_ ? 0 : input.rows;
     const ShapedRows shaped = shaped_rows(input);
     std::vector<std::function<void()>> parts;
     for (std::size_t i = experts_.size(); i-- > 0;)
-        parts.emplace_back([&, i] { experts_[i].predict(shaped, predict_width(), judged_by_, said.by(i)); });
-    if (linear_) parts.emplace_back([&] { linear_->predict(input, extrapolate, said.by(experts_.size())); });
+        parts.emplace_back(
+            [&, i] { experts_[i].predict(shaped, predict_width(), asking.offset, judged_by_, said.by(i)); });
+    if (linear_) parts.emplace_back([&] { linear_->predict(input, asking, said.by(experts_.size())); });
     run(input.rows, parts);
     mix(said);
 }
@@ -338,7 +340,8 @@ void ShapedEngine::mix(const Said& said) {
         std::size_t heads = setup_.has_classes() ? met : 1;
         double* const to = said.predictions + r * width;
         gather(heads);
-        if (heads) mixture_.say(row_said_.data(), heads, to);
+        const double offset = offset_of(said.labels, r);
+        if (heads) mixture_.say(row_said_.data(), heads, to, offset);
         for (std::size_t head = heads; head < width; ++head) {
             double total = 0;
             for (std::size_t e = 0; e < experts; ++e) total += said.by(e)[r * width + head];
@@ -356,7 +359,7 @@ void ShapedEngine::mix(const Said& said) {
         if (!said.choosing) continue;
         for (std::size_t e = 0; losses_matter && e < experts; ++e)
             losses[e] = loss_of(row_said_.data() + e * heads, heads, y);
-        mixture_.learn(row_said_.data(), heads, y, h * (static_cast<double>(examples) / t), losses.data());
+        mixture_.learn(row_said_.data(), heads, y, h * (static_cast<double>(examples) / t), losses.data(), offset);
     }
 }
 

@@ -36,7 +36,7 @@ class ShapedEngine final : public Engine {
 
     void reserve(std::size_t slots, bool growing) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
-    void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
+    void predict(const SparseInput& rows, const Asking& asking, double* predictions) override;
     void sift_rates() override;
     void finish() override;
     void settle() noexcept override;

@@ -156,7 +156,8 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
     const std::size_t most_leaves = columns_ + Trees::count;
     leaves_.resize(most_leaves + 8);
     LeafLanes lanes = working_memory(longest, most_leaves);
-    const LaneLabels lane_labels{labels.y, labels.pace, lanes_.classes(), facts_of(setup_.options.loss).negative, 0};
+    const LaneLabels lane_labels{labels.y, labels.pace,  lanes_.classes(), facts_of(setup_.options.loss).negative,
+                                 0,        labels.offset};
     std::vector<std::size_t> leaders(heads());
     std::vector<double> leading(head_stride()), residuals(head_stride());
     const auto join = [&](double label) {  // when a class is first met, and not before
@@ -231,12 +232,12 @@ void Expert::sift_rates() {
     if (setup_.selecting == Selecting::follow) selection_.sift(lanes_, true);
 }
 
-void Expert::predict(const ShapedRows& rows, std::size_t width, const std::optional<Labels>& labels,
-                     double* predictions) {
+void Expert::predict(const ShapedRows& rows, std::size_t width, const double* offset,
+                     const std::optional<Labels>& labels, double* predictions) {
     leaves_.resize(columns_ + Trees::count + 8);
     pieces_ = 0;
     const LeafLanes lanes = working_memory(0, 0);
-    const LaneLabels none{nullptr, nullptr, false, 0, 0};
+    const LaneLabels none{nullptr, nullptr, false, 0, 0, offset};
     std::vector<std::size_t> leaders(width);
     for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(speaking(head));
     for (std::size_t r = 0; r < rows.rows; ++r) {

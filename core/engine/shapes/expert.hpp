@@ -57,7 +57,8 @@ class Expert {
     std::size_t begin_walks(const ShapedRows& rows);
     void walk(const ShapedRows& rows, std::size_t piece);
     // Weights of leaves that rows have are those of the leading lanes. With labels, all rates are judged by them.
-    void predict(const ShapedRows& rows, std::size_t width, const std::optional<Labels>& labels, double* predictions);
+    void predict(const ShapedRows& rows, std::size_t width, const double* offset, const std::optional<Labels>& labels,
+                 double* predictions);
     void sift_rates();
     bool diverged() const;  // no rate is left, or in the last rows that were learned the only one did
 

@@ -46,7 +46,7 @@ void foresee_with(const Options& options, Rescale kind, const Stage& stage, cons
     const bool limited = options.clip != Clip::none && row.label_min <= row.label_max;
     for (std::size_t o = 0; o < lanes.octets; ++o) {
         if (row.weight > 0 && row.grown) rescale(kind, stage, row, lanes.linear[o]);
-        const Vec8 raw = sum_of(stage, row, leaves, lanes.linear[o], lanes.leaves[o]);
+        const Vec8 raw = with_offset(labels, r, sum_of(stage, row, leaves, lanes.linear[o], lanes.leaves[o]));
         Vec8 p = smaller(larger(raw, Vec8::all(-suspicious)), Vec8::all(suspicious));
         if (limited) p = smaller(larger(p, Vec8::all(row.label_min)), Vec8::all(row.label_max));
         p.store(lanes.p + o * width);

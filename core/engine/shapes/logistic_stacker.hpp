@@ -1,9 +1,10 @@
 // A second-order logistic learner over the experts' log odds x, which starts as their mean.
 //
-//   m = mean(x) + u x, v = x'Cx:  says m/sqrt(1 + pi v/8)          u ~ Normal(0, C), C = 0.1 I before the first row
+//   m = o + mean(x) + u x, v = x'Cx:  says m/sqrt(1 + pi v/8)          u ~ Normal(0, C), C = 0.1 I before the first row
 //   g = 1/(1 + e^(y m + v g)):    u += y g C x;  H = g (1 - g);  C -= H/(1 + H v) (Cx)(Cx)';  C += q I
 //
-// The step is implicit: g is the loss's slope after it. A row that counts h times has h g and h H.
+// o is the row's offset: x is what the experts say beside it. The step is implicit: g is the loss's slope after it. A
+// row that counts h times has h g and h H.
 #pragma once
 
 #include "engine/shapes/small_matrix.hpp"
@@ -19,13 +20,13 @@ class LogisticStacker {
         for (std::size_t k = 0; k < n_; ++k) covariance_[k][k] = 0.1 + walk_;
     }
 
-    double say(const double* x) const {
-        const View view(*this, x);
+    double say(const double* x, double offset) const {
+        const View view(*this, x, offset);
         return view.mean / square_root(1.0 + pi_eighth * view.variance);
     }
 
-    void learn(const double* x, double y, double weight) {
-        const View view(*this, x);
+    void learn(const double* x, double y, double weight, double offset) {
+        const View view(*this, x, offset);
         const double g = slope(y * view.mean, weight * view.variance), H = weight * g * (1.0 - g);
         const double f = H / (1.0 + H * view.variance);
         for (std::size_t i = 0; i < n_; ++i) {
@@ -61,14 +62,14 @@ class LogisticStacker {
         SmallVector k;
         double mean = 0, variance = 0;
 
-        View(const LogisticStacker& of, const double* x) {
+        View(const LogisticStacker& of, const double* x, double offset) {
             double sum = 0;
             for (std::size_t i = 0; i < of.n_; ++i) {
                 k[i] = dot(of.covariance_[i].data(), x, of.n_);
                 variance += x[i] * k[i];
                 sum += x[i];
             }
-            mean = sum / static_cast<double>(of.n_) + dot(of.u_.data(), x, of.n_);
+            mean = offset + (sum / static_cast<double>(of.n_) + dot(of.u_.data(), x, of.n_));
             variance = larger(0.0, variance);  // below 0 it can only be by rounding
         }
     };

@@ -30,20 +30,20 @@ std::size_t checked(std::size_t experts) {
 Mixture::Logistic::Logistic(std::size_t experts)
     : n(experts), stacker{{experts, walks[0]}, {experts, walks[1]}}, top(experts + stackers) {}
 
-// The speakers' log odds, and the experts' as the stackers take them.
-void Mixture::Logistic::speak(const double* experts, double* x, double* score) const {
+// The speakers' log odds, and the experts' as the stackers take them, without the offset.
+void Mixture::Logistic::speak(const double* experts, double offset, double* x, double* score) const {
     constexpr double limit = LogisticStacker::limit;
     for (std::size_t k = 0; k < n; ++k) {
         score[k] = experts[k];
-        x[k] = smaller(limit, larger(-limit, experts[k]));
+        x[k] = smaller(limit, larger(-limit, experts[k] - offset));
     }
-    for (std::size_t i = 0; i < stackers; ++i) score[n + i] = stacker[i].say(x);
+    for (std::size_t i = 0; i < stackers; ++i) score[n + i] = stacker[i].say(x, offset);
 }
 
-void Mixture::Logistic::say(const double* experts, std::size_t, double* said) const {
+void Mixture::Logistic::say(const double* experts, std::size_t, double* said, double offset) const {
     SmallVector x;
     Speakers score;
-    speak(experts, x.data(), score.data());
+    speak(experts, offset, x.data(), score.data());
     double up = 0, down = 0;  // the probabilities of +1 and -1: one minus the other would lose digits
     for (std::size_t k = 0; k < n + stackers; ++k) {
         const double e = exp(-absolute(score[k])), likely = 1.0 / (1.0 + e), unlikely = e * likely;
@@ -53,13 +53,14 @@ void Mixture::Logistic::say(const double* experts, std::size_t, double* said) co
     *said = log_odds(up, down);
 }
 
-void Mixture::Logistic::learn(const double* experts, std::size_t, double y, double weight, const double*, double t) {
+void Mixture::Logistic::learn(const double* experts, std::size_t, double y, double weight, const double*, double t,
+                              double offset) {
     SmallVector x;
     Speakers score, p;
-    speak(experts, x.data(), score.data());
+    speak(experts, offset, x.data(), score.data());
     for (std::size_t k = 0; k < n + stackers; ++k) p[k] = inverse_of_one_plus_exp(-y * score[k]);
     top.learn(p.data(), weight, share(t));
-    for (LogisticStacker& one : stacker) one.learn(x.data(), y, weight);
+    for (LogisticStacker& one : stacker) one.learn(x.data(), y, weight, offset);
 }
 
 template <class Each>
@@ -91,7 +92,7 @@ double Mixture::Squared::speak(const double* experts, double* x, double* said) c
     return mean;
 }
 
-void Mixture::Squared::say(const double* experts, std::size_t, double* said) const {
+void Mixture::Squared::say(const double* experts, std::size_t, double* said, double) const {
     SmallVector x;
     Speakers all;
     const double mean = speak(experts, x.data(), all.data());
@@ -100,7 +101,8 @@ void Mixture::Squared::say(const double* experts, std::size_t, double* said) con
     *said = mean + above;
 }
 
-void Mixture::Squared::learn(const double* experts, std::size_t, double y, double weight, const double*, double t) {
+void Mixture::Squared::learn(const double* experts, std::size_t, double y, double weight, const double*, double t,
+                             double) {
     SmallVector x{};
     Speakers error{};
     double label = 0;
@@ -178,7 +180,7 @@ Mixture::Classes::Row Mixture::Classes::speak(const double* experts, std::size_t
     return row;
 }
 
-void Mixture::Classes::say(const double* experts, std::size_t heads, double* said) const {
+void Mixture::Classes::say(const double* experts, std::size_t heads, double* said, double) const {
     const Row row = speak(experts, heads);
     std::size_t first = 0;
     for (std::size_t c = 0; c < heads; ++c) {
@@ -193,8 +195,8 @@ void Mixture::Classes::say(const double* experts, std::size_t heads, double* sai
     for (std::size_t c = 0; c < heads; ++c) said[c] = log_odds(row.spare[c], c == first ? rest : 1.0 - row.spare[c]);
 }
 
-void Mixture::Classes::learn(const double* experts, std::size_t heads, double y, double weight, const double*,
-                             double t) {
+void Mixture::Classes::learn(const double* experts, std::size_t heads, double y, double weight, const double*, double t,
+                             double) {
     if (!(y >= 0 && y < static_cast<double>(heads))) return;  // a class that no expert has heard of
     const auto label = static_cast<std::size_t>(y);
     const Row row = speak(experts, heads);
@@ -215,7 +217,7 @@ bool Mixture::Classes::sound() const { return top.sound() && stacker[0].sound() 
 
 Mixture::Other::Other(std::size_t experts) : n(experts), top(experts) {}
 
-void Mixture::Other::say(const double* experts, std::size_t heads, double* said) const {
+void Mixture::Other::say(const double* experts, std::size_t heads, double* said, double) const {
     for (std::size_t h = 0; h < heads; ++h) {
         double above = 0;
         for (std::size_t k = 1; k < n; ++k) above += top.weights()[k] * (experts[k * heads + h] - experts[h]);
@@ -223,7 +225,7 @@ void Mixture::Other::say(const double* experts, std::size_t heads, double* said)
     }
 }
 
-void Mixture::Other::learn(const double*, std::size_t, double, double weight, const double* losses, double t) {
+void Mixture::Other::learn(const double*, std::size_t, double, double weight, const double* losses, double t, double) {
     Speakers loss;
     double largest = 0;
     for (std::size_t k = 0; k < n; ++k) {
@@ -261,18 +263,19 @@ Mixture::Any Mixture::made(Kind kind, std::size_t experts) {
 
 Mixture::Mixture(Kind kind, std::size_t experts) : kind_(kind), experts_(checked(experts)), of_(made(kind, experts)) {}
 
-void Mixture::say(const double* experts, std::size_t heads, double* said) const {
+void Mixture::say(const double* experts, std::size_t heads, double* said, double offset) const {
     if (experts_ == 1) {
         std::copy_n(experts, heads, said);
         return;
     }
-    std::visit([&](const auto& of) { of.say(experts, heads, said); }, of_);
+    std::visit([&](const auto& of) { of.say(experts, heads, said, offset); }, of_);
 }
 
-void Mixture::learn(const double* experts, std::size_t heads, double y, double weight, const double* losses) {
+void Mixture::learn(const double* experts, std::size_t heads, double y, double weight, const double* losses,
+                    double offset) {
     if (experts_ == 1 || !(weight > 0)) return;
     rows_ += 1.0;
-    std::visit([&](auto& of) { of.learn(experts, heads, y, weight, losses, rows_); }, of_);
+    std::visit([&](auto& of) { of.learn(experts, heads, y, weight, losses, rows_, offset); }, of_);
 }
 
 template <class Each>

@@ -32,12 +32,14 @@ class Mixture {
 
     // experts: [expert][head], scores before the row is learned: log odds; numbers; one-vs-all log odds by class; any
     // scores. There is one head, but for classes. said: [head]; for classes log odds of which the sigmoids, normalised,
-    // are the mixture's probabilities. Changes nothing.
-    void say(const double* experts, std::size_t heads, double* said) const;
+    // are the mixture's probabilities. offset: what is known to be part of all scores, which no stacker is to weigh.
+    // Changes nothing.
+    void say(const double* experts, std::size_t heads, double* said, double offset = 0) const;
 
     // The row's label: +1 or -1; a number; the number of its class. weight: how many times the row counts, relative to
     // the mean weight so far; one that counts 0 times changes nothing. losses: [expert], for kind other alone.
-    void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses);
+    void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses,
+               double offset = 0);
 
     std::vector<double> save() const;
     void load(const std::vector<double>& numbers);  // InputError if it is not such a state
@@ -50,9 +52,10 @@ class Mixture {
         Bayes top;
 
         explicit Logistic(std::size_t experts);
-        void speak(const double* experts, double* x, double* score) const;
-        void say(const double* experts, std::size_t heads, double* said) const;
-        void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses, double t);
+        void speak(const double* experts, double offset, double* x, double* score) const;
+        void say(const double* experts, std::size_t heads, double* said, double offset) const;
+        void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses, double t,
+                   double offset);
         template <class Each>
         void numbers(Each each);
         bool sound() const;
@@ -67,8 +70,9 @@ class Mixture {
 
         explicit Squared(std::size_t experts);
         double speak(const double* experts, double* x, double* said) const;
-        void say(const double* experts, std::size_t heads, double* said) const;
-        void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses, double t);
+        void say(const double* experts, std::size_t heads, double* said, double) const;
+        void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses, double t,
+                   double);
         template <class Each>
         void numbers(Each each);
         bool sound() const;
@@ -82,8 +86,9 @@ class Mixture {
         explicit Classes(std::size_t experts);
         struct Row;
         Row speak(const double* experts, std::size_t heads) const;
-        void say(const double* experts, std::size_t heads, double* said) const;
-        void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses, double t);
+        void say(const double* experts, std::size_t heads, double* said, double) const;
+        void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses, double t,
+                   double);
         template <class Each>
         void numbers(Each each);
         bool sound() const;
@@ -95,8 +100,9 @@ class Mixture {
         AdaHedge top;
 
         explicit Other(std::size_t experts);
-        void say(const double* experts, std::size_t heads, double* said) const;
-        void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses, double t);
+        void say(const double* experts, std::size_t heads, double* said, double) const;
+        void learn(const double* experts, std::size_t heads, double y, double weight, const double* losses, double t,
+                   double);
         template <class Each>
         void numbers(Each each);
         bool sound() const;

@@ -240,16 +240,17 @@ void SingleEngine::learn_until_look(const SparseInput& rows, const Labels& label
     if (outcome.status == Status::diverged) throw_diverged(row + outcome.row);
 }
 
-void SingleEngine::predict(const SparseInput& rows, bool extrapolate, double* predictions) {
-    if (predicts_with_average()) return predict_averaged(rows, extrapolate, predictions);
+void SingleEngine::predict(const SparseInput& rows, const Asking& asked, double* predictions) {
+    const Asking asking{asked.extrapolate || options_.order == Order::vw, asked.offset};
+    if (predicts_with_average()) return predict_averaged(rows, asking, predictions);
     const std::size_t chunks = pack_chunks(rows);
-    kernel_.single->predict_sparse(options_, clock_, make_pack(chunks), chunks, slots_.get(), rows,
-                                   extrapolate || options_.order == Order::vw, predictions);
+    kernel_.single->predict_sparse(options_, clock_, make_pack(chunks), chunks, slots_.get(), rows, asking,
+                                   predictions);
 }
 
 // The rows' own slots side by side, a copy for every time that one is mentioned, with the average for v. Each keeps the
 // lane that it has in the pack.
-void SingleEngine::predict_averaged(const SparseInput& rows, bool extrapolate, double* predictions) {
+void SingleEngine::predict_averaged(const SparseInput& rows, const Asking& asking, double* predictions) {
     constexpr std::size_t at_once = 1024;
     std::vector<std::uint32_t> numbers;
     std::vector<std::uint8_t> lanes;
@@ -283,7 +284,7 @@ void SingleEngine::predict_averaged(const SparseInput& rows, bool extrapolate, d
                                  .lanes = lanes.data(),
                                  .lanes_from = 1};
         kernel_.single->predict_sparse(options, clock_, make_pack(chunks), chunks, copies, copied,
-                                       extrapolate || options_.order == Order::vw, predictions + first);
+                                       asking_from(asking, first), predictions + first);
     }
 }
 
@@ -374,13 +375,14 @@ Outcome SingleEngine::learn_dense(const DenseInput& input, std::size_t slots, co
     return outcome;
 }
 
-Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, bool extrapolate, double* predictions) {
+Outcome SingleEngine::predict_dense(const DenseInput& input, std::size_t slots, const Asking& asking,
+                                    double* predictions) {
     const std::size_t features = slots - 1, chunks = chunks_for(features);
     const Pack pack = make_pack(chunks);
     double* block = aligned(block_, block_doubles(chunks));
     mirror(pack, features);
     if (predicts_with_average()) show_average(pack, features);
-    return kernel_.single->predict_dense(options_, clock_, pack, chunks, block, input, extrapolate, predictions);
+    return kernel_.single->predict_dense(options_, clock_, pack, chunks, block, input, asking, predictions);
 }
 
 // ---------------------------------------------------------------------------------------------------- placed rows
@@ -401,19 +403,20 @@ void SingleEngine::mirror(Placement& row, bool average) const {
     row.mirrored = now;
 }
 
-void SingleEngine::learn_placed(Placement& row, double y, double weight, double pace, double& prediction) {
+void SingleEngine::learn_placed(Placement& row, const Labels& labels, double& prediction) {
     mirror(row, false);
     row.mirrored = {};
-    const Status status = kernel_.placed->learn(options_, clock_, slots_.get(), row.row(), y, weight,
-                                                options_.learning_rate * pace, prediction);
+    const Status status =
+        kernel_.placed->learn(options_, clock_, slots_.get(), row.row(), labels.y[0], weight_of(labels, 0),
+                              options_.learning_rate * labels.pace[0], offset_of(labels, 0), prediction);
     if (status == Status::diverged) throw_diverged(0);
     row.mirrored = {clock_.examples, false};
     if (averaging_.due(clock_.examples)) look();
 }
 
-double SingleEngine::predict_placed(Placement& row, bool extrapolate) {
+double SingleEngine::predict_placed(Placement& row, const Asking& asking) {
     mirror(row, predicts_with_average());
-    return kernel_.placed->predict(options_, clock_, row.row(), extrapolate);
+    return kernel_.placed->predict(options_, clock_, row.row(), asking.extrapolate, offset_of(asking, 0));
 }
 
 }  // namespace unitless

@@ -16,7 +16,7 @@ class SingleEngine final : public Engine {
 
     void reserve(std::size_t slots, bool growing) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
-    void predict(const SparseInput& rows, bool extrapolate, double* predictions) override;
+    void predict(const SparseInput& rows, const Asking& asking, double* predictions) override;
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;
@@ -29,13 +29,14 @@ class SingleEngine final : public Engine {
     bool reads_columns() const override { return true; }
     bool reads_dense(std::size_t slots, std::size_t columns) const override;
     Outcome learn_dense(const DenseInput& input, std::size_t slots, const Labels& labels, double* predictions) override;
-    Outcome predict_dense(const DenseInput& input, std::size_t slots, bool extrapolate, double* predictions) override;
+    Outcome predict_dense(const DenseInput& input, std::size_t slots, const Asking& asking,
+                          double* predictions) override;
     bool spreads(std::size_t slots, std::size_t rows, std::size_t entries) const override;
     void learn_spread(std::size_t slots, std::size_t rows, const Fill& fill, const Labels& labels, double* predictions,
                       std::size_t row) override;
     bool places() const override { return kernel_.placed->supports(options_); }
-    void learn_placed(Placement& row, double y, double weight, double pace, double& prediction) override;
-    double predict_placed(Placement& row, bool extrapolate) override;
+    void learn_placed(Placement& row, const Labels& labels, double& prediction) override;
+    double predict_placed(Placement& row, const Asking& asking) override;
 
   private:
     Options options_;
@@ -71,7 +72,7 @@ class SingleEngine final : public Engine {
     void look(const Pack& pack, std::size_t features, double t);
     void show_average(const Pack& pack, std::size_t features) const;
     void learn_until_look(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
-    void predict_averaged(const SparseInput& rows, bool extrapolate, double* predictions);
+    void predict_averaged(const SparseInput& rows, const Asking& asking, double* predictions);
 };
 
 }  // namespace unitless

@@ -51,10 +51,12 @@ Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std:
                 const std::size_t active = block.active_count(r);
                 double& prediction = predictions[first + r];
                 if (block.kind(r) == RowKind::weightless) {
-                    prediction = limit(options, clock, predict<Rule>(options, clock, current, active, false));
+                    prediction = limit(options, clock,
+                                       with_offset(predict<Rule>(options, clock, current, active, false),
+                                                   offset_of(labels, first + r)));
                 } else if (row.learn(current, active, block.kind(r) == RowKind::grown, labels.y[first + r],
-                                     weight ? weight[r] : 1.0, rate_of(options, labels, first + r), clock,
-                                     prediction) == Learned::diverged) {
+                                     weight ? weight[r] : 1.0, rate_of(options, labels, first + r),
+                                     offset_of(labels, first + r), clock, prediction) == Learned::diverged) {
                     return {Status::diverged, first + r, 0};
                 }
             }
@@ -64,7 +66,8 @@ Outcome learn_dense(const Options& options, Clock& clock, const Pack& pack, std:
 }
 
 Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks, double* memory,
-                      const DenseInput& input, bool extrapolate, double* predictions) {
+                      const DenseInput& input, const Asking& asking, double* predictions) {
+    const bool extrapolate = asking.extrapolate;
     return with_rule(options.rule, [&](auto rule) -> Outcome {
         using Rule = typename decltype(rule)::type;
         DenseBlock<typename Rule::Scale> block(input, pack, chunks, memory);
@@ -84,7 +87,8 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
                     current.active = block.active(r);
                     dotted = unitless::dot(current, block.active_count(r), bias);
                 }
-                predictions[first + r] = limit_asked(options, clock, spread * dotted, extrapolate);
+                predictions[first + r] = limit_asked(
+                    options, clock, with_offset(spread * dotted, offset_of(asking, first + r)), extrapolate);
             }
         }
         return {};
@@ -93,9 +97,10 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
 
 template <class Rule>
 double predict_packed(const Options& options, const Clock& clock, const Pack& pack, std::size_t chunks,
-                      bool extrapolate) {
+                      bool extrapolate, double offset) {
     look<typename Rule::Scale>(pack, chunks, extrapolate);
-    return limit_asked(options, clock, predict<Rule>(options, clock, pack, chunks, extrapolate), extrapolate);
+    const double score = with_offset(predict<Rule>(options, clock, pack, chunks, extrapolate), offset);
+    return limit_asked(options, clock, score, extrapolate);
 }
 
 template <class Slot>
@@ -111,12 +116,13 @@ Outcome learn_sparse_into(const Options& options, Clock& clock, const Pack& pack
             features.gather(chunks, 2);
             const double h = labels.weight ? labels.weight[r] : 1.0;
             if (h == 0) {
-                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, options.order == Order::vw);
+                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, options.order == Order::vw,
+                                                      offset_of(labels, r));
                 continue;
             }
             const bool grown = observe<typename Rule::Scale>(pack, chunks, h, seen_weight(options, h));
-            const Learned learned =
-                row.learn(pack, chunks, grown, labels.y[r], h, rate_of(options, labels, r), clock, predictions[r]);
+            const Learned learned = row.learn(pack, chunks, grown, labels.y[r], h, rate_of(options, labels, r),
+                                              offset_of(labels, r), clock, predictions[r]);
             if (learned == Learned::diverged) return {Status::diverged, r, 0};
             if (learned == Learned::skipped) continue;
             features.scatter(chunks, slots);
@@ -134,7 +140,7 @@ Outcome learn_sparse(const Options& options, Clock& clock, const Pack& pack, std
 }
 
 void predict_sparse(const Options& options, const Clock& clock, const Pack& pack, std::size_t pack_chunks,
-                    const void* slots, const SparseInput& input, bool extrapolate, double* predictions) {
+                    const void* slots, const SparseInput& input, const Asking& asking, double* predictions) {
     with_rule(options.rule, [&](auto rule) {
         using Rule = typename decltype(rule)::type;
         const auto each = [&](const auto* stored) {
@@ -143,7 +149,8 @@ void predict_sparse(const Options& options, const Clock& clock, const Pack& pack
             for (std::size_t r = 0; r < input.rows; ++r) {
                 const std::size_t chunks = features.lay_out(r);
                 features.gather(chunks, 4);
-                predictions[r] = predict_packed<Rule>(options, clock, pack, chunks, extrapolate);
+                predictions[r] =
+                    predict_packed<Rule>(options, clock, pack, chunks, asking.extrapolate, offset_of(asking, r));
             }
         };
         if (options.precision == Precision::float32) {

@@ -5,6 +5,7 @@
 #include "algorithm/options.hpp"
 #include "algorithm/state.hpp"
 #include "engine/outcome.hpp"
+#include "rows/asking.hpp"
 #include "rows/dense.hpp"
 #include "rows/labels.hpp"
 #include "rows/sparse.hpp"
@@ -16,12 +17,12 @@ struct SingleKernel {
     Outcome (*learn_dense)(const Options&, Clock&, const Pack&, std::size_t pack_chunks, double* block,
                            const DenseInput&, const Labels&, double* predictions);
     Outcome (*predict_dense)(const Options&, const Clock&, const Pack&, std::size_t pack_chunks, double* block,
-                             const DenseInput&, bool extrapolate, double* predictions);
+                             const DenseInput&, const Asking&, double* predictions);
     // `slots` is the learner's array of Slot64 or Slot32; the pack has room for the longest row.
     Outcome (*learn_sparse)(const Options&, Clock&, const Pack&, std::size_t pack_chunks, void* slots,
                             const SparseInput&, const Labels&, double* predictions);
     void (*predict_sparse)(const Options&, const Clock&, const Pack&, std::size_t pack_chunks, const void* slots,
-                           const SparseInput&, bool extrapolate, double* predictions);
+                           const SparseInput&, const Asking&, double* predictions);
 };
 
 // One row at a time: its features have their places in a pack of their own, which mirrors their slots. Where no feature
@@ -38,9 +39,9 @@ struct PlacedKernel {
     bool (*supports)(const Options&);
     void (*load)(const Options&, const void* slots, PlacedRow&);
     // Writes the slots too. Diverged: they are as before, and the row is to be loaded again.
-    Status (*learn)(const Options&, Clock&, void* slots, PlacedRow&, double y, double h, double eta,
+    Status (*learn)(const Options&, Clock&, void* slots, PlacedRow&, double y, double h, double eta, double offset,
                     double& prediction);
-    double (*predict)(const Options&, const Clock&, const PlacedRow&, bool extrapolate);
+    double (*predict)(const Options&, const Clock&, const PlacedRow&, bool extrapolate, double offset);
 };
 
 inline namespace UNITLESS_ISA {

@@ -105,13 +105,14 @@ bool observe(PlacedRow& row, double h) {
 }
 
 Status learn(const Options& options, Clock& clock, void* slots, PlacedRow& row, double y, double h, double eta,
-             double& prediction) {
+             double offset, double& prediction) {
     const Learned learned = with_supported_rule(options.rule, [&](auto rule) {
         using Rule = typename decltype(rule)::type;
         const bool grown = observe<typename Rule::Scale>(row, h);
         return with_loss(options.loss, [&](auto loss) {
             using Loss = typename decltype(loss)::type;
-            return Row<Rule, Loss, true>(options).learn(row.pack, row.chunks, grown, y, h, eta, clock, prediction);
+            return Row<Rule, Loss, true>(options).learn(row.pack, row.chunks, grown, y, h, eta, offset, clock,
+                                                        prediction);
         });
     });
     if (learned == Learned::diverged) return Status::diverged;
@@ -123,7 +124,7 @@ Status learn(const Options& options, Clock& clock, void* slots, PlacedRow& row, 
     return Status::ok;
 }
 
-double predict_row(const Options& options, const Clock& clock, const PlacedRow& row, bool extrapolate) {
+double predict_row(const Options& options, const Clock& clock, const PlacedRow& row, bool extrapolate, double offset) {
     return with_supported_rule(options.rule, [&](auto rule) {
         using Rule = typename decltype(rule)::type;
         using Scale = typename Rule::Scale;
@@ -134,7 +135,8 @@ double predict_row(const Options& options, const Clock& clock, const PlacedRow& 
             through_scales<Scale>(
                 row, [](std::size_t) {}, [&](std::size_t i) { return Scale::peek(pack.scale[i], row.x[i]); });
         }
-        return limit_asked(options, clock, predict<Rule>(options, clock, pack, row.chunks, extrapolate), extrapolate);
+        const double score = with_offset(predict<Rule>(options, clock, pack, row.chunks, extrapolate), offset);
+        return limit_asked(options, clock, score, extrapolate);
     });
 }
 

@@ -165,6 +165,7 @@ FOLLOW = Flag(
     panel=READING,
 )
 WEIGHT = Flag("weight", "A column of importance weights.", panel=READING)
+OFFSET = Flag("offset", "A column that is added to the score, such as the logarithm of an exposure.", panel=READING)
 IGNORE = Flag(
     "ignore",
     "Columns to leave out, such as 'id,*_at'; namespaces of VW text by name or first letter.",
@@ -202,8 +203,7 @@ NUMBERS = Flag(
 )
 DATES = Flag(
     "dates",
-    "What to do with columns of dates: parts (time, month, ...), as if not given; day-first or month-first (as 1/2/2020 "
-    "is); or error.",
+    "What to do with columns of dates: parts (time, month, ...), as if not given; day-first or month-first; or error.",
     panel=READING,
 )
 MISSING = Flag(
@@ -218,7 +218,10 @@ ON_ERROR = Flag(
     "on_error", "What to do with invalid rows: fail, or skip (and count them).", default="fail", panel=READING
 )
 # All that can be said about the data; train, evaluate and sweep have these.
-COLUMNS = (WEIGHT, IGNORE, ONLY, TEXT, WORDS, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR, *FILES)
+COLUMNS = (
+    *(WEIGHT, OFFSET, IGNORE, ONLY, TEXT, WORDS, NUMBERS, DATES, MISSING, NA, DECIMAL, THOUSANDS, ON_ERROR),
+    *FILES,
+)
 TASK = Flag("task", "regression, binary or classes; detected if not given.", panel=LEARNING)
 POSITIVE = Flag("positive", "The label that counts as positive in a binary task.", panel=LEARNING)
 # What train, evaluate and sweep have in common.

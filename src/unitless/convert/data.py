@@ -63,7 +63,7 @@ def convert(
     if to not in formats.written_formats():
         raise OptionError(f"there is no format {to!r} to convert to; there are {', '.join(formats.written_formats())}")
     format = formats.get(to)
-    options = ReadOptions(**reading)
+    options = ReadOptions(**{name: value for name, value in reading.items() if value is not None})
     opened_source = open_source(source, options)
     check_output(output, opened_source.files, "the result")
     if opened_source.family == "table":
@@ -74,7 +74,7 @@ def convert(
     if not isinstance(opened_source, NamedText):
         raise OptionError("only files and tables can be converted")
     chosen = () if opened_source.namespaces else ("ignore", "only")
-    for name in ("target", "weight", *chosen, "text", "words"):
+    for name in ("target", "weight", "offset", *chosen, "text", "words"):
         if getattr(options, name):
             raise OptionError(
                 f"names columns; {opened_source.name} has none: its format says which values are labels", option=name
@@ -127,7 +127,7 @@ def _chunks(source: Source, options: ReadOptions) -> Iterator[tuple[Chunk, list[
         if schema is None or not chunk.rows:
             yield chunk, []
             continue
-        wanted = {*schema.kinds, schema.target, schema.weight}
+        wanted = {*schema.kinds, *schema.beside}
         chunk.content = as_they_hold(chunk.content, schema)
         yield chunk, [name for name in chunk.content.column_names if name in wanted]
 
@@ -151,6 +151,8 @@ class _TableAsLines:
     ) -> None:
         if options.weight is not None and not writer.holds_weights:
             raise OptionError(f"weight: {writer.title} has no place for weights; convert to VW text to keep them")
+        if options.offset is not None and not writer.holds_offsets:
+            raise OptionError(f"offset: {writer.title} has no place for offsets; convert to VW text to keep them")
         # Data stays what it is: a missing value is nothing in the lines, and every column is written.
         options = replace(options, missing="absent") if options.missing == "indicator" else options
         self._reader = Reader(source, options, leave_out=False)
@@ -218,7 +220,10 @@ class _TableAsLines:
                 raise InputError(
                     f"the weight is {h[row]}", advice="it must be a finite number, 0 or more", **batch.place.at(row)
                 )
-        return self._writer.from_table(batch.data, self._numbers(batch.labels, batch), h)
+        if (o := batch.offset) is not None and not np.isfinite(o).all():
+            row = int(np.flatnonzero(~np.isfinite(o))[0])
+            raise InputError(f"the offset is {o[row]}", advice="it must be a finite number", **batch.place.at(row))
+        return self._writer.from_table(batch.data, self._numbers(batch.labels, batch), h, o)
 
     def _numbers(self, labels: RawLabels, batch: Batch) -> Float64:
         """Labels as the formats know them: numbers; not-a-number where they are missing."""
@@ -277,7 +282,7 @@ class _NamedFeatures:
         assert format.table_writer is not None
         if not self._source.repeatable:
             raise OptionError(f"{self._source.name} can be read only once, but a table needs all names before its rows")
-        names, tagged, weighed = self._names()
+        names, tagged, weighed, shifted = self._names()
         pa, done = pyarrow(), Converted()
         place = {name: k for k, name in enumerate(names)}
         with opened(output) as file:
@@ -296,6 +301,9 @@ class _NamedFeatures:
                     table: dict[str, Any] = {"label": pa.array(label, mask=np.isnan(label))}
                     if weighed:
                         table["weight"] = pa.array(read.weight[first:last])
+                    if shifted:
+                        offset = read.offset if len(read.offset) else np.zeros(chunk.rows)
+                        table["offset"] = pa.array(offset[first:last])
                     if tagged:
                         tags = read.tags[first:last] if read.tags is not None else [None] * (last - first)
                         table["tag"] = pa.array([tag or None for tag in tags], pa.string())
@@ -305,19 +313,22 @@ class _NamedFeatures:
             out.close()
         return done
 
-    def _names(self) -> tuple[list[str], bool, bool]:
+    def _names(self) -> tuple[list[str], bool, bool, bool]:
+        """All names; and whether rows have tags, weights and offsets."""
         names: dict[str, None] = {}
-        tagged = weighed = False
+        tagged = weighed = shifted = False
         for chunk in self._chunks(Converted()):
             names.update(dict.fromkeys(chunk.content.names))
             tagged = tagged or chunk.content.tags is not None
             weighed = weighed or bool((chunk.content.weight != 1).any())
+            shifted = shifted or bool((chunk.content.offset != 0).any())
             if len(names) > MOST_COLUMNS:
                 raise InputError(
                     f"{self._source.name} has more than {MOST_COLUMNS:,} different features, too many for the columns "
                     "of a table; convert it to jsonl, where only what is there is written"
                 )
-        for name in ("label", *(["weight"] if weighed else []), *(["tag"] if tagged else [])):
+        there = {"label": True, "weight": weighed, "offset": shifted, "tag": tagged}
+        for name in (name for name, is_there in there.items() if is_there):
             if name in names:
                 raise InputError(f"{self._source.name} has a feature named {name!r}, as the table's {name}; rename it")
-        return list(names), tagged, weighed
+        return list(names), tagged, weighed, shifted

@@ -169,8 +169,7 @@ class _Columnar(FileSource):
         if self.schema is None or self.keep:
             return None
         schema = self.schema
-        extra = [name for name in (schema.target, schema.weight) if name is not None]
-        return [name for name, _ in schema.columns] + extra
+        return [*schema.kinds, *(name for name in schema.beside if name not in schema.kinds)]
 
 
 class Parquet(_Columnar):

@@ -52,7 +52,7 @@ class CsvParser:
         self._texts: list[str] = []
         for name in names:
             known = schema.target_kind if name == schema.target else schema.kinds.get(name)
-            if name == schema.weight or (name == schema.target and known == "number"):
+            if name in (schema.weight, schema.offset) or (name == schema.target and known == "number"):
                 kinds.append(_APART)
                 self._apart.append(name)
             elif known in ("number", "flag"):

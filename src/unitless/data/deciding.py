@@ -20,7 +20,7 @@ from .arrow import as_numpy, flag_array, flags, is_native, pyarrow, text_array
 from .columns import whole
 from .read_options import ReadOptions, matching, no_column
 from .schema import DATES, TEXTS, Kind, Schema, check_names, first_rows, kind_of
-from .written import BLANKS, NUMBER_MARKS, PLAIN, Written, by_number, is_text, numbers_of
+from .written import BLANKS, LONGEST_UNIT, NUMBER_MARKS, PLAIN, Written, by_number, is_text, numbers_of
 
 _WAYS = (PLAIN, Written(".", ","), Written(",", "."))  # in which numbers are written
 MOSTLY = 0.95  # of the values, if they are to be what a column holds
@@ -228,12 +228,9 @@ def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, co
         ways = [way for way in ways if way.decimal == asked.decimal]
     if asked.thousands is not None:
         ways = [replace(way, thousands=asked.thousands) for way in ways if way.decimal != asked.thousands]
-    best, way = (np.zeros(0), np.zeros(0, np.uint8), -1.0), PLAIN
-    for one in ways:
-        found = _shares(text, one, marks)
-        if found[2] > best[2]:
-            best, way = found, one
-    numbers, kinds, share = best
+    numbers, kinds, share, way = _best_way(text, ways, marks)
+    if share < HALF and (unit := _unit(text, kinds)):
+        numbers, kinds, share, way = _best_way(text, [replace(one, unit=unit) for one in ways], marks)
     others = int(((kinds == 2) & (text.counts > 0)).sum())
     mostly = share >= MOSTLY or (
         share >= HALF and others <= FEW_WORDS and len(np.unique(numbers[kinds == 0])) >= MANY_NUMBERS
@@ -254,6 +251,32 @@ def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, co
     return Decision(_number_kind(name, values, asked), way, example=strange)
 
 
+def _best_way(
+    text: _Text, ways: list[Written], marks: tuple[str, ...]
+) -> tuple[NDArray[np.float64], NDArray[np.uint8], float, Written]:
+    """As `_shares`, read in the way in which most are numbers; and that way."""
+    best, way = (np.zeros(0), np.zeros(0, np.uint8), -1.0), PLAIN
+    for one in ways:
+        found = _shares(text, one, marks)
+        if found[2] > best[2]:
+            best, way = found, one
+    return *best, way
+
+
+def _unit(text: _Text, kinds: NDArray[np.uint8]) -> str:
+    """What stands behind nearly all of many different numbers, such as "kg"; "" if they are not written so."""
+    there = (kinds != 1) & (text.counts > 0)
+    found: dict[str, int] = {}
+    numbers = 0
+    for one, count in zip(text.texts.filter(pyarrow().array(there)).to_pylist(), text.counts[there], strict=True):
+        if (match := _WITH_UNIT.fullmatch(one)) is not None:
+            found[match[1]] = found.get(match[1], 0) + int(count)
+            numbers += 1
+    unit = max(found, key=lambda name: found[name], default="")
+    enough = numbers >= MANY_NUMBERS and found[unit] >= MOSTLY * text.counts[there].sum()
+    return unit if enough else ""
+
+
 def _are_codes(name: str, written: list[str]) -> bool:
     """Whether whole numbers are names of something: they are filled up with zeros to the same length."""
     padded = any(one.startswith("0") and len(one) > 1 for one in written)
@@ -261,6 +284,7 @@ def _are_codes(name: str, written: list[str]) -> bool:
 
 
 _DAY_FIRST = {"day-first": True, "month-first": False}
+_WITH_UNIT = re.compile(rf"[+-]?\d[\d.,' ]*?\s*([^\W\d_][^\d\s]{{0,{LONGEST_UNIT - 1}}})")
 _WHOLE = re.compile(r"[+-]?\d+")
 _USUAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
@@ -292,7 +316,7 @@ def decide(
     """
     names: list[str] = list(arrow.column_names)
     check_names(names, file)
-    for option, name in (("target", options.target), ("weight", options.weight)):
+    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
         if name is not None and name not in names:
             raise OptionError(no_column(name, names, option), file=file)
     if target_needed and options.target is None:
@@ -333,7 +357,8 @@ def decide(
     written = {name: decisions[name].written for name in wanted if decisions[name].written != PLAIN}
     written = {name: how for name, how in written.items() if name not in dropped}
     said = options.target, target_kind, options.weight
-    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=_remarks(columns, decisions))
+    remarks = _remarks(columns, decisions)
+    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=remarks, offset=options.offset)
 
 
 def _remarks(columns: list[tuple[str, Kind]], decisions: dict[str, Decision]) -> tuple[Phrase, ...]:
@@ -357,7 +382,7 @@ def _asked(options: ReadOptions, names: list[str]) -> Asked:
         text,
         of_words,
         frozenset(matching(options.numbers, names, "numbers")),
-        frozenset(name for name in (options.target, options.weight) if name is not None),
+        frozenset(options.beside),
         options.decimal,
         options.thousands,
         options.dates,

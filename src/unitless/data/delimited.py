@@ -160,7 +160,7 @@ class Delimited(FileSource):
 
     def _check_unnamed(self, columns: int, file: File) -> None:
         """Columns without names cannot be asked for by name."""
-        for option in ("target", "weight"):
+        for option in ("target", "weight", "offset"):
             name = getattr(self.options, option)
             if self.schema is None and name is not None and not (name.isdigit() and 0 < int(name) <= columns):
                 how = "has" if self.options.header is False else "seems to have"
@@ -183,13 +183,12 @@ class Delimited(FileSource):
                 return True
             if all(name.isdigit() and 0 < int(name) <= len(cells) for name in known):
                 return False
-        needed = (self.options.target, self.options.weight)
         lines = sample.decode(errors="replace").splitlines()[:100]
         try:
             rest = list(csv.reader(lines[:-1] or lines, delimiter=delimiter))
         except csv.Error:
             rest = []
-        return has_header([cells, *rest], [name for name in needed if name is not None])
+        return has_header([cells, *rest], list(self.options.beside))
 
     def _chunk(self, view: memoryview, names: list[str], delimiter: str, file: File, rows: int) -> Chunk:
         place = Place(file.name, "row", rows + 1)
@@ -218,7 +217,9 @@ class Delimited(FileSource):
         (view, names, delimiter, file), self._last = self._last, None
         parser = self._csv_parser(names, delimiter, file)
         read = parser.read(view) if parser is not None else None
-        return chunk if read is None or read.rows != chunk.rows else replace(chunk, content=read)
+        if read is None or read.rows != chunk.rows:
+            return chunk
+        return self._with_path_columns(replace(chunk, content=read), file)
 
     def _csv_parser(self, names: list[str], delimiter: str, file: File) -> CsvParser | None:
         """The core's reader, for all but the first chunk."""
@@ -237,7 +238,7 @@ class Delimited(FileSource):
         if self.schema is None or self.keep:
             return names
         schema = self.schema
-        return [name for name in names if name in schema.kinds or name in (schema.target, schema.weight)]
+        return [name for name in names if name in schema.kinds or name in schema.beside]
 
     def _as_text(self, data: bytes, names: list[str], delimiter: str, place: Place) -> Chunk:
         """A chunk as a table of text. Rows that are too long or too short are bad ones."""

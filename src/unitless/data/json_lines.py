@@ -120,14 +120,15 @@ class JsonLines(FileSource):
         if self.schema is not None:
             types = {"number": pa.float64(), "flag": pa.float64(), "boolean": pa.bool_()}
             fields |= {name: types[kind] for name, kind in self._known_kinds().items() if kind in types}
-            if self.schema.weight is not None:
-                fields.setdefault(self.schema.weight, pa.float64())
+            for beside in (self.schema.weight, self.schema.offset):
+                if beside is not None:
+                    fields.setdefault(beside, pa.float64())
         return pa.schema(list({**fields, **dict.fromkeys(as_text, pa.string())}.items()))
 
     def hold(self, schema: Schema) -> None:
         """The keys of the first rows, if they have been read, are the keys of all; or those of the schema are."""
         super().hold(schema)
-        known = {*schema.kinds, *(name for name in (schema.target, schema.weight) if name is not None)}
+        known = {*schema.kinds, *schema.beside}
         self._keys = known if self.strict else self._first_keys
 
     def _check_keys(self, table: Any, data: bytes, file: File, lines: int) -> None:
@@ -226,7 +227,7 @@ class JsonLines(FileSource):
         return {name for name, found in kinds.items() if len(found) > 1}
 
     def _uses(self, name: str) -> bool:
-        return self.options.uses(name) or name in (self.options.target, self.options.weight)
+        return self.options.uses(name) or name in self.options.beside
 
     def _row(self, line: bytes) -> tuple[dict[str, Any], str | None]:
         """The object on a line, or what is wrong with it."""

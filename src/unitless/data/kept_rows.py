@@ -37,10 +37,12 @@ from .reader import Batch
 BLOCK = 32 << 20  # bytes; large ones get large pages, which come much faster
 _FEW = 1 << 16  # values of a column of text that are found again when they come again
 _TEXT_KINDS = ("text", "words")
-_LABEL, _LABEL_TEXT, _WEIGHT = ("label",), ("text",), ("weight",)  # fields beside the columns, whose keys are two words
+# Fields beside the columns, whose keys are two words.
+_LABEL, _LABEL_TEXT, _WEIGHT, _OFFSET = ("label",), ("text",), ("weight",), ("offset",)
 
 Index = NDArray[np.int64]
 Key = tuple[str, ...]
+_FILLING: dict[Key, float] = {_WEIGHT: 1.0, _OFFSET: 0.0}  # where a row has none
 
 
 class Kept:
@@ -52,7 +54,7 @@ class Kept:
         self._data: _Kind | None = None
         self._records = _Records(block)
         self._labels: _Labels | None = None
-        self._weighted = False
+        self._weighted = self._offsets = False
         self._tags: list[str] | None = None
 
     @property
@@ -77,6 +79,9 @@ class Kept:
         if batch.weight is not None:
             self._weighted = True
             fields[_WEIGHT] = np.asarray(batch.weight, np.float64)
+        if batch.offset is not None:
+            self._offsets = True
+            fields[_OFFSET] = np.asarray(batch.offset, np.float64)
         self._records.add(fields, batch.rows)
         if not isinstance(self._data, _OfText) and (batch.tags is not None or self._tags is not None):
             self._tags = ([""] * self.rows if self._tags is None else self._tags) + (batch.tags or [""] * batch.rows)
@@ -90,10 +95,11 @@ class Kept:
         data = self._data.gather(rows, fields)
         labels = None if self._labels is None else self._labels.of(fields)
         weight = np.ascontiguousarray(fields[_WEIGHT]) if self._weighted else None
+        offset = np.ascontiguousarray(fields[_OFFSET]) if self._offsets else None
         tags = None if self._tags is None else [self._tags[row] for row in rows.tolist()]
         if isinstance(data, TextRows):
             tags = data.read.tags
-        return Batch(data, len(rows), labels, weight, place, Position(), 0, [], 0, tags=tags)
+        return Batch(data, len(rows), labels, weight, place, Position(), 0, [], 0, tags=tags, offset=offset)
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:
@@ -284,7 +290,7 @@ def _is_code(key: Key) -> bool:
 
 def _filling(key: Key) -> Any:
     """The value of a field where a row has none."""
-    return np.int32(-1) if _is_code(key) else np.float64(1.0 if key == _WEIGHT else np.nan)
+    return np.int32(-1) if _is_code(key) else np.float64(_FILLING.get(key, np.nan))
 
 
 # ---------------------------------------------------------------------------------------------------- labels

@@ -29,6 +29,7 @@ class ReadOptions:
     Args:
         target: the column to predict.
         weight: a column of importance weights.
+        offset: a column of numbers that are added to the score of their row, such as the logarithm of an exposure.
         ignore: columns to leave out; `*` and `?` stand for any letters.
         only: columns to use, all others being left out.
         text: columns whose values are names although they look like numbers or dates (a zip code).
@@ -56,6 +57,7 @@ class ReadOptions:
 
     target: str | None = None
     weight: str | None = None
+    offset: str | None = None
     ignore: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     text: tuple[str, ...] = ()
@@ -94,6 +96,12 @@ class ReadOptions:
         for name in ("ignore", "only", "text", "words", "numbers", "na"):
             value = getattr(self, name)
             object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value or ()))
+        if not isinstance(self.offset, str | None):
+            raise OptionError(
+                f"is {type(self.offset).__name__}; it must be the name of a column. Offsets of arrays are given to "
+                "`Learner.learn` and `Learner.predict`",
+                option="offset",
+            )
         if type(self.follow) is not bool:
             raise OptionError(f"is {self.follow!r}; it must be True or False", option="follow")
         if self.delimiter is not None:
@@ -109,6 +117,11 @@ class ReadOptions:
                 raise OptionError(
                     f"is {self.encoding!r}, which is not known; try 'latin-1'", option="encoding"
                 ) from None
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that are not features but belong to the rows, as far as they are named."""
+        return tuple(name for name in (self.target, self.weight, self.offset) if name is not None)
 
     @property
     def policy(self) -> Policy:

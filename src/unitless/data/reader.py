@@ -51,6 +51,7 @@ class Batch:
     tags: list[str] | None = None
     note: str = ""  # what is to be said of the data before these rows
     original: Any = None  # all rows as they were, bad ones included, if they are to be kept
+    offset: Float64 | None = None  # of each row's score
 
     def part(self, first: int, last: int) -> Batch:
         """The rows from `first` up to, but without, `last`."""
@@ -69,19 +70,20 @@ class Batch:
             rows=len(at),
             labels=None if self.labels is None else self.labels.take(keep),
             weight=None if self.weight is None else self.weight[keep],
+            offset=None if self.offset is None else self.offset[keep],
             place=self.place.take(at),
             tags=None if self.tags is None else [self.tags[i] for i in at],
         )
 
 
-def frame_features(frame: Any, training: dict[str, Any]) -> inputs.Input:
-    """A frame's columns as the model that was trained so knows them."""
+def frame_features(frame: Any, training: dict[str, Any]) -> tuple[inputs.Input, Float64 | None]:
+    """A frame's columns as the model that was trained so knows them, and the offsets of its rows."""
     schema = Schema.read(training.get("schema"))
     if schema.family != "table":
-        return inputs.read(frame)
+        return inputs.read(frame), None
     options = ReadOptions.settled(training.get("reading"))
     batches = list(Reader(Frames(frame, whole=True), options, schema, target_needed=False)._batches(Position()))
-    return batches[0].data if batches else inputs.NamedRows([])
+    return (batches[0].data, batches[0].offset) if batches else (inputs.NamedRows([]), None)
 
 
 class Reader:
@@ -150,9 +152,14 @@ class Reader:
         if family == "named" and isinstance(self.source, Mappings):
             if self._needed and self.options.target is None and self._target is None:
                 raise OptionError(Phrase("say which key of the mappings is to be predicted, with ", Option("target")))
-            return Schema("named", target=self.options.target, weight=self.options.weight)
+            if self.options.words:
+                raise OptionError(
+                    "mappings have features by name, and no columns of words", option="words", advice="give a frame"
+                )
+            options = self.options
+            return Schema("named", target=options.target, weight=options.weight, offset=options.offset)
         chosen = () if isinstance(self.source, NamedText) and self.source.namespaces else ("ignore", "only")
-        for name in ("target", "weight", *chosen, "text", "words"):
+        for name in ("target", "weight", "offset", *chosen, "text", "words"):
             if getattr(self.options, name):
                 raise OptionError(
                     f"names columns; {self.source.name} has none: its format says what is what", option=name
@@ -187,6 +194,7 @@ class Reader:
             batch.data = inputs.TextRows(chunk.content)
             batch.labels = Numbers(chunk.content.label)
             batch.weight = chunk.content.weight if chunk.content.weighted else None
+            batch.offset = offset if len(offset := chunk.content.offset) else None
             batch.tags = chunk.content.tags
         elif isinstance(self.source, Arrays):
             batch.data = inputs.read(chunk.content)
@@ -211,6 +219,7 @@ class Reader:
             if odd is not None and self.schema.target is not None:
                 batch.odd[self.schema.target] = odd
             batch.weight = tables.weights(chunk.content, self.schema) if self._needed else None
+            batch.offset = tables.offsets(chunk.content, self.schema)
         except InputError as error:
             raise error.at(file=chunk.place.file) from None
         except (pyarrow().ArrowException, UnicodeError) as error:
@@ -219,15 +228,14 @@ class Reader:
 
     def _mappings(self, chunk: Chunk, batch: Batch) -> None:
         assert self.schema is not None
-        rows, labels, weights = [], [], []
+        rows, labels, weights, offsets = [], [], [], []
         schema, options = self.schema, self.options
-        apart = (schema.target, schema.weight)
         for number, row in enumerate(chunk.content):
             if not isinstance(row, Mapping):
                 raise InputError(
                     f"it is {type(row).__name__}, not a mapping of names to values", **chunk.place.at(number)
                 )
-            used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
+            used = {name: value for name, value in row.items() if name not in schema.beside and options.uses(str(name))}
             try:
                 features, absent = read_mapping(used, options.policy, options.text)
             except InputError as error:
@@ -238,9 +246,14 @@ class Reader:
                 labels.append(row.get(schema.target))
             if schema.weight is not None:
                 weights.append(row.get(schema.weight, 1.0))
+            if schema.offset is not None:
+                if (offset := row.get(schema.offset)) is None:
+                    raise InputError(f"the offset {schema.offset!r} is missing", **chunk.place.at(number))
+                offsets.append(offset)
         batch.data = inputs.NamedRows(rows)
         batch.labels = labels_of(labels) if schema.target is not None else None
         batch.weight = inputs.vector(weights, "weight", len(rows)) if schema.weight is not None else None
+        batch.offset = inputs.vector(offsets, "offset", len(rows)) if schema.offset is not None else None
 
 
 class _Ending:

@@ -89,8 +89,8 @@ class RowReader:
                 found[part] = float((values.numbers if isinstance(values, inputs.FlagColumn) else values)[0])
         return found
 
-    def table(self, rows: Sequence[Mapping[Any, Any]]) -> Any:
-        """Rows as an Arrow table of the columns that the model knows."""
+    def table(self, rows: Sequence[Mapping[Any, Any]], offsets: bool = False) -> Any:
+        """Rows as an Arrow table of the columns that the model knows, with or without that of the offsets."""
         pa = pyarrow()
         for place, row in enumerate(rows, 1):
             if not isinstance(row, Mapping):
@@ -103,6 +103,9 @@ class RowReader:
             name: _column(name, kind, [_as_python(row.get(name)) for row in rows], several, self.schema.how(name))
             for name, kind in self.schema.columns
         }
+        if offsets and self.schema.offset is not None:
+            given = [row_offset(row, self.schema, place if several else None) for place, row in enumerate(rows, 1)]
+            columns[self.schema.offset] = pa.array(given, pa.float64())
         return pa.table(columns)
 
     def frame(self, row: Mapping[Any, Any]) -> inputs.Frame:
@@ -111,7 +114,7 @@ class RowReader:
 
     def unknown(self, row: Mapping[Any, Any]) -> list[str]:
         """The names in a row that are not columns."""
-        known = {*self.schema.kinds, self.schema.target, self.schema.weight}
+        known = {*self.schema.kinds, *self.schema.beside}
         return [str(name) for name in row if name not in known]
 
     def features(self, row: Any, word_features: Callable[[str, str], list[str]]) -> Any:
@@ -123,7 +126,7 @@ class RowReader:
         """
         if not isinstance(row, Mapping):
             return row  # to be refused by the core
-        kinds, apart = self.schema.kinds, (self.schema.target, self.schema.weight)
+        kinds, apart = self.schema.kinds, self.schema.beside
         found = {
             name: value
             for name, value in row.items()
@@ -162,6 +165,18 @@ class RowReader:
             else:
                 found[name] = value
         return found
+
+
+def row_offset(row: Any, schema: Schema, place: int | None = None) -> float:
+    """The offset of one row, where the model was trained with a column of them; otherwise 0."""
+    if schema.offset is None or not isinstance(row, Mapping):
+        return 0.0
+    value = _as_python(row.get(schema.offset))
+    if value is None or value != value:  # noqa: PLR0124  (not a number)
+        raise InputError(f"the offset {schema.offset!r} is missing", row=place)
+    if isinstance(value, bool | str) or not hasattr(value, "__float__"):
+        raise InputError(f"the offset {schema.offset!r} is {_shown(value)}; it must be a number", row=place)
+    return float(value)
 
 
 def _as_python(value: Any) -> Any:

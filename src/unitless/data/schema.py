@@ -24,7 +24,9 @@ def first_rows(columns: int) -> int:
 
 @dataclass(frozen=True)
 class Schema:
-    """The columns that are features and what they hold; target and weight; data that is not a table has no columns.
+    """The columns that are features and what they hold; target, weight and offset.
+
+    Data that is not a table has no columns.
 
     A date stands for its parts. A flag is a number that was 0 or 1 in the first rows: its offset has a meaning, so it
     is never centred. `written` says how columns of text are written, where they are not plain; `left_out` which columns
@@ -41,6 +43,7 @@ class Schema:
     left_out: tuple[tuple[str, str], ...] = ()
     parts: Parts = "all"
     remarks: tuple[Phrase, ...] = field(default=(), compare=False)
+    offset: str | None = None
 
     def plain(self) -> dict[str, Any]:
         """The schema as a model file stores it."""
@@ -53,6 +56,7 @@ class Schema:
             "written": {name: how.plain() for name, how in self.written.items()},
             "left_out": [list(one) for one in self.left_out],
             "parts": self.parts,
+            **({} if self.offset is None else {"offset": self.offset}),
         }
 
     @classmethod
@@ -69,6 +73,7 @@ class Schema:
                 {name: Written.read(how) for name, how in plain.get("written", {}).items()},
                 tuple((name, why) for name, why in plain.get("left_out", [])),
                 plain.get("parts", "four"),  # as models had them at first
+                offset=plain.get("offset"),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             schema = None
@@ -85,7 +90,7 @@ class Schema:
             and len(set(names)) == len(names)
             and bool(names) == (self.family == "table")
             and all(kind in KINDS for _, kind in self.columns)
-            and all(isinstance(name, str | None) for name in (self.target, self.weight))
+            and all(isinstance(name, str | None) for name in (self.target, self.weight, self.offset))
             and self.target_kind in (None, *KINDS)
             and all(name in (self.target, *names) for name in self.written)
             and all(type(text) is str for one in self.left_out for text in one)
@@ -95,6 +100,11 @@ class Schema:
     def how(self, name: str | None) -> Written:
         """How a column is written, if it is text."""
         return self.written.get(name, PLAIN) if name is not None else PLAIN
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that are not features but belong to the rows: target, weight and offset, as far as there are."""
+        return tuple(name for name in (self.target, self.weight, self.offset) if name is not None)
 
     @property
     def kinds(self) -> dict[str, Kind]:

@@ -219,7 +219,7 @@ class FileSource(Source):
 
     def hold(self, schema: Schema) -> None:
         """Read all further data by this schema. What the names of folders give is not looked for in the files."""
-        known = {*schema.kinds, schema.target, schema.weight}
+        known = {*schema.kinds, *schema.beside}
         wanted = [name for name in self._path.names if self.keep or name in known] if self.family == "table" else []
         own = self._own_columns() if wanted else set()
         self._added = [name for name in wanted if name not in own]
@@ -290,6 +290,7 @@ def _without(schema: Schema, names: list[str]) -> Schema:
         target=None if schema.target in names else schema.target,
         target_kind=None if schema.target in names else schema.target_kind,
         weight=None if schema.weight in names else schema.weight,
+        offset=None if schema.offset in names else schema.offset,
         written={name: how for name, how in schema.written.items() if name not in names},
     )
 

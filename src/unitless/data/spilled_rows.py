@@ -115,10 +115,11 @@ class SpillFile:
         rows = len(numbers)
         kept = _labels(header["labels"], stream, labels)
         weight = next(stream) if header["weight"] else None
+        offset = next(stream) if header["offset"] else None
         content = _data(header, stream, rows)
         tags = content.read.tags if isinstance(content, TextRows) else header["tags"]
         place = Places().of(numbers)
-        return Batch(content, rows, kept, weight, place, Position(), 0, [], 0, tags=tags), numbers
+        return Batch(content, rows, kept, weight, place, Position(), 0, [], 0, tags=tags, offset=offset), numbers
 
 
 def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
@@ -131,6 +132,9 @@ def _plain(batch: Batch) -> tuple[dict[str, Any], list[NDArray[Any]]]:
     header["weight"] = batch.weight is not None
     if batch.weight is not None:
         arrays.append(batch.weight)
+    header["offset"] = batch.offset is not None
+    if batch.offset is not None:
+        arrays.append(batch.offset)
     header["tags"] = None if isinstance(data, TextRows) else batch.tags
     if isinstance(data, Frame):
         header |= {"names": data.names, "missing": data.missing, "whole": data.whole}

@@ -71,7 +71,7 @@ def _read(
     if isinstance(table, CsvColumns) and name in table.beside:
         return read_column(name, table.beside[name], kind, schema, policy)
     if isinstance(table, CsvColumns):  # the core has read its booleans as categories, as the policy of `train` is
-        if kind in TEXTS and kind != "words":
+        if kind in ("text", "boolean"):
             return [(name, *table.text(name))], table.odd.get(name)
         if kind in ("number", "flag"):
             numbers, absent = table.number(name)
@@ -137,24 +137,32 @@ def _texts(codes: NDArray[np.int32], ends: NDArray[np.int64], data: NDArray[np.u
 
 def weights(arrow: Any, schema: Schema) -> Float64 | None:
     """The column of weights; not-a-number where it is missing."""
-    if schema.weight is None:
-        return None
+    return None if schema.weight is None else _numbers_beside(arrow, schema.weight, "weights")
+
+
+def offsets(arrow: Any, schema: Schema) -> Float64 | None:
+    """The column of offsets; not-a-number where it is missing."""
+    return None if schema.offset is None else _numbers_beside(arrow, schema.offset, "offsets")
+
+
+def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
+    """A column of numbers that are not a feature."""
     beside = arrow.beside if isinstance(arrow, CsvColumns) else {}
     names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
-    if schema.weight not in names:
-        raise InputError(f"there is no column {schema.weight!r}, which holds the weights")
-    if isinstance(arrow, CsvColumns) and schema.weight not in beside:
-        weights: Float64 = arrow.columns[schema.weight]
-        return weights
-    column = beside[schema.weight] if schema.weight in beside else whole(arrow.column(schema.weight))
+    if name not in names:
+        raise InputError(f"there is no column {name!r}, which holds the {what}")
+    if isinstance(arrow, CsvColumns) and name not in beside:
+        numbers: Float64 = arrow.columns[name]
+        return numbers
+    column = beside[name] if name in beside else whole(arrow.column(name))
     if is_text(column.type):
         column, odd = typed(column, "number", PLAIN, ())
         if odd is not None:
-            raise InputError(f"the weights in column {schema.weight!r} are not numbers but text, such as {odd.value!r}")
+            raise InputError(f"the {what} in column {name!r} are not numbers but text, such as {odd.value!r}")
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
         found = "text" if kind_of(column.type) == "text" else column.type
-        raise InputError(f"the weights in column {schema.weight!r} are not numbers but {found}")
+        raise InputError(f"the {what} in column {name!r} are not numbers but {found}")
     return np.ascontiguousarray(number(column)[0], dtype=np.float64)
 
 

@@ -40,6 +40,7 @@ MARKS += (
 NUMBER_MARKS = (*MARKS, "-", "--", ".", "..", "*", "na", "Na", "none", "None", "NONE", "nil", "NIL", "missing", "NaT")
 
 BLANKS = " \t\u00a0\u202f\u2009"  # around values: space, tab, no-break and thin spaces, as in the core
+LONGEST_UNIT = 12  # letters
 _CLOCKS = ("moment on the spot", "moment in UTC")
 _TRUE, _FALSE = ("true", "True", "TRUE", "1"), ("false", "False", "FALSE", "0")
 
@@ -52,16 +53,18 @@ class Written:
         decimal: what stands before a number's fraction.
         thousands: what stands between its thousands, if anything.
         date: the form of its dates, if it holds dates; see `dates.py`.
+        unit: what stands behind its numbers, such as "kg".
     """
 
     decimal: str = "."
     thousands: str = ""
     date: str = ""
+    unit: str = ""
 
     @property
     def form(self) -> str:
         """As the core takes it."""
-        return self.decimal + self.thousands
+        return self.decimal + (self.thousands or "\0") + self.unit if self.unit else self.decimal + self.thousands
 
     def plain(self) -> dict[str, str]:
         """As a model file stores it."""
@@ -77,6 +80,7 @@ class Written:
             and written.date in ("", *date_forms.FORMS)
             and written.decimal in (".", ",")
             and written.thousands in ("", ".", ",", "'", " ", "_")
+            and len(written.unit) <= LONGEST_UNIT
         )
         if not good or written.decimal == written.thousands:
             raise ValueError("it is not a way to write numbers")

@@ -58,7 +58,7 @@ def _agreed_table(spec: DataSpec, surveys: Sequence[FileSurvey], heads: list[Hea
 
 
 def _used(name: str, options: ReadOptions) -> bool:
-    return options.uses(name) or name in (options.target, options.weight)
+    return options.uses(name) or name in options.beside
 
 
 def _check_columns(surveys: Sequence[FileSurvey], options: ReadOptions) -> None:

@@ -131,7 +131,7 @@ class Rounds:
         run = self.run
         known, options = run.reader.schema, run.reader.options
         if known is not None:  # of a model that goes on
-            options = replace(options, target=known.target, weight=known.weight)
+            options = replace(options, target=known.target, weight=known.weight, offset=known.offset)
         data = DataSpec.of(run.source, options, *run.reader.beside)
         common = self.engine.put(data)
         handles = [self.engine.submit(work.survey, common, file, f"file {file + 1}") for file in range(data.parts)]

@@ -31,22 +31,66 @@ from .metrics import LEAST_SHARE, Found
 STATE_VERSION = 1
 
 
+_MOST_OFFSET = 300.0  # of logarithms, so that the square of what they stand for is still a number
+
+
 class _Numbers:
-    """Labels that are numbers: their sums, and, if asked for, where they lie around the first one."""
+    """Labels that are numbers: their sums, and, if asked for, where they lie around the first one.
+
+    Rows with an offset o count as what a single answer a is compared with: label y - o, for which the answer is a + o;
+    or, of counts, label y/e with weight h·e, e = exp(o), for which the answer is a·e. Losses and distances are then
+    h·e times those of a and y/e, and squared distances h·e² times.
+    """
 
     def __init__(self, spread: bool = True) -> None:
         self.sums, self.around, self._spread = LabelSums(), Histogram(), spread
+        self.labels: LabelSums | None = None  # as they are; None while no row has an offset
+        self.squares: LabelSums | None = None  # as they are compared, with the weights of squared distances
 
     @property
     def weight(self) -> float:
         return self.sums.weight
 
-    def add(self, labels: Float64, weight: Float64 | None) -> None:
+    def add(
+        self, labels: Float64, weight: Float64 | None, offset: Float64 | None = None, factors: bool = False
+    ) -> None:
+        """Count labels; `factors`: offsets are logarithms of factors."""
+        if offset is not None and self.labels is None:
+            self._tell_apart()
+        if self.labels is not None and self.squares is not None:
+            o = np.zeros(len(labels)) if offset is None else offset
+            e = np.exp(np.clip(o, -_MOST_OFFSET, _MOST_OFFSET)) if factors else np.ones(len(labels))
+            h = np.ones(len(labels)) if weight is None else weight
+            self.labels.add(labels, weight)
+            labels, weight = labels / e if factors else labels - o, h * e
+            self.squares.add(labels, h * e * e)
         self.sums.add(labels, weight)
         if not self._spread:
             return
         with np.errstate(over="ignore"):
             self.around.add(labels - self.sums.origin, weight)
+
+    def _tell_apart(self) -> None:
+        """From here on rows have offsets; those so far had none."""
+        self.labels, self.squares = LabelSums(), LabelSums()
+        self.labels.absorb(self.sums)
+        self.squares.absorb(self.sums)
+
+    @property
+    def variance(self) -> float:
+        """Of the labels as they are."""
+        return (self.labels or self.sums).variance
+
+    @property
+    def share(self) -> float:
+        """What the mean of losses and distances as they are compared has to be multiplied by."""
+        return 1.0 if self.labels is None else self.sums.weight / self.labels.weight
+
+    def squared_distance(self, answer: float) -> float:
+        """The mean squared distance of the answer, with each row's offset, from the label."""
+        if self.labels is None or self.squares is None:
+            return self.sums.squared_distance(answer)
+        return self.squares.squared_distance(answer) * (self.squares.weight / self.labels.weight)
 
     def quantile(self, share: float) -> float:
         return self.sums.origin + self.around.quantile(share)
@@ -63,15 +107,26 @@ class _Numbers:
                 self.around.add(other.around.means + (other.sums.origin - self.sums.origin), other.around.weights)
             else:
                 self.around.absorb(other.around)
+        for one in (self, other):
+            if one.labels is None and (self.labels is not None or other.labels is not None):
+                one._tell_apart()
+        if self.labels is not None and other.labels is not None:
+            self.labels.absorb(other.labels)
+        if self.squares is not None and other.squares is not None:
+            self.squares.absorb(other.squares)
         self.sums.absorb(other.sums)
 
     def state(self) -> dict[str, Any]:
-        return {"sums": self.sums.state(), "around": self.around.state()}
+        apart = {} if self.labels is None or self.squares is None else {"labels": self.labels, "squares": self.squares}
+        sums = {name: one.state() for name, one in {"sums": self.sums, **apart}.items()}
+        return {**sums, "around": self.around.state()}
 
     @classmethod
     def restore(cls, state: dict[str, Any]) -> _Numbers:
         numbers = cls()
         numbers.sums, numbers.around = LabelSums.restore(state["sums"]), Histogram.restore(state["around"])
+        if "labels" in state:
+            numbers.labels, numbers.squares = (LabelSums.restore(state[name]) for name in ("labels", "squares"))
         return numbers
 
 
@@ -168,23 +223,32 @@ class Baseline:
         """Forget the rows that were scored so far; what was learned stays."""
         self._scored = self._fresh()
 
-    def observe_numbered(self, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
-        """The same for classes by number; a number beyond the model's classes is a class that it does not know."""
-        self._add_plain(self._learned, numbers, weight)
+    def observe_numbered(self, numbers: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
+        """The same for classes by number; a number beyond the model's classes is a class that it does not know.
 
-    def score_numbered(self, numbers: NDArray[np.intp], weight: Float64 | None) -> None:
+        Where numbers are predicted, the answer counts with the rows' offsets. That of two classes does not.
+        """
+        self._add_plain(self._learned, numbers, weight, offset)
+
+    def score_numbered(self, numbers: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
         """The same for classes by number."""
-        self._add_plain(self._scored, numbers, weight)
+        self._add_plain(self._scored, numbers, weight, offset)
+
+    @property
+    def has_offsets(self) -> bool:
+        """Whether the answer is one to which rows' offsets are added."""
+        return isinstance(self._source, _Numbers) and self._source.labels is not None
 
     def _add(self, to: Any, labels: Any, weight: Any) -> None:
         values, h = self._reader.read_labels(labels, weight)
         self._add_plain(to, values, h)
 
-    def _add_plain(self, to: Any, values: NDArray[Any], h: Float64 | None) -> None:
+    def _add_plain(self, to: Any, values: NDArray[Any], h: Float64 | None, offset: Float64 | None = None) -> None:
         if h is not None and not h.all():
+            offset = None if offset is None else offset[h > 0]
             values, h = values[h > 0], h[h > 0]
         if isinstance(to, _Numbers):
-            to.add(values, h)
+            to.add(values, h, offset, not self._loss.in_label_unit)
         else:
             to.add(values.astype(np.intp), h, self._classes)
 
@@ -229,15 +293,15 @@ class Baseline:
     def _of_number(self, constant: float) -> tuple[dict[str, float], Found]:
         scored: _Numbers = self._scored
         points, weights = scored.points, scored.around.weights
-        squared = scored.sums.squared_distance(constant)
+        squared = scored.squared_distance(constant)
         score = self._loss.link.inverse(constant)
         if self._loss.is_squared_error:
             loss = squared
         else:
             each = self._judge.losses(np.full(len(points), score), np.maximum(points, self._least))
-            loss = float(np.average(each, weights=weights))
-        absolute = float(np.average(np.abs(points - constant), weights=weights))
-        found = Found(squared_error=squared, variance=scored.sums.variance)
+            loss = float(np.average(each, weights=weights)) * scored.share
+        absolute = float(np.average(np.abs(points - constant), weights=weights)) * scored.share
+        found = Found(squared_error=squared, variance=scored.variance)
         return {"loss": loss, "squared": squared, "absolute": absolute}, found
 
     @property

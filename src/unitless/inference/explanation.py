@@ -159,24 +159,29 @@ def explain(model: Any, row: Any, label: Label | None = None) -> Explanation:
             f"{type(model).__name__} cannot be explained; give a Learner, a OneVsAll, a Predictor or what train gave"
         )
     data, unknown = read_row(model, row)
-    return explain_batch(model, one_row(data), label, unknown)
+    offset = 0.0 if model._training is None else Predictor(model).offset_one(row)
+    return explain_batch(model, one_row(data, offset), label, unknown)
 
 
-def one_row(data: inputs.Input) -> Batch:
+def one_row(data: inputs.Input, offset: float = 0.0) -> Batch:
     """A batch of one row."""
-    return Batch(data, 1, None, None, Place("", "row", 1), Position(), 0, [], 0)
+    offsets = None if offset == 0 else np.array([offset])
+    return Batch(data, 1, None, None, Place("", "row", 1), Position(), 0, [], 0, offset=offsets)
 
 
 def explain_batch(
     model: Learner | OneVsAll, batch: Batch, label: Label | None = None, unknown: list[str] | None = None
 ) -> Explanation:
     """Explain the prediction for a batch of one row."""
-    scores = model._ask(batch.data, False)
+    scores = model._ask(batch.data, False, batch.offset)
+    offset = 0.0 if batch.offset is None else float(batch.offset[0])
     head, chosen = _head(model, scores, label)
     reading = model._reading()
     taken = _Row(reading, batch.data, model._word_features)
     bent = model._bends()
-    explanation = taken.shaped(model._shape_reading(), head, len(scores)) if bent else taken.explained(head)
+    explanation = taken.shaped(model._shape_reading(), head, len(scores), offset) if bent else taken.explained(head)
+    if offset != 0:
+        explanation = _with_offset(explanation, offset, model)
     prediction: Any = float(scores[0])
     positive: Label | None = None
     if model._training is not None:
@@ -196,6 +201,14 @@ def explain_batch(
         centred=taken.centred,
         bent=bent,
     )
+
+
+def _with_offset(of: Explanation, offset: float, model: Learner | OneVsAll) -> Explanation:
+    """The explanation of a score to which an offset was added, which is listed among the contributions."""
+    name = ((model._training or {}).get("schema") or {}).get("offset") or "(offset)"
+    part = Contribution(name, offset, None if model._bends() else 1.0, offset)
+    parts = sorted([*of.contributions, part], key=_largest_first)
+    return replace(of, contributions=parts, score=of.score + offset, limited=of.limited + offset)
 
 
 def _head(model: Learner | OneVsAll, scores: Float64, label: Label | None) -> tuple[int, Label | None]:
@@ -381,13 +394,13 @@ class _Row:
         if (options.clip or options.target) and state["label_min"] <= state["label_max"]:
             limited = min(max(score, state["label_min"]), state["label_max"])
         parts.sort(key=_largest_first)
-        offset = self._offset()
-        return Explanation(parts, bias + offset, score + offset, limited + offset, None)
+        centre = self._target_centre()
+        return Explanation(parts, bias + centre, score + centre, limited + centre, None)
 
-    def shaped(self, shaped: ShapeReading, head: int, heads: int) -> Explanation:
-        """The score of a head of a model that is more than linear."""
+    def shaped(self, shaped: ShapeReading, head: int, heads: int, offset: float) -> Explanation:
+        """The score of a head of a model that is more than linear, without the row's offset."""
         raw, active = raw_row(shaped, self._given)
-        found = taken_apart(shaped, raw, active, self, head, heads)
+        found = taken_apart(shaped, raw, active, self, head, heads, offset)
         values: dict[Feature, float] = {}
         for name, _, value, _ in self._parts:
             values[name] = values.get(name, 0.0) + value
@@ -397,9 +410,9 @@ class _Row:
             if name in values or amount != 0
         ]
         contributions.sort(key=_largest_first)
-        offset = self._offset()
-        score = found.score + offset
-        return Explanation(contributions, found.base + offset, score, score, None)
+        centre = self._target_centre()
+        score = found.score + centre
+        return Explanation(contributions, found.base + centre, score, score, None)
 
     def terms(self, v: Float64) -> tuple[list[tuple[Feature, Float64]], Float64]:
         """The linear terms of weights v, [slot][head], and the bias: by head."""
@@ -432,7 +445,7 @@ class _Row:
         ahead = self._options.order == "paper"  # Vowpal Wabbit's order predicts with the scales as they are
         return math.sqrt(self._reading.state["t"] + ahead) if RULES[self._options.rule].sums_squares else 1.0
 
-    def _offset(self) -> float:
+    def _target_centre(self) -> float:
         """Of the labels, where the model learns it."""
         target = self._reading.state["target"]
         return float(target[1]) if self._options.target and target[0] else 0.0

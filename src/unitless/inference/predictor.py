@@ -17,7 +17,7 @@ from ..data.byte_stream import never
 from ..data.frame_reader import read_mapping
 from ..data.in_memory import Frames, Mappings, is_frame
 from ..data.labels import number_text
-from ..data.row_reader import RowReader
+from ..data.row_reader import RowReader, row_offset
 from ..data.source import other_kind
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
@@ -146,9 +146,7 @@ class Predictor:
         """
         if self._several:
             return self._class_of(row, extrapolate)
-        score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate)
-        if score is None:
-            score = self._one_score(row, extrapolate)
+        score = self.score_one(row, extrapolate=extrapolate)
         if self.target.task == "binary":
             return self._two_labels[score > 0]
         return score if self._link.name == "identity" else float(self.model.link(np.array([score]))[0])
@@ -168,8 +166,9 @@ class Predictor:
         """What the model's own `predict` gives for one row: a score, with several classes one for each."""
         if self._several:
             return self._class_scores(row, extrapolate)[0]
-        score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate)
-        return self._one_score(row, extrapolate) if score is None else score
+        offset = 0.0 if self.schema.offset is None else self.offset_one(row)
+        score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate, offset)
+        return self._one_score(row, extrapolate, offset) if score is None else score
 
     def explain(self, row: Any, label: Any = None) -> Explanation:
         """Each feature's contribution to the prediction for one row; see `ul.explain`."""
@@ -193,19 +192,28 @@ class Predictor:
             return numbered(row), []
         if not isinstance(row, Mapping):
             raise InputError(_no_row(row))
-        options, apart = self._settled, (self.schema.target, self.schema.weight)
+        options, apart = self._settled, self.schema.beside
         used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
         numbers, _ = read_mapping(used, options.policy, options.text)
         return inputs.NamedRows([numbers]), []
 
-    def _one_score(self, row: Any, extrapolate: bool) -> float:
+    def offset_one(self, row: Any) -> float:
+        """The offset of one row, where the model was trained with a column of them; otherwise 0."""
+        if self.schema.offset is None:
+            return 0.0
+        if is_frame(row):
+            offsets = [part.offset for part in self.read(row)]
+            return 0.0 if not offsets or offsets[0] is None else float(offsets[0][0])
+        return row_offset(as_mapping(row), self.schema)
+
+    def _one_score(self, row: Any, extrapolate: bool, offset: float) -> float:
         """The score of a row that the core does not read by itself."""
         plain = self._plain(row)
         if plain is not None and self._rows is not None:
-            score = self.model._predict_row(self._rows.columns, plain, extrapolate)
+            score = self.model._predict_row(self._rows.columns, plain, extrapolate, offset)
             if score is not None:
                 return score
-        return float(self._asked(row, extrapolate)[0])
+        return float(self._from(self.read_one(row)[0], extrapolate, offset)[0])
 
     def _class_of(self, row: Any, extrapolate: bool) -> Any:
         assert isinstance(self.model, OneVsAll)
@@ -239,12 +247,9 @@ class Predictor:
         row = as_mapping(row)
         return self._rows.plain(row) if self._rows is not None and isinstance(row, Mapping) else None
 
-    def _asked(self, row: Any, extrapolate: bool) -> Float64:
-        return self._from(self.read_one(row)[0], extrapolate)
-
-    def _from(self, data: inputs.Input, extrapolate: bool) -> Float64:
+    def _from(self, data: inputs.Input, extrapolate: bool, offset: float = 0.0) -> Float64:
         try:
-            return self.model._ask(data, extrapolate)
+            return self.model._ask(data, extrapolate, None if offset == 0 else np.full(data.rows, offset))
         except Error as error:
             raise error.at(row=None) from None
 
@@ -383,7 +388,7 @@ class Predictor:
         options = self._options(**reading)
         opened = open_source(source, options)
         if isinstance(opened, Mappings) and self._rows is not None:  # rows of the table, by name
-            opened = Frames(opened.as_table() if keep else self._rows.table(opened.as_list()))
+            opened = Frames(opened.as_table() if keep else self._rows.table(opened.as_list(), True))
         if opened.family != self.schema.family:
             raise OptionError(other_kind(self.schema.family, opened))
         if keep and opened.family != "table":
@@ -397,9 +402,12 @@ class Predictor:
             infinite = _infinite(batch)
             used, readable = batch.select(~infinite), readable[~infinite]
         several = isinstance(self.model, OneVsAll)
+        if used.offset is not None and (missing := np.isnan(used.offset)).any():
+            where = used.place.at(int(np.flatnonzero(missing)[0]))
+            raise InputError(f"the offset {self.schema.offset!r} is missing", **where)
         try:
             with self.model._locked():  # a class that joins meanwhile has no score here, nor a label
-                flat = self.model._ask(used.data, extrapolate) if used.rows else np.zeros(0)
+                flat = self.model._ask(used.data, extrapolate, used.offset) if used.rows else np.zeros(0)
                 labels, classes = self.labels, self.class_names
         except Error as error:
             raise error.moved(used.place.at) from None
@@ -467,7 +475,7 @@ def _as_it_was(name: str, number: bool) -> Any:
 
 
 def _infinite(batch: Batch) -> NDArray[np.bool_]:
-    wrong = np.zeros(batch.rows, bool)
+    wrong = np.zeros(batch.rows, bool) if batch.offset is None else ~np.isfinite(batch.offset)
     if isinstance(batch.data, inputs.Frame):
         for column in batch.data.columns:
             if (infinite := inputs.infinite(column)) is not None:

@@ -236,7 +236,7 @@ class Scoring:
         truth = self._truth(batch, batch.labels, scores, classes)
         h = batch.weight
         self.evaluation.add_numbered(scores, truth, h)
-        self.baseline.score_numbered(truth, h)
+        self.baseline.score_numbered(truth, h, batch.offset)
         self.curves.add_numbered(scores, truth, h)
         self.scored += batch.rows
         if groups is not None:
@@ -247,7 +247,7 @@ class Scoring:
         several = isinstance(self.model, OneVsAll)
         try:
             with self.model._locked():  # a class that joins meanwhile has no score here
-                flat = self.model._ask(batch.data, self._extrapolate)
+                flat = self.model._ask(batch.data, self._extrapolate, batch.offset)
                 classes = len(self.model.classes) if isinstance(self.model, OneVsAll) else 0
         except Error as error:
             raise error.moved(batch.place.at) from None
@@ -279,6 +279,10 @@ class Scoring:
         if batch.weight is not None:
             h = batch.weight
             yield ~(np.isfinite(h) & (h >= 0)), lambda row: f"the weight is {h[row]}"
+        if batch.offset is not None:
+            o = batch.offset
+            yield np.isnan(o), lambda row: "the offset is missing"
+            yield np.isinf(o), lambda row: f"the offset is {o[row]}"
         if self.options.on_error == "fail":
             return  # the rest is found on the way
         wrong = np.zeros(batch.rows, bool)

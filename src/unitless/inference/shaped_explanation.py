@@ -17,6 +17,7 @@ from typing import Protocol
 import numpy as np
 
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..models.model import Feature
 from ..models.shape_reading import Expert, ShapeReading
 
@@ -50,6 +51,7 @@ def taken_apart(
     linear: Linear,
     head: int,
     heads: int,
+    offset: float = 0.0,
 ) -> Parts:
     """What each feature adds to the score of a head.
 
@@ -60,6 +62,7 @@ def taken_apart(
         linear: the row's linear terms.
         head: whose score it is.
         heads: how many are predicted.
+        offset: of the row's score; no part of what is given here.
     """
     bases, found = zip(*(_of_expert(shaped, expert, raw, active, linear) for expert in shaped.experts), strict=True)
     features = list(dict.fromkeys(feature for one in found for feature in one))
@@ -67,7 +70,7 @@ def taken_apart(
     shares = np.array([[one.get(feature, nothing)[:heads] for one in found] for feature in features])
     base = np.array([one[:heads] for one in bases])
     moved = shares.sum(axis=0) if features else np.zeros_like(base)
-    said = _said(shaped, head)
+    said = _said(shaped, head, offset)
     first, last = said(base), said(base + moved)
     slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
     amounts = [float((share * slopes).sum()) for share in shares]
@@ -152,15 +155,19 @@ def _linear_means(shaped: ShapeReading, expert: Expert, linear: Linear) -> dict[
     return means
 
 
-def _said(shaped: ShapeReading, head: int) -> Callable[[Float64], float]:
-    """What is predicted for a head where the experts' sums are so and so."""
+def _said(shaped: ShapeReading, head: int, offset: float) -> Callable[[Float64], float]:
+    """What is predicted for a head, beside the offset, where the experts' sums are so and so."""
     options, state, mixture = shaped.options, shaped.state, shaped.mixture
     limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
 
     def said(scores: Float64) -> float:
         if limited:
             scores = np.clip(scores, state["label_min"], state["label_max"])
-        return float(scores[0, head] if mixture is None else mixture.say(np.ascontiguousarray(scores))[head])
+        if mixture is None:
+            return float(scores[0, head])
+        if offset == 0 or LOSSES[options.loss].in_label_unit:  # then the mixture does not see it
+            return float(mixture.say(np.ascontiguousarray(scores))[head])
+        return float(mixture.say(np.ascontiguousarray(scores + offset), offset)[head]) - offset
 
     return said
 

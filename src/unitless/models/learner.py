@@ -131,7 +131,7 @@ class Learner(Model):
     def _has_one_lane(self) -> bool:
         return self._options.learning_rate != "auto"
 
-    def learn(self, X: Any, y: Any, weight: Any = None) -> Float64:
+    def learn(self, X: Any, y: Any, weight: Any = None, offset: Any = None) -> Float64:
         """Learn from rows in order. Gives the predictions made before each row was learned.
 
         Args:
@@ -139,19 +139,25 @@ class Learner(Model):
                 (features by column name), or a list of mappings of names to numbers.
             y: one label per row.
             weight: one importance weight per row; an example of weight 2 counts as two.
+            offset: one number per row that is known to be part of its score, and is added to what the model says: an
+                earlier prediction or, of counts (poisson), the logarithm of the exposure. Its weight is 1 and is not
+                learned. Squared and quantile loss then see labels less their offsets, also where the target's unit
+                is learned and where predictions are limited to the range of labels.
 
         One call, many calls, row by row, dense, sparse or by name: the same model, to the last bit.
         """
-        data = self._data(X)
-        return self._feed(data, inputs.vector(y, "y", data.rows), weight)
+        data, own = self._data_and_offset(X)
+        return self._feed(data, inputs.vector(y, "y", data.rows), weight, offset=own if offset is None else offset)
 
-    def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
+    def predict(self, X: Any, offset: Any = None, *, extrapolate: bool = False) -> Float64:
         """The predictions for rows; changes nothing.
 
         Each is what `learn` would have predicted for that row. Beyond the largest value that a feature has shown,
         "nag" holds it at that value (Algorithm 2's squash); with `extrapolate=True` the model is plainly linear.
+        `offset` is added to the scores, one number per row (see `learn`).
         """
-        return self._ask(self._data(X), extrapolate)
+        data, own = self._data_and_offset(X)
+        return self._ask(data, extrapolate, own if offset is None else offset)
 
     def losses(self, predictions: Any, y: Any) -> Float64:
         """The loss of each prediction: with the predictions of `learn`, the progressive loss."""

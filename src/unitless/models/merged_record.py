@@ -67,6 +67,8 @@ def _check_same_data(a: tuple[str, Schema, Target], b: tuple[str, Schema, Target
         raise MergeError(f"{both}they were trained on other kinds of data ({schema.family}, {other_schema.family})")
     if schema.weight != other_schema.weight:
         raise MergeError(f"{both}the weights are {schema.weight!r} in one, {other_schema.weight!r} in the other")
+    if schema.offset != other_schema.offset:
+        raise MergeError(f"{both}the offsets are {schema.offset!r} in one, {other_schema.offset!r} in the other")
     for name in dict.fromkeys([*schema.kinds, *other_schema.kinds]):
         one_kind, another = schema.kinds.get(name), other_schema.kinds.get(name)
         if one_kind is None or another is None:

@@ -41,13 +41,21 @@ class _Rows:
         self._reader: Any = None
 
     def __call__(self, row: Any) -> Any:
-        if self._reader is None:
-            from ..data import row_reader  # noqa: PLC0415  (few need it)
+        """The features; with the row's offset, where there is a column of them."""
+        from ..data import row_reader  # noqa: PLC0415  (few need it)
 
+        if self._reader is None:
             self._reader = row_reader.RowReader(self._training)
         model = self._model()
         assert model is not None  # who asks
-        return self._reader.features(row, model._word_features)
+        features = self._reader.features(row, model._word_features)
+        if self._reader.schema.offset is None:
+            return features
+        return features, row_reader.row_offset(row, self._reader.schema)
+
+
+def _offsets(offset: Any, rows: int) -> Float64 | None:
+    return None if offset is None else inputs.vector(offset, "offset", rows)
 
 
 class Model(_core.Learner):
@@ -197,45 +205,51 @@ class Model(_core.Learner):
 
     def _data(self, X: Any) -> inputs.Input:
         """X as the core reads it. A model that `train` made knows what a frame's columns are."""
+        return self._data_and_offset(X)[0]
+
+    def _data_and_offset(self, X: Any) -> tuple[inputs.Input, Float64 | None]:
+        """X as the core reads it, and the offsets of its rows, if `train` was told which column of a frame has them."""
         if isinstance(X, np.ndarray | list | inputs.Input) or hasattr(X, "tocsr"):
-            return inputs.read(X)
+            return inputs.read(X), None
         from ..data import frame_reader, in_memory, policy, reader  # noqa: PLC0415  (only frames need them)
 
         if self._training is not None and in_memory.is_frame(X):
             return reader.frame_features(X, self._training)
         numbers_only = policy.Policy(booleans="indicator", text="error", missing="error", dates="error")
-        return frame_reader.read(X, numbers_only)
+        return frame_reader.read(X, numbers_only), None
 
-    def _feed(self, data: inputs.Input, labels: Float64, weight: Any, new_classes: int = 0) -> Float64:
+    def _feed(
+        self, data: inputs.Input, labels: Float64, weight: Any, new_classes: int = 0, offset: Any = None
+    ) -> Float64:
         """Learn; the predictions made before, as the core gives them."""
         weights = None if weight is None else inputs.vector(weight, "weight", data.rows)
+        given = (labels, weights, new_classes, _offsets(offset, data.rows))
         if isinstance(data, inputs.Dense):
-            return self._learn_dense(data.array, labels, weights, new_classes)
+            return self._learn_dense(data.array, *given)
         if isinstance(data, inputs.Compressed):
-            matrix = (data.values, data.indices, data.row_starts, data.columns)
-            return self._learn_compressed(*matrix, labels, weights, new_classes)
+            return self._learn_compressed(data.values, data.indices, data.row_starts, data.columns, *given)
         if isinstance(data, inputs.Frame):
-            return self._learn_table(
-                data.names, data.columns, data.missing, data.indicators, data.whole, labels, weights, new_classes
-            )
+            return self._learn_table(data.names, data.columns, data.missing, data.indicators, data.whole, *given)
         if isinstance(data, inputs.TextRows):
-            return self._learn_rows(data.read, labels, weights, new_classes)
-        return self._learn_named(list(data.mappings), labels, weights, new_classes)
+            return self._learn_rows(data.read, *given)
+        return self._learn_named(list(data.mappings), *given)
 
-    def _ask(self, data: inputs.Input, extrapolate: bool) -> Float64:
+    def _ask(self, data: inputs.Input, extrapolate: bool, offset: Any = None) -> Float64:
         """Predict; as the core gives it."""
+        given = (extrapolate, _offsets(offset, data.rows))
         if isinstance(data, inputs.Dense):
-            return self._predict_dense(data.array, extrapolate)
+            return self._predict_dense(data.array, *given)
         if isinstance(data, inputs.Compressed):
-            return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, extrapolate)
+            return self._predict_compressed(data.values, data.indices, data.row_starts, data.columns, *given)
         if isinstance(data, inputs.Frame):
-            return self._predict_table(data.names, data.columns, data.missing, data.indicators, data.rows, extrapolate)
+            return self._predict_table(data.names, data.columns, data.missing, data.indicators, data.rows, *given)
         if isinstance(data, inputs.TextRows):
-            return self._predict_rows(data.read, extrapolate)
+            return self._predict_rows(data.read, *given)
         rows = []
         for number, row in enumerate(data.mappings):
             try:
-                rows.append(self._predict_one_wide(row, extrapolate))
+                own = 0.0 if given[1] is None else float(given[1][number])
+                rows.append(self._predict_one_wide(row, extrapolate, own))
             except InputError as error:
                 raise error.at(row=number) from None
         return np.concatenate(rows) if rows else np.zeros(0)

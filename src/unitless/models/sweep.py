@@ -102,34 +102,36 @@ class Sweep(Model):
         """The labels, if there are classes."""
         return None if self._classes is None else list(self._classes.labels)
 
-    def learn(self, X: Any, y: Any, weight: Any = None) -> np.ndarray[Any, Any]:
+    def learn(self, X: Any, y: Any, weight: Any = None, offset: Any = None) -> np.ndarray[Any, Any]:
         """Learn from rows in order. Gives the predictions made before each row was learned, one column per rate; with
-        classes, the predicted class.
+        classes, the predicted class. `offset` is added to the scores, one number per row; classes have none.
         """
         data = self._data(X)
         if self._classes is None:
             labels = inputs.vector(y, "y", data.rows)
-            return by_row(self._feed(data, labels, weight), data.rows, len(self._rates))
+            return by_row(self._feed(data, labels, weight, offset=offset), data.rows, len(self._rates))
         numbers, _ = self._classes.numbers(y, data.rows)
-        winners = by_row(self._feed(data, numbers, weight), data.rows, len(self._rates))
+        winners = by_row(self._feed(data, numbers, weight, offset=offset), data.rows, len(self._rates))
         return label_array(self._classes.labels)[winners.astype(np.intp)]
 
-    def learn_one(self, x: Any, y: Any, weight: Any = 1.0) -> np.ndarray[Any, Any]:  # type: ignore[override]
+    def learn_one(  # type: ignore[override]
+        self, x: Any, y: Any, weight: Any = 1.0, offset: Any = 0.0
+    ) -> np.ndarray[Any, Any]:
         """Learn from one mapping of names to numbers; gives the predictions made before, one per rate."""
         if self._classes is None:
-            return self._learn_one_wide(x, y, weight)
-        winners = self._learn_one_wide(x, self._classes.number(y)[0], weight)
+            return self._learn_one_wide(x, y, weight, 0, offset)
+        winners = self._learn_one_wide(x, self._classes.number(y)[0], weight, 0, offset)
         return label_array(self._classes.labels)[winners.astype(np.intp)]
 
-    def predict(self, X: Any, *, extrapolate: bool = False) -> Float64:
+    def predict(self, X: Any, offset: Any = None, *, extrapolate: bool = False) -> Float64:
         """The predictions of the best rate so far; with classes, its scores. Changes nothing."""
         data = self._data(X)
-        result = self._ask(data, extrapolate)
+        result = self._ask(data, extrapolate, offset)
         return result if self._classes is None else by_row(result, data.rows, len(self._classes.labels))
 
-    def predict_one(self, x: Any, *, extrapolate: bool = False) -> Any:
+    def predict_one(self, x: Any, offset: Any = 0.0, *, extrapolate: bool = False) -> Any:
         """The prediction of the best rate for one mapping; with classes, its scores. Changes nothing."""
-        result = self._predict_one_wide(x, extrapolate)
+        result = self._predict_one_wide(x, extrapolate, offset)
         return float(result[0]) if self._classes is None else result
 
     def classify(self, X: Any) -> np.ndarray[Any, Any]:

@@ -77,24 +77,27 @@ def sigmoid(x: Float64 | float) -> Float64:
 
 
 class LogisticStacker:
-    """Second-order logistic regression over the experts' log odds x: m = mean(x) + u·x, u ~ Normal(0, C)."""
+    """Second-order logistic regression over the experts' log odds x: m = o + mean(x) + u·x, u ~ Normal(0, C).
+
+    o is the row's offset, and x what the experts say beside it.
+    """
 
     def __init__(self, experts: int, q: float) -> None:
         self.q, self.u, self.C = q, np.zeros(experts), 0.1 * np.eye(experts)
 
-    def look(self, x: Float64) -> tuple[float, Float64, float]:
+    def look(self, x: Float64, o: float) -> tuple[float, Float64, float]:
         """m, k = Cx and v = x·Cx. Since the row before, u may have moved: C has q·I more."""
         k = (self.C + self.q * np.eye(len(x))) @ x
-        return float(x.mean() + self.u @ x), k, float(x @ k)
+        return float(o + x.mean() + self.u @ x), k, float(x @ k)
 
-    def say(self, x: Float64) -> float:
+    def say(self, x: Float64, o: float) -> float:
         """The log odds, nearer to 0 for what is not known about u."""
-        m, _, v = self.look(x)
+        m, _, v = self.look(x, o)
         return float(m / np.sqrt(1 + np.pi * v / 8))
 
-    def learn(self, x: Float64, y: float, h: float) -> None:
+    def learn(self, x: Float64, y: float, h: float, o: float) -> None:
         """The implicit step: y·m grows by d, to where d = h·v·g and g is the loss's slope."""
-        m, k, v = self.look(x)
+        m, k, v = self.look(x, o)
         low, high = 0.0, h * v
         while low < (d := (low + high) / 2) < high:  # d - h·v/(1 + e^(y·m+d)) grows with d
             low, high = (d, high) if d < h * v * sigmoid(-(y * m + d)) else (low, d)
@@ -177,14 +180,19 @@ class ClassStacker:
 
 
 class Mixing(abc.ABC):
-    """One kind of mixture. Predictions are [expert, head]; h: how many times a row counts; t: its number, from 1."""
+    """One kind of mixture.
+
+    Predictions are [expert, head]; h: how many times a row counts; t: its number, from 1; o: its offset, which is part
+    of all predictions. Where labels are numbers the offset has been taken from both, and elsewhere it goes through
+    unchanged: only the stackers of log odds need to know it.
+    """
 
     @abc.abstractmethod
-    def say(self, experts: Float64, t: int) -> Float64:
+    def say(self, experts: Float64, t: int, o: float) -> Float64:
         """What is said, by head."""
 
     @abc.abstractmethod
-    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int) -> None:
+    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
         """The row's label."""
 
 
@@ -201,19 +209,19 @@ class Logistic(Mixing):
         self.stackers = [LogisticStacker(experts, q) for q in (0.0, 1e-5)]
         self.top = Bayes(experts + 2)
 
-    def speak(self, experts: Float64) -> Float64:
+    def speak(self, experts: Float64, o: float) -> Float64:
         """The log odds of all speakers."""
-        x = np.clip(experts[:, 0], -30, 30)
-        return np.append(experts[:, 0], [stacker.say(x) for stacker in self.stackers])
+        x = np.clip(experts[:, 0] - o, -30, 30)
+        return np.append(experts[:, 0], [stacker.say(x, o) for stacker in self.stackers])
 
-    def say(self, experts: Float64, t: int) -> Float64:
-        score = self.speak(experts)
+    def say(self, experts: Float64, t: int, o: float) -> Float64:
+        score = self.speak(experts, o)
         return log_odds(self.top.w @ sigmoid(score), self.top.w @ sigmoid(-score))[None]
 
-    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int) -> None:
-        self.top.learn(sigmoid(y * self.speak(experts)), h, t)
+    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
+        self.top.learn(sigmoid(y * self.speak(experts, o)), h, t)
         for stacker in self.stackers:
-            stacker.learn(np.clip(experts[:, 0], -30, 30), y, h)
+            stacker.learn(np.clip(experts[:, 0] - o, -30, 30), y, h, o)
 
 
 class Squared(Mixing):
@@ -231,10 +239,10 @@ class Squared(Mixing):
         """What all speakers say."""
         return np.append(p, [stacker.say(p, self.low, self.high) for stacker in self.stackers])
 
-    def say(self, experts: Float64, t: int) -> Float64:
+    def say(self, experts: Float64, t: int, o: float) -> Float64:
         return np.asarray(self.top.weights(t) @ self.speak(experts[:, 0]))[None]
 
-    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int) -> None:
+    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
         p = experts[:, 0] if t > 1 else np.full(len(experts), y)
         said = self.speak(p)
         self.top.learn(h * (said - y) ** 2, t)
@@ -266,11 +274,11 @@ class Classes(Mixing):
         p = self.probabilities(experts)
         return np.vstack([p, *(stacker.say(self.logs(p)) for stacker in self.stackers)])
 
-    def say(self, experts: Float64, t: int) -> Float64:
+    def say(self, experts: Float64, t: int, o: float) -> Float64:
         p = self.top.w @ self.speak(experts)
         return log_odds(p, np.array([np.delete(p, c).sum() for c in range(len(p))]))
 
-    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int) -> None:
+    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
         self.top.learn(self.speak(experts)[:, int(y)], h, t)
         for stacker in self.stackers:
             stacker.learn(self.logs(self.probabilities(experts)), int(y), h)
@@ -282,10 +290,10 @@ class Other(Mixing):
     def __init__(self, experts: int) -> None:
         self.top = AdaHedge(experts)
 
-    def say(self, experts: Float64, t: int) -> Float64:
+    def say(self, experts: Float64, t: int, o: float) -> Float64:
         return np.asarray(self.top.weights(t) @ experts)
 
-    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int) -> None:
+    def learn(self, experts: Float64, y: float, h: float, losses: Float64, t: int, o: float) -> None:
         self.top.learn(h * losses, t)
 
 
@@ -306,13 +314,15 @@ class Mixture:
     def __init__(self, kind: str, experts: int) -> None:
         self.mixing, self.experts, self.t = KINDS[kind](experts), experts, 0
 
-    def say(self, experts: Float64) -> Float64:
-        """What is said of a row, by head. `experts`: their predictions [expert, head]."""
-        return experts[0].copy() if self.experts == 1 else self.mixing.say(experts, self.t + 1)
+    def say(self, experts: Float64, offset: float = 0.0) -> Float64:
+        """What is said of a row, by head. `experts`: their predictions [expert, head], the row's offset included."""
+        return experts[0].copy() if self.experts == 1 else self.mixing.say(experts, self.t + 1, offset)
 
-    def learn(self, experts: Float64, y: float, weight: float = 1.0, losses: Float64 | None = None) -> None:
+    def learn(
+        self, experts: Float64, y: float, weight: float = 1.0, losses: Float64 | None = None, offset: float = 0.0
+    ) -> None:
         """Learn the row's label. `losses`: by expert, for the kind "other"."""
         if self.experts == 1 or not weight > 0:
             return
         self.t += 1
-        self.mixing.learn(experts, y, weight, np.zeros(self.experts) if losses is None else losses, self.t)
+        self.mixing.learn(experts, y, weight, np.zeros(self.experts) if losses is None else losses, self.t, offset)

@@ -162,8 +162,10 @@ class Algorithm(abc.ABC):
         self.s: Float64 = np.zeros(0)
         self.G: Float64 = np.zeros(0)
 
-    def learn_one(self, x: Float64, y: float, h: float = 1.0) -> float:
+    def learn_one(self, x: Float64, y: float, h: float = 1.0, offset: float = 0.0) -> float:
         """One timestep; gives ŷ, made before the update. A weight of 0 changes nothing.
+
+        Not in the paper: ŷ = w·x + offset, where an offset is given.
 
         Settled: the example is predicted and stepped from as if it had weight 1, because a weight may tell the label;
         what is kept (t, N, s, G) counts it h times.
@@ -173,7 +175,7 @@ class Algorithm(abc.ABC):
         saved = (self.t, self.N, self.w.copy(), self.s.copy(), self.G.copy())
         self.t += h if h else 1.0
         share, x = self.observe(x, h if h else 1.0)
-        p = share * float(self.w @ x)
+        p = share * float(self.w @ x) + offset
         if h == 0:
             self.t, self.N, self.w, self.s, self.G = saved
             return p
@@ -311,9 +313,9 @@ class Average:
         self._w: Float64 = np.zeros(0)
         self._unit: Float64 = np.zeros(0)
 
-    def learn_one(self, x: Float64, y: float, h: float = 1.0) -> float:
+    def learn_one(self, x: Float64, y: float, h: float = 1.0, offset: float = 0.0) -> float:
         """One timestep of the algorithm, and a look if it is time for it."""
-        p = self.algorithm.learn_one(x, y, h)
+        p = self.algorithm.learn_one(x, y, h, offset)
         self.examples += h > 0
         if self.examples == self.look:
             before, part = self.w, 1 - (self.t / self.algorithm.t) ** 2
@@ -330,19 +332,23 @@ class Average:
         now, before = self.algorithm.unit(), self._unit
         return np.where(now <= 16 * before, self._w, np.divide(self._w * before, now, out=now * 0, where=now > 0))
 
-    def predict_one(self, x: Float64) -> float:
+    def predict_one(self, x: Float64, offset: float = 0.0) -> float:
         """ŷ of the averaged weights."""
         own = self.algorithm.w
         self.algorithm.w = self.w
-        p = self.algorithm.learn_one(x, 0.0, 0.0)
+        p = self.algorithm.learn_one(x, 0.0, 0.0, offset)
         self.algorithm.w = own
         return p
 
 
-def run(algorithm: Algorithm | Average, X: Any, y: Any, weight: Any = None, bias: bool = True) -> Float64:
+def run(
+    algorithm: Algorithm | Average, X: Any, y: Any, weight: Any = None, bias: bool = True, offset: Any = None
+) -> Float64:
     """The progressive predictions of an algorithm over rows in order."""
     X = np.asarray(X, dtype=np.float64)
     if bias:
         X = np.hstack([np.ones((len(X), 1)), X])
     weight = np.ones(len(X)) if weight is None else np.asarray(weight, dtype=np.float64)
-    return np.array([algorithm.learn_one(x, float(label), float(h)) for x, label, h in zip(X, y, weight, strict=True)])
+    offset = np.zeros(len(X)) if offset is None else np.asarray(offset, dtype=np.float64)
+    rows = zip(X, y, weight, offset, strict=True)
+    return np.array([algorithm.learn_one(x, float(label), float(h), float(o)) for x, label, h, o in rows])

@@ -56,7 +56,9 @@ def _left_out(run: Run) -> Iterable[Phrase]:
 def _written(run: Run) -> Iterable[Phrase]:
     forms: dict[tuple[str, str], list[str]] = {}
     for name, how in run.schema.written.items():
-        if not how.date:
+        if how.unit:
+            yield Phrase(f"{name!r}: numbers in {how.unit!r} (", Option("text", name), " takes them as categories)")
+        elif not how.date:
             forms.setdefault((how.decimal, how.thousands), []).append(name)
     for (decimal, thousands), names in forms.items():
         if decimal == ",":

@@ -105,15 +105,15 @@ class Learning:
                 # Before the first label nothing is known of its unit: up to it there is no prediction to be scored.
                 at = (0 if weight is None else int(np.argmax(weight > 0))) + 1 if blind else 0
                 self.evaluation.add(p[at:], y[at:], None if weight is None else weight[at:])
-                self._observe(y, weight)
+                self._observe(y, weight, batch.offset)
         if progress.passes == 0 or self.finishing:
             progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
 
-    def _observe(self, truth: NDArray[Any], weight: Float64 | None) -> None:
+    def _observe(self, truth: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
         """For the trivial answers: what the labels were that were learned."""
         assert self.baseline is not None
         assert self.last_label is not None
-        self.baseline.observe_numbered(truth, weight)
+        self.baseline.observe_numbered(truth, weight, offset)
         if not self.fitted:
             self.last_label.add_numbered(truth, weight)
 
@@ -142,7 +142,7 @@ class Learning:
                 scores, truth, weight = scores[met], truth[met], None if weight is None else weight[met]
             for evaluation in evaluations:
                 if isinstance(evaluation, Baseline):
-                    evaluation.score_numbered(truth, weight)
+                    evaluation.score_numbered(truth, weight, some.offset)
                 elif isinstance(self.model, OneVsAll):
                     evaluation.add_numbered(scores, truth, weight)
                 else:
@@ -176,7 +176,7 @@ class Learning:
             else:
                 assert some.labels is not None
                 y = self.target.numbers(some.labels, some.place)
-            model._begin_judging(y, some.weight)
+            model._begin_judging(y, some.weight, some.offset)
             try:
                 asked(model, some)
             finally:
@@ -199,7 +199,7 @@ class Learning:
 def fed(model: Model, batch: Batch, labels: Float64, weight: Float64 | None, new_classes: int = 0) -> Float64:
     """Learn a batch; what the core says of its rows is said of the file's."""
     try:
-        return model._feed(batch.data, labels, weight, new_classes)
+        return model._feed(batch.data, labels, weight, new_classes, batch.offset)
     except Error as error:
         raise error.moved(batch.place.at) from None
 
@@ -207,7 +207,7 @@ def fed(model: Model, batch: Batch, labels: Float64, weight: Float64 | None, new
 def asked(model: Model, batch: Batch) -> Float64:
     """Predict a batch; what the core says of its rows is said of the file's."""
     try:
-        return model._ask(batch.data, False)
+        return model._ask(batch.data, False, batch.offset)
     except Error as error:
         raise error.moved(batch.place.at) from None
 

@@ -25,6 +25,7 @@ def train(
     target: Any = None,
     *,
     weight: Any = None,
+    offset: str | None = None,
     task: str | None = None,
     positive: str | None = None,
     loss: Loss | None = None,
@@ -81,6 +82,9 @@ def train(
             dataset; an array or sparse matrix; an iterable of mappings.
         target: the column to predict; for an array or a frame it may be the labels themselves.
         weight: a column of importance weights, or the weights themselves.
+        offset: a column of numbers that are known to be part of the score of their row and are added to what the model
+            says. For counts (`loss="poisson"`) give the logarithm of the exposure; for numbers, an earlier prediction.
+            Predicting needs the column too.
         task: "regression", "binary" or "classes". Detected if not given: two values are binary; text or up to 20
             different whole numbers are classes; anything else is a number to predict.
         positive: which of two labels is the one to be found; yes, true, 1, the larger or later one if not given.
@@ -159,6 +163,7 @@ def train(
     """
     reading, learning = reading_and_learning(
         {
+            "offset": offset,
             "ignore": ignore,
             "only": only,
             "text": text,

@@ -120,7 +120,8 @@ class TrainResult:
         if self.target.task == "regression":
             loss = LOSSES[self.model.options.loss]
             what = f"{self.model.options.quantile:g} quantile" if loss.has_quantile else loss.best_constant
-            return f"always the {what}, {answer:,.6g}"
+            added = ", with the offset" if self._baseline.has_offsets else ""
+            return f"always the {what}, {answer:,.6g}{added}"
         return f"always {self.target.classes[bool(answer)] if self.target.task == 'binary' else answer!r}"
 
     @property

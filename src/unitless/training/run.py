@@ -157,7 +157,7 @@ class Run(Learning):
             raise OptionError("is settled by the model that is resumed; leave it out", option=given)
         training = model._training
         schema, self.target = Schema.read(training.get("schema")), Target.read(training.get("target"))
-        for name in ("target", "weight"):
+        for name in ("target", "weight", "offset"):
             if getattr(options, name) not in (None, getattr(schema, name)):
                 raise OptionError(
                     f"is {getattr(options, name)!r}, but the model was trained with {getattr(schema, name)!r}",
@@ -369,6 +369,10 @@ class Run(Learning):
         # Where bad rows are to be skipped, a label that the first rows do not have is one of those.
         found = self.labels if self.labels.all_rows and self.on_error == "fail" else LabelValues.of(labels)
         target = self._request.target(found)
+        if target.task == "classes" and self.reader.options.offset is not None:
+            raise OptionError(
+                Phrase(Option("offset"), " is added to one score; this target has several classes, with one each")
+            )
         unlabelled = self.progress.unlabelled
         self.remarks += check_labels(found, target, self._request.says_task, self.source.name, unlabelled)
         self.take_up(self._request.model(target, self.source.family != "named", self.fitted, data), target)

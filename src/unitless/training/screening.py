@@ -16,7 +16,7 @@ from ..data.progress import SHOWN_BAD, Progress
 from ..data.read_options import SKIP_ROWS
 from ..errors import InputError, Phrase
 
-Problem = tuple[NDArray[np.bool_], Callable[[int], str]]
+Problem = tuple[NDArray[np.bool_], Callable[[int], str], str]  # which rows; what is wrong with one; how it must be
 
 
 def usable(batch: Batch, target: Target | None, on_error: str, progress: Progress) -> NDArray[np.bool_]:
@@ -27,13 +27,13 @@ def usable(batch: Batch, target: Target | None, on_error: str, progress: Progres
     if batch.labels is None:
         raise InputError("there is no target", **batch.place.at(0))
     bad = np.zeros(batch.rows, bool)
-    for rows, problem in _problems(batch, target, on_error):
+    for rows, problem, rule in _problems(batch, target, on_error):
         new = rows & ~bad
         if not new.any():
             continue
         at = np.flatnonzero(new)
-        if on_error == "fail":  # which only a weight can be here: see `_problems`
-            advice = Phrase("weights must be finite and not negative; ") + SKIP_ROWS
+        if on_error == "fail":  # which only a weight or an offset can be here: see `_problems`
+            advice = Phrase(f"{rule}; ") + SKIP_ROWS
             raise InputError(problem(int(at[0])), advice=advice, **batch.place.at(int(at[0])))
         room = SHOWN_BAD - len(progress.bad)
         progress.bad += [Bad(batch.place(int(row)), problem(int(row))) for row in at[: max(0, room)]]
@@ -49,24 +49,32 @@ def _problems(batch: Batch, target: Target | None, on_error: str) -> list[Proble
     found: list[Problem] = []
     if batch.weight is not None:
         h = batch.weight
-        found.append((~(np.isfinite(h) & (h >= 0)), lambda row: f"weight is {h[row]:g}"))
+        wrong = ~(np.isfinite(h) & (h >= 0))
+        found.append((wrong, lambda row: f"weight is {h[row]:g}", "weights must be finite and not negative"))
+    if batch.offset is not None:
+        o = batch.offset
+        found.append((~np.isfinite(o), lambda row: _offset_problem(float(o[row])), "offsets must be finite numbers"))
     if on_error == "fail":
         return found  # the rest is found on the way
     if target is not None:
         unknown = target.unknown(labels) & labels.present()
         why = "not finite" if target.task == "regression" else "not one of its values"
-        found.append((unknown, lambda row: f"the target is {_label_at(labels, row)}, which is {why}"))
+        found.append((unknown, lambda row: f"the target is {_label_at(labels, row)}, which is {why}", ""))
     if isinstance(batch.data, inputs.Dense):
         wrong = ~np.isfinite(batch.data.array).all(axis=1)
-        found.append((wrong, lambda row: "a value is not a finite number"))
+        found.append((wrong, lambda row: "a value is not a finite number", ""))
     if isinstance(batch.data, inputs.NamedRows):
         wrong = np.array([not all(map(inputs.is_finite, one.values())) for one in batch.data.mappings])
-        found.append((wrong, lambda row: "a value is not a finite number"))
+        found.append((wrong, lambda row: "a value is not a finite number", ""))
     if isinstance(batch.data, inputs.Frame):
         for name, column in zip(batch.data.names, batch.data.columns, strict=True):
             if (infinite := inputs.infinite(column)) is not None:
-                found.append((infinite, partial(_infinite, name)))
+                found.append((infinite, partial(_infinite, name), ""))
     return found
+
+
+def _offset_problem(offset: float) -> str:
+    return "the offset is missing" if np.isnan(offset) else f"the offset is {offset:g}"
 
 
 def _infinite(column: str, row: int) -> str:

@@ -26,7 +26,7 @@ class JsonTable(TableWriter):
 
 
 class JsonFeatures(LineWriter):
-    """One object per row with its label, weight and tag, and an object of its features."""
+    """One object per row with its label, weight, offset and tag, and an object of its features."""
 
     title = "JSON lines"
 
@@ -37,6 +37,8 @@ class JsonFeatures(LineWriter):
         names = pa.array([json.dumps(name, ensure_ascii=False) for name in read.names], pa.string())
         label = cells("label", pa.array(read.label, mask=np.isnan(read.label))).fill_null("null")
         parts = ['{"label": ', label, ', "weight": ', cells("weight", pa.array(read.weight))]
+        if len(read.offset):
+            parts += [', "offset": ', cells("offset", pa.array(read.offset))]
         if read.tags is not None:
             tags = [json.dumps(tag or None, ensure_ascii=False) for tag in read.tags]
             parts += [', "tag": ', pa.array(tags, pa.string())]

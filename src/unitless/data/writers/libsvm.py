@@ -23,15 +23,18 @@ class LibsvmLines(LineWriter):
 
     title = "libsvm"
     holds_weights = False
+    holds_offsets = False
     holds_text = False
     needs_labels = True
 
     def __init__(self) -> None:
         self._index: dict[str, int] = {}
         self._names_are_numbers: bool | None = None
-        self._lost_weights = 0
+        self._lost_weights = self._lost_offsets = 0
 
-    def from_table(self, frame: Frame, labels: Float64, weight: Float64 | None) -> list[Any]:
+    def from_table(
+        self, frame: Frame, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
+    ) -> list[Any]:
         parts: list[Any] = [cells("label", pyarrow().array(labels))]
         for k, column in enumerate(frame.columns):
             assert not isinstance(column, TextColumn | WordsColumn)  # refused before, because `holds_text` is False
@@ -46,6 +49,7 @@ class LibsvmLines(LineWriter):
             row = int(np.flatnonzero(np.isnan(read.label))[0])
             raise InputError("there is no label, but every line of libsvm must have one", **chunk.place.at(row))
         self._lost_weights += int((read.weight != 1).sum())
+        self._lost_offsets += int((read.offset != 0).sum())
         indices = np.array([self._number(name, chunk) for name in read.names], np.int64)
         ids, values, rows = combined(read)
         keep = values != 0
@@ -79,4 +83,6 @@ class LibsvmLines(LineWriter):
             found.append(f"features: numbered 1 to {len(self._index):,} in the order in which they appear")
         if self._lost_weights:
             found.append(f"weights: libsvm cannot hold weights; those of {self._lost_weights:,} rows were left out")
+        if self._lost_offsets:
+            found.append(f"offsets: libsvm cannot hold offsets; those of {self._lost_offsets:,} rows were left out")
         return found

@@ -18,10 +18,13 @@ class LineWriter:
 
     title: str
     holds_weights = True
+    holds_offsets = True
     holds_text = True
     needs_labels = False
 
-    def from_table(self, frame: Frame, labels: Float64, weight: Float64 | None) -> list[Any]:
+    def from_table(
+        self, frame: Frame, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
+    ) -> list[Any]:
         """Rows of a table. Formats that have a writer of tables are not asked for this."""
         raise NotImplementedError
 

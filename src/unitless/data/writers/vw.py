@@ -19,7 +19,7 @@ from .lines import LineWriter, before_each, features_by_row, text_column
 
 
 class VwLines(LineWriter):
-    """Label, weight and tag, a bar, and `name:value` or `column=value`."""
+    """Label, weight, offset and tag, a bar, and `name:value` or `column=value`."""
 
     title = "VW text"
 
@@ -27,14 +27,20 @@ class VwLines(LineWriter):
         self._mentioned: set[str] = set()
         self._replaced: set[str] = set()
 
-    def from_table(self, frame: Frame, labels: Float64, weight: Float64 | None) -> list[Any]:
+    def from_table(
+        self, frame: Frame, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
+    ) -> list[Any]:
         pa = pyarrow()
         known = ~np.isnan(labels)
         parts: list[Any] = [cells("label", pa.array(labels, mask=~known))]
         learned = known
+        if offset is not None and weight is None:  # which comes before it
+            weight = np.ones(len(labels))
         if weight is not None:
             learned = known & (weight > 0)
             parts.append(before_each(" ", cells("weight", pa.array(weight, mask=~known))))
+        if offset is not None:
+            parts.append(before_each(" ", cells("offset", pa.array(offset, mask=~known))))
         parts.append(text_column(np.where(known, " |", "|")))
         for name, column in zip(frame.names, frame.columns, strict=True):
             if isinstance(column, TextColumn):
@@ -80,9 +86,13 @@ class VwLines(LineWriter):
         pa, read = pyarrow(), chunk.content
         known = ~np.isnan(read.label)
         parts: list[Any] = [cells("label", pa.array(read.label, mask=~known))]
-        weighed = known & (read.weight != 1)
+        offset = read.offset if len(read.offset) else np.zeros(chunk.rows)
+        shifted = known & (offset != 0)
+        weighed = known & (read.weight != 1) | shifted
         if weighed.any():
             parts.append(before_each(" ", cells("weight", pa.array(read.weight, mask=~weighed))))
+        if shifted.any():
+            parts.append(before_each(" ", cells("offset", pa.array(offset, mask=~shifted))))
         if read.tags is not None:
             parts.append(text_column(np.array([f" '{tag}|" if tag else " |" for tag in read.tags], object)))
         else:

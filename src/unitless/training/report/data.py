@@ -79,6 +79,7 @@ def settings(result: TrainResult) -> Html:
             ("columns", _columns(result)),
             ("features", f"{result.features:,}"),
             ("row weights", None if result.schema.weight is None else words.short(result.schema.weight)),
+            ("offsets", None if result.schema.offset is None else words.short(result.schema.offset)),
             ("left out", ", ".join(map(words.short, result.reading.ignore[:20]))),
             ("learner", f"{options.rule}, {options.loss} loss, rate {words.rate(result.learning_rate)}"),
             ("shape", None if options.shape == "linear" else result.shape),
