@@ -32,7 +32,7 @@ def page() -> str:
 def _row(option: VwOption) -> str:
     theirs = ", ".join(f"`{name}{' ' if option.value else ''}{option.value}`" for name in option.names)
     words = option.words(option.value)
-    note = re.sub(r"--[a-z][a-z_-]*|unitless [a-z]+", r"`\g<0>`", option.note)
+    note = re.sub(r"--[a-z][a-z_-]*|unitless (?!with)[a-z]+", r"`\g<0>`", option.note)
     return f"| {_cell(theirs)} | {_cell(f'`{words}`' if words else '')} | {_cell(note)} |\n"
 
 

@@ -90,7 +90,7 @@ def test_text_that_is_missing_is_absent_or_an_error(nothing: Any) -> None:
     X = frame([nothing, *TEXT[1:]])
     assert [features(read(X)) for read in (trained, scikit)] == [{"v=a", "v=b", "v=(missing)"}] * 2
     assert features(river(X)) == {"v=a", "v=b"}
-    with pytest.raises(ul.InputError, match=r"column 'v' has no value at row 1; missing='absent'"):
+    with pytest.raises(ul.InputError, match=r"column 'v' has no value at row 1; missing='indicator'"):
         ul.train(X, np.arange(ROWS) + 0.5, missing="error")
     rows = X.to_dict("records")
     with pytest.raises(ul.InputError, match="feature 'v' has no value"):

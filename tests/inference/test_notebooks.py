@@ -83,6 +83,12 @@ def test_what_notebooks_show_is_whole_and_escaped(name: str, thing: Any) -> None
         assert "<more>" in checked.said
 
 
+def test_results_show_what_was_decided_about_the_data() -> None:
+    frame = table("two").assign(row_id=range(len(table("two"))))
+    page = Checked(ul.train(frame, "y", shape="linear", passes=1)._repr_html_())
+    assert "left out: 'row_id', a row counter (numbers='row_id' to use it)" in page.said
+
+
 @pytest.mark.parametrize("shape", ["linear", "auto"])
 def test_explanations_are_readable_tables(shape: Any) -> None:
     result = ul.train(table("two"), "y", shape=shape)

@@ -19,7 +19,7 @@ SKIP_ROWS = Phrase("correct it, or skip such rows (", Option("on_error", "skip")
 SKIP_LINES = Phrase("correct it, or skip such lines (", Option("on_error", "skip"), ")")
 ENCODING = Phrase("if it has another encoding, name it (for example ", Option("encoding", "latin-1"), ")")
 _OF_FILES = ("delimiter", "header", "encoding", "decimal", "thousands")  # which later files have too
-ALLOW_MISSING = Phrase(Option("missing", "absent"), " allows that")
+ALLOW_MISSING = Phrase(Option("missing", "indicator"), " allows that")
 
 
 @dataclass(frozen=True)

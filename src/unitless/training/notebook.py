@@ -27,6 +27,7 @@ def train_result(fields: Mapping[str, Any]) -> Html:
         ),
         metrics(fields),
         top_features(fields["top_features"]),
+        *(html.note(f"Data: {decision}") for decision in fields["decisions"]),
         *(html.note(f"Note: {note}") for note in fields["notes"]),
         *([html.note("The training was interrupted.")] if fields["interrupted"] else []),
     )
