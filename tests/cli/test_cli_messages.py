@@ -23,7 +23,7 @@ FILES = {
 def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    (tmp_path / "latin.csv").write_bytes("a,b,y\n1,café,3\n4,5,6\n".encode("latin-1"))
+    (tmp_path / "latin.csv").write_bytes(b"a,b,y\n1,caf\x81\xff,3\n4,5,6\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -63,7 +63,7 @@ def test_text_that_names_its_features(engine: RayEngine, tmp_path: pathlib.Path)
 
 def test_errors_name_file_and_row(engine: RayEngine, tmp_path: pathlib.Path) -> None:
     lines = [f"{k % 7},{k % 5}" for k in range(5000)]
-    lines[4200] = "3,many"
+    lines[4200] = "3,4,many"
     (tmp_path / "t.csv").write_text("\n".join(["a,y", *lines]) + "\n")
     with pytest.raises(InputError, match=r"t\.csv, row 4201"):
         unitless.train(str(tmp_path / "t.csv"), "y", on=engine, shards=2, rounds=2, task="regression")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InputError, Option, Phrase
 from ..inputs import FlagColumn, Float64, Frame
-from .arrow import pyarrow
+from .arrow import number_array, pyarrow
 from .columns import arrow_features, as_text, first_missing, number, text, whole
 from .csv_columns import CsvColumns
 from .date_forms import NUMERIC
@@ -151,14 +151,15 @@ def _numbers_beside(arrow: Any, name: str, what: str) -> Float64:
     names = [*arrow.columns, *beside] if isinstance(arrow, CsvColumns) else arrow.column_names
     if name not in names:
         raise InputError(f"there is no column {name!r}, which holds the {what}")
+    odd: Odd | None = None
     if isinstance(arrow, CsvColumns) and name not in beside:
-        numbers: Float64 = arrow.columns[name]
-        return numbers
-    column = beside[name] if name in beside else whole(arrow.column(name))
-    if is_text(column.type):
-        column, odd = typed(column, "number", PLAIN, ())
-        if odd is not None:
-            raise InputError(f"the {what} in column {name!r} are not numbers but text, such as {odd.value!r}")
+        column, odd = number_array(arrow.columns[name]), arrow.odd.get(name)
+    else:
+        column = beside[name] if name in beside else whole(arrow.column(name))
+        if is_text(column.type):
+            column, odd = typed(column, "number", PLAIN, ())
+    if odd is not None and odd.count == len(column):  # a single one is a bad row
+        raise InputError(f"the {what} in column {name!r} are not numbers but text, such as {odd.value!r}")
     types = pyarrow("types")
     if not (types.is_integer(column.type) or types.is_floating(column.type) or types.is_decimal(column.type)):
         found = "text" if kind_of(column.type) == "text" else column.type
