@@ -92,7 +92,7 @@ std::vector<double> named(Learner& m, const Data& data) {
     std::vector<double> predictions(data.rows * m.learn_width());
     for (std::size_t r = 0; r < data.rows; ++r) {
         const ByName resolve{m, names};
-        m.learn_named(data.columns, data.x.data() + r * data.columns, data.y[r], data.weight[r], resolve,
+        m.learn_named(data.columns, data.x.data() + r * data.columns, Labels{&data.y[r], &data.weight[r]}, resolve,
                       predictions.data() + r * m.learn_width());
     }
     return predictions;

@@ -490,7 +490,8 @@ void automatic(const Kernel& kernel) {
                   void note(std::size_t, std::uint32_t) const {}
               };
               p.resize(1);
-              m.learn_named(1, x.data() + 1, 1, 1, Resolve{m}, p.data());
+              const double one = 1;
+              m.learn_named(1, x.data() + 1, Labels{&one, &one}, Resolve{m}, p.data());
           }) == Shape::trees,
           "one row");
     setup.preparation.bits = 4;

@@ -128,7 +128,7 @@ void long_lines() {
     check(vw.read(bars.data(), bars.size(), true).rows() == 1, "many bars");
     check(vw.read(colons.data(), colons.size(), true).bad_count == 1, "many colons");
     std::string lines;
-    for (int i = 0; i < 5000; ++i) lines += "1 | new" + std::to_string(i) + ":2 x:y\n";
+    for (int i = 0; i < 5000; ++i) lines += "1 | new" + std::to_string(i) + ":2 x:1,5\n";
     const TextRows bad = vw.read(lines.data(), lines.size(), true);
     check(bad.bad_count == 5000 && bad.bad.size() == 1000 && bad.features.names() == 0, "many bad lines");
     const std::string hashes = "1 4000000000:1\n1 4294967293:1 5:1\n1 4294967294:1\n";
