@@ -1,8 +1,8 @@
 // Columns of values as they came, for engines that look at the order of values: which column a named feature belongs
 // to. They follow from the names alone, in the order in which those got their numbers, so that nothing has to be saved.
 //
-// A name without '=' is a column of numbers. Names with one belong to the column of text that is the part before it. That
-// a value is missing (`column=(missing)`) is not a value: it is not-a-number in the column itself.
+// A name without '=' is a column of numbers. Names with one belong to the column of text that is the part before it.
+// That a value is missing (`column=(missing)`) is not a value: it is not-a-number in the column itself.
 #pragma once
 
 #include <algorithm>
