@@ -64,7 +64,8 @@ def _written(run: Run) -> Iterable[Phrase]:
         if decimal == ",":
             yield Phrase(f"{_listed(names)}: numbers with a decimal comma (", Option("decimal", "."), " if it is not)")
         else:
-            yield Phrase(f"{_listed(names)}: numbers with {thousands!r} between thousands (", Option("thousands"), ")")
+            how = Option("decimal", thousands)
+            yield Phrase(f"{_listed(names)}: numbers with {thousands!r} between thousands (", how, " if it is not)")
 
 
 def _dates(run: Run) -> Iterable[Phrase]:
