@@ -122,6 +122,7 @@ FIRST = "these are options of Vowpal Wabbit; here they are:\n"
             "  --quantile_tau 0.9  --quantile 0.9\n"
             "The command without -p out.csv: unitless train a.vw --quantile 0.9",
         ),
+        ("vw -d a.vw", "  -d a.vw  a.vw; files stand without an option\nThe command: unitless train a.vw"),
         (
             "-d a.vw --readable_model r.txt",
             "  -d a.vw                 a.vw; files stand without an option\n"

@@ -79,8 +79,8 @@ class _Command:
 def answer(words: Sequence[str]) -> str | None:
     """What to say; None if no option is Vowpal Wabbit's."""
     names = [command.NAME for command in COMMANDS]
-    named = bool(words) and words[0] in names
-    name = words[0] if named else "train"
+    named = bool(words) and words[0] in (*names, "vw")  # the last one out of habit
+    name = words[0] if named and words[0] != "vw" else "train"
     if name not in (*_LEARNING, *_PREDICTING):
         return None
     own = _own(name)
