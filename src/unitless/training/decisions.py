@@ -64,8 +64,8 @@ def _written(run: Run) -> Iterable[Phrase]:
         if decimal == ",":
             yield Phrase(f"{_listed(names)}: numbers with a decimal comma (", Option("decimal", "."), " if it is not)")
         else:
-            otherwise = Option("decimal", thousands)
-            yield Phrase(f"{_listed(names)}: numbers with {thousands!r} between thousands (", otherwise, " if it is not)")
+            said = f"{_listed(names)}: numbers with {thousands!r} between thousands ("
+            yield Phrase(said, Option("decimal", thousands), " if it is not)")
 
 
 def _dates(run: Run) -> Iterable[Phrase]:
