@@ -20,7 +20,7 @@ import unitless as ul
 from unitless.cli import main
 from unitless.convert import data as converting
 from unitless.data import Position, ReadOptions, open_source
-from unitless.data.deciding import decide
+from unitless.data.table_schema import decide
 from unitless.data.tables import as_they_hold
 
 Capture = pytest.CaptureFixture[str]

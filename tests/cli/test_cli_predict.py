@@ -16,7 +16,7 @@ import pytest
 import unitless as ul
 from unitless.cli import main
 from unitless.data import Position, ReadOptions, open_source
-from unitless.data.deciding import decide
+from unitless.data.table_schema import decide
 from unitless.data.tables import as_they_hold
 from unitless.predicting import Predictor
 

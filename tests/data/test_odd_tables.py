@@ -38,7 +38,7 @@ def test_the_columns_are_what_a_person_takes_them_for(expected: tuple[ul.TrainRe
         **dict.fromkeys(("smoker", "city", "code"), "text"),
         **{"active": "boolean", "constant": "number"},
     }
-    assert [name for name, _ in schema.left_out] == ["No", "customer"]
+    assert [name for name, *_ in schema.left_out] == ["No", "customer"]
     assert schema.written["price"].thousands == ","
     assert (schema.written["income"].decimal, schema.written["income"].thousands) == (",", ".")
     assert schema.written["temperature"].decimal == ","

@@ -336,9 +336,10 @@ class Steps:
 
 def notes_on_odd(progress: ReadProgress, schema: Schema) -> None:
     """Say which columns had values that are not what they hold."""
+    from ..data.schema import VALUE  # noqa: PLC0415  (only few commands read data)
+
     for name, (count, place, value) in list(progress.odd.items())[:5]:
-        kind = schema.kinds.get(name, schema.target_kind)
-        what = {"number": "a number", "flag": "a number", "boolean": "true or false"}.get(str(kind), "a date or time")
+        what = VALUE[str(schema.kinds.get(name, schema.target_kind))]
         more = f"; so are {count - 1:,} more" if count > 1 else ""
         where = f"{value!r} in {shown.place(place)} is not {what}, and is treated as missing{more}"
         print(f"note: column {name!r}: {where}", file=sys.stderr)

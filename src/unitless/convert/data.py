@@ -15,7 +15,6 @@ from .. import inputs
 from ..data import Batch, Position, Reader, ReadOptions, Source, Target, formats, open_source
 from ..data.arrow import pyarrow
 from ..data.columnar import batch_rows
-from ..data.deciding import decide as decide_schema
 from ..data.files import check_output
 from ..data.formats.format import Format
 from ..data.label_values import LabelValues
@@ -25,6 +24,7 @@ from ..data.named_text import NamedText
 from ..data.prefetch import prefetched
 from ..data.read_options import SKIP_ROWS
 from ..data.schema import Schema
+from ..data.table_schema import decide as decide_schema
 from ..data.tables import as_they_hold
 from ..data.writers.cells import joined
 from ..data.writers.columnar import TypeChangedError

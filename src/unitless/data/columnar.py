@@ -195,7 +195,6 @@ class Parquet(_Columnar):
 
     def _reader(self, file: File, groups: _Groups) -> Any:
         metadata, strings = groups.more
-        self.stored_as_categories = frozenset(strings)
         return pyarrow("parquet").ParquetFile(
             self._opened(file), metadata=metadata, read_dictionary=strings, pre_buffer=file.distant
         )
@@ -218,7 +217,6 @@ class Parquet(_Columnar):
             self._rows = probe.metadata.num_rows
             sizes = [probe.metadata.row_group(g).num_rows for g in range(probe.num_row_groups)]
             strings = _strings(probe)
-        self.stored_as_categories = frozenset(strings)
         columns = [name for name in self._columns() or names if name in names]
         group = 0
         while group < len(sizes) and skip >= sizes[group]:

@@ -58,7 +58,7 @@ def read_column(texts: Any, form: str) -> Moments:
     if len(texts):
         ends = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
     letters = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
-    wall, ahead, valid = _core.written_dates(ends, letters, form)  # a null is empty text, which is no date
+    wall, ahead, valid = _core.written_dates(ends, letters, form)  # a null is empty text, which is not a date
     return Moments(wall, ahead, valid.astype(bool))
 
 

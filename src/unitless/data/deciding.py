@@ -14,12 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InputError, Option, OptionError, Phrase
 from . import dates, words
 from .arrow import as_numpy, flag_array, flags, is_native, pyarrow, text_array
 from .columns import whole
-from .read_options import ReadOptions, matching, no_column
-from .schema import DATES, TEXTS, Kind, Schema, check_names, first_rows, kind_of
+from .schema import Kind, kind_of
 from .written import BLANKS, LONGEST_UNIT, NUMBER_MARKS, PLAIN, Written, by_number, is_text, numbers_of
 
 _WAYS = (PLAIN, Written(".", ","), Written(",", "."))  # in which numbers are written
@@ -46,15 +44,13 @@ class Decision:
         kind: one of `schema.KINDS`.
         written: how, if it is text.
         left_out: why it is not used, in words; "" if it is.
-        example: one of its values, where something is to be said about them.
-        ambiguous: whether its dates could be read in two ways.
+        ambiguous: one of its dates that could be read in two ways, if nothing tells which is meant.
     """
 
     kind: Kind | None
     written: Written = PLAIN
     left_out: str = ""
-    example: str = ""
-    ambiguous: bool = False
+    ambiguous: str = ""
 
 
 @dataclass
@@ -144,7 +140,7 @@ def _of_type(name: str, column: Any, asked: Asked) -> Decision:
     values = as_numpy(one)
     form = None if name in asked.numbers or name in asked.used else dates.recognise_numbers(name, values)
     if form is not None:
-        return Decision(form.kind, Written(date=form.text), example=str(values[0]))
+        return Decision(form.kind, Written(date=form.text))
     if pyarrow("types").is_integer(column.type) and (reason := _identifies(name, values.astype(np.float64), asked)):
         return Decision("number", left_out=reason)
     return Decision(_number_kind(name, values, asked))
@@ -202,7 +198,7 @@ def _of_text(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, comma
     # Dates such as 20141013 are numbers too, but say more as dates.
     form = None if name in asked.numbers else dates.recognise(name, texts, _DAY_FIRST.get(asked.dates))
     if form is not None and name not in asked.used and _read_as_dates(texts, text.counts[there], form.text):
-        return Decision(form.kind, Written(date=form.text), example=form.example or texts[0], ambiguous=form.ambiguous)
+        return Decision(form.kind, Written(date=form.text), ambiguous=form.example)
     if (number := _as_numbers(name, text, marks, asked, comma)) is not None:
         return number
     if name in asked.used:
@@ -242,13 +238,12 @@ def _as_numbers(name: str, text: _Text, marks: tuple[str, ...], asked: Asked, co
     if share == 1.0 and all(_WHOLE.fullmatch(one) for one in written):
         form = None if name in asked.numbers or name in asked.used else dates.recognise_numbers(name, values)
         if form is not None:
-            return Decision(form.kind, Written(date=form.text), example=written[0])
+            return Decision(form.kind, Written(date=form.text))
         if reason := _identifies(name, values, asked):
             return Decision("number", way, reason)
         if name not in asked.numbers and _are_codes(name, written):
             return None
-    strange = next((one for one in written if not _USUAL.fullmatch(one)), "")
-    return Decision(_number_kind(name, values, asked), way, example=strange)
+    return Decision(_number_kind(name, values, asked), way)
 
 
 def _best_way(
@@ -268,7 +263,7 @@ def _unit(text: _Text, kinds: NDArray[np.uint8]) -> str:
     there = (kinds != 1) & (text.counts > 0)
     found: dict[str, int] = {}
     numbers = 0
-    for one, count in zip(text.texts.filter(pyarrow().array(there)).to_pylist(), text.counts[there], strict=True):
+    for one, count in zip(text.texts.filter(flag_array(there)).to_pylist(), text.counts[there], strict=True):
         if (match := _WITH_UNIT.fullmatch(one)) is not None:
             found[match[1]] = found.get(match[1], 0) + int(count)
             numbers += 1
@@ -286,119 +281,3 @@ def _are_codes(name: str, written: list[str]) -> bool:
 _DAY_FIRST = {"day-first": True, "month-first": False}
 _WITH_UNIT = re.compile(rf"[+-]?\d[\d.,' ]*?\s*([^\W\d_][^\d\s]{{0,{LONGEST_UNIT - 1}}})")
 _WHOLE = re.compile(r"[+-]?\d+")
-_USUAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
-
-
-# ---------------------------------------------------------------------------------------------------- the schema
-
-
-def decide(
-    arrow: Any,
-    options: ReadOptions,
-    file: str,
-    target_needed: bool,
-    later: bool = False,
-    deciding: int | None = None,
-    leave_out: bool = True,
-    stored_as_categories: frozenset[str] = frozenset(),
-) -> Schema:
-    """The schema of a table, from its first rows.
-
-    Args:
-        arrow: the rows.
-        options: what is said about the columns.
-        file: what messages call the table.
-        target_needed: whether there must be one.
-        later: columns to be ignored may come later.
-        deciding: how many rows say what the columns hold, if not the usual number.
-        leave_out: whether columns that only number or name the rows are left out.
-        stored_as_categories: columns of text that come as categories, whatever they hold.
-    """
-    names: list[str] = list(arrow.column_names)
-    check_names(names, file)
-    for option, name in (("target", options.target), ("weight", options.weight), ("offset", options.offset)):
-        if name is not None and name not in names:
-            raise OptionError(no_column(name, names, option), file=file)
-    if target_needed and options.target is None:
-        which = Phrase("say which column to predict (", Option("target", "NAME"), f"); there are {_listed(names)}")
-        raise OptionError(which, file=file)
-    used = matching(options.only, names, "only") if options.only else set(names)
-    used -= matching(options.ignore, names, "ignore", strict=not later)
-    asked = _asked(options, names)
-    features = [name for name in names if name in used and name not in asked.used]
-    first = first_rows(len(names)) if deciding is None else deciding
-    wanted = [*features, *([options.target] if options.target is not None else [])]
-    heads = {name: arrow.column(name).slice(0, first) for name in wanted}
-    for name in stored_as_categories & heads.keys():
-        heads[name] = heads[name].cast(pyarrow().string())
-    for name, head in heads.items():
-        if kind_of(head.type) is None:
-            raise InputError(f"{file}: column {name!r} holds {head.type}, which is neither numbers nor text; ignore it")
-    decisions = decide_columns(heads, options.policy.marks, asked)
-    left_out = [(name, decisions[name].left_out) for name in features if decisions[name].left_out]
-    if not leave_out or len(left_out) == len(features):  # nothing else is there
-        left_out = []
-    dropped = dict(left_out)
-    columns = []
-    for name in features:
-        kind = decisions[name].kind
-        if kind in DATES and options.dates == "error":
-            raise _dates_refused(name, heads[name].type, file)
-        if name not in dropped and kind is not None:
-            columns.append((name, kind))
-    if not columns:
-        raise InputError(f"{file}: no column is left to learn from; there are {_listed(names)}")
-    target_kind: Kind | None = None
-    if options.target is not None:
-        target_kind = decisions[options.target].kind
-        target_kind = "number" if target_kind == "flag" else "text" if target_kind == "words" else target_kind
-        if target_kind not in ("number", *TEXTS):
-            raise InputError(f"{file}: the target {options.target!r} holds dates; a target is numbers or classes")
-    written = {name: decisions[name].written for name in wanted if decisions[name].written != PLAIN}
-    written = {name: how for name, how in written.items() if name not in dropped}
-    said = options.target, target_kind, options.weight
-    remarks = _remarks(columns, decisions)
-    return Schema("table", tuple(columns), *said, written, tuple(left_out), remarks=remarks, offset=options.offset)
-
-
-def _remarks(columns: list[tuple[str, Kind]], decisions: dict[str, Decision]) -> tuple[Phrase, ...]:
-    """What there is to say about decisions that could have been others."""
-    return tuple(
-        dates.ambiguity(name, decisions[name].written.date, decisions[name].example)
-        for name, _ in columns
-        if decisions[name].ambiguous
-    )
-
-
-def _asked(options: ReadOptions, names: list[str]) -> Asked:
-    """What the options say about the columns that there are."""
-    text, of_words = (frozenset(matching(getattr(options, name), names, name)) for name in ("text", "words"))
-    if both := sorted(text & of_words):
-        raise OptionError(
-            Phrase(Option("text"), " and ", Option("words"), f" both name column {both[0]!r}"),
-            advice="a column of text holds either names of categories or words",
-        )
-    return Asked(
-        text,
-        of_words,
-        frozenset(matching(options.numbers, names, "numbers")),
-        frozenset(options.beside),
-        options.decimal,
-        options.thousands,
-        options.dates,
-    )
-
-
-def _dates_refused(name: str, type: Any, file: str) -> InputError:
-    return InputError(
-        f"column {name!r} holds dates or times ({type}), which a model cannot use as they are",
-        advice=Phrase(
-            *("leave it out (", Option("ignore", name), "), take its parts as features ("),
-            *(Option("dates", "parts"), "), or treat it as text (", Option("text", name), ")"),
-        ),
-        file=file,
-    )
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")

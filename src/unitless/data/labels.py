@@ -109,7 +109,7 @@ RawLabels: TypeAlias = Numbers | Texts
 
 
 def texts(codes: NDArray[np.int32], values: list[str]) -> Texts:
-    """Labels that are text, without the blanks around them: "yes " is "yes", and nothing but blanks is no label."""
+    """Labels that are text, without the blanks around them: "yes " is "yes"; blanks alone are a missing label."""
     if all(value == value.strip() for value in values):
         return Texts(codes, values)
     number: dict[str, int] = {}
@@ -323,7 +323,7 @@ def pair(values: list[str], positive: str | None) -> list[str]:
 
 
 def labels_of(values: Any) -> RawLabels:
-    """Labels that a program holds, of any kind; None, not-a-number, pandas' NA and blank text are no label."""
+    """Labels that a program holds, of any kind; None, not-a-number, pandas' NA and blank text are missing labels."""
     if isinstance(values, list):
         values = [None if is_missing(value) else value for value in values]
         kinds = {type(value) for value in values if value is not None}

@@ -17,7 +17,6 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from . import tables
 from .arrow import pyarrow
-from .deciding import decide
 from .frame_reader import read_mapping
 from .in_memory import Arrays, Frames, Mappings, one_array
 from .labels import Numbers, RawLabels, labels_of
@@ -27,6 +26,7 @@ from .prefetch import prefetched
 from .read_options import ReadOptions
 from .schema import Schema
 from .source import Source
+from .table_schema import decide
 from .written import Odd
 
 STREAM_ENDS = 2.0  # seconds that a stream has to notice that it is stopped
@@ -142,7 +142,6 @@ class Reader:
                 needed,
                 self.source.columns_may_come_later,
                 leave_out=self._leave_out,
-                stored_as_categories=self.source.stored_as_categories,
             )
         return self.schema_of_rows()
 

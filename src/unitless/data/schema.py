@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ..errors import InputError, ModelFileError, Phrase
 from .arrow import pyarrow
@@ -20,6 +20,14 @@ TEXTS = ("text", "words", "boolean")
 def first_rows(columns: int) -> int:
     """How many rows decide what the columns and the task are: the same for every format, so that all decide alike."""
     return max(256, min(4096, (16 << 20) // max(1, columns)))
+
+
+class LeftOut(NamedTuple):
+    """A column that is not used."""
+
+    name: str
+    why: str  # in words
+    kept_by: str  # the option that would keep it
 
 
 @dataclass(frozen=True)
@@ -40,7 +48,7 @@ class Schema:
     target_kind: Kind | None = None
     weight: str | None = None
     written: Mapping[str, Written] = field(default_factory=dict)
-    left_out: tuple[tuple[str, str], ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
     parts: Parts = "all"
     remarks: tuple[Phrase, ...] = field(default=(), compare=False)
     offset: str | None = None
@@ -71,7 +79,7 @@ class Schema:
                 plain["target_kind"],
                 plain["weight"],
                 {name: Written.read(how) for name, how in plain.get("written", {}).items()},
-                tuple((name, why) for name, why in plain.get("left_out", [])),
+                tuple(LeftOut(*one) for one in plain.get("left_out", [])),
                 plain.get("parts", "four"),  # as models had them at first
                 offset=plain.get("offset"),
             )
@@ -94,6 +102,7 @@ class Schema:
             and self.target_kind in (None, "number", "flag", "text", "boolean")
             and all(name in (self.target, *names) for name in self.written)
             and all(type(text) is str for one in self.left_out for text in one)
+            and all(one.kept_by in ("numbers", "text") for one in self.left_out)
             and self.parts in get_args(Parts)
         )
 
@@ -166,6 +175,16 @@ def fits(type: Any, kind: str | None) -> bool:
     return has_both_clocks(type) or found in alike.get(str(kind), (kind,)) or (kind in DATES and found == "number")
 
 
+# What one value of a column is, in words.
+VALUE = {
+    "number": "a number",
+    "flag": "a number",
+    "boolean": "true or false",
+    "date": "a date or time",
+    "moment": "a date or time",
+    "time": "a date or time",
+}
+# And what the column holds.
 HELD = {
     "number": "numbers",
     "flag": "numbers",

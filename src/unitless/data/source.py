@@ -35,7 +35,6 @@ class Source(abc.ABC):
     once: bool = False  # no other part of what lies around a part will be wanted: nothing is kept
     strict: bool = False  # a key that the schema does not know is an error, wherever reading begins
     columns_may_come_later: bool = False  # after the first rows, which decide what the columns are
-    stored_as_categories: frozenset[str] = frozenset()  # columns of text that come as categories, whatever they hold
     files: Sequence[File] = ()  # that are read, if there are any
     stopped: Callable[[], bool] = staticmethod(never)  # asked while a stream is waited for: then it ends
 

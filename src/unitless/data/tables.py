@@ -20,7 +20,7 @@ from .labels import Numbers, RawLabels, Texts, texts
 from .located_rows import Place
 from .policy import Policy
 from .read_options import ALLOW_MISSING
-from .schema import DATES, HELD, TEXTS, Kind, Schema, kind_of
+from .schema import DATES, HELD, TEXTS, VALUE, Kind, Schema, kind_of
 from .written import BLANKS, NUMBER_MARKS, PLAIN, Odd, as_dates, dates_of_numbers, is_text, typed
 
 
@@ -58,9 +58,10 @@ def features(arrow: Any, schema: Schema, place: Place, policy: Policy) -> Column
 def _missing(name: str, kind: Kind, row: int, odd: Odd | None, place: Place) -> InputError:
     """A value is missing where that is an error."""
     if odd is not None and odd.row == row:
-        what = {"number": "a number", "flag": "a number", "boolean": "true or false"}.get(kind, "a date or time")
         advice = Phrase(Option("na", odd.value), " treats it as missing; ") + ALLOW_MISSING
-        return InputError(f"column {name!r} is {odd.value!r}, which is not {what}", advice=advice, **place.at(row))
+        return InputError(
+            f"column {name!r} is {odd.value!r}, which is not {VALUE[kind]}", advice=advice, **place.at(row)
+        )
     return InputError(f"column {name!r} has no value", advice=ALLOW_MISSING, **place.at(row))
 
 

@@ -20,21 +20,9 @@ from . import date_forms, dates
 from .arrow import as_numpy, flag_array, flags, number_array, place_array, pyarrow, text_array
 
 # What people write where there is no value, in any column.
-MARKS: tuple[str, ...] = ("", "NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "Null", "#N/A", "#NA")
-MARKS += (
-    "#N/A N/A",
-    "<NA>",
-    "?",
-    "-NaN",
-    "-nan",
-    "1.#IND",
-    "-1.#IND",
-    "1.#QNAN",
-    "-1.#QNAN",
-    "#REF!",
-    "#DIV/0!",
-    "#VALUE!",
-    "#NUM!",
+MARKS = (
+    *("", "NA", "N/A", "n/a", "NaN", "nan", "-NaN", "-nan", "NULL", "null", "Null", "<NA>", "?", "#N/A", "#NA"),
+    *("#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN", "#REF!", "#DIV/0!", "#VALUE!", "#NUM!"),
 )
 # And in columns of numbers, where these cannot be anything else.
 NUMBER_MARKS = (*MARKS, "-", "--", ".", "..", "*", "na", "Na", "none", "None", "NONE", "nil", "NIL", "missing", "NaT")

@@ -12,10 +12,11 @@ from ..data import ReadOptions, Schema
 from ..data import tables as data_tables
 from ..data.arrow import pyarrow
 from ..data.columns import as_text, whole
-from ..data.deciding import Asked, decide, decide_columns
+from ..data.deciding import Asked, decide_columns
 from ..data.labels import RawLabels, labels_of
 from ..data.read_options import matching
 from ..data.schema import HELD, check, kind_of
+from ..data.table_schema import decide
 from ..data.written import NUMBER_MARKS, PLAIN, by_number, is_text, numbers_of, typed
 from ..errors import InputError, Option, Phrase
 from .blocks import DataSpec, FileSurvey, Head

@@ -45,12 +45,11 @@ def _header(run: Run) -> Iterable[Phrase]:
 
 
 def _left_out(run: Run) -> Iterable[Phrase]:
-    reasons: dict[str, list[str]] = {}
-    for name, why in run.schema.left_out:
-        reasons.setdefault(why if len(run.schema.left_out) <= _SHOWN else why.partition(":")[0], []).append(name)
-    for why, names in reasons.items():
-        option = "text" if why.startswith("text") else "numbers"
-        yield Phrase(f"left out: {_listed(names)}, {why} (", Option(option, names[0]), " to use it)")
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for name, why, kept_by in run.schema.left_out:
+        reasons.setdefault((why, kept_by), []).append(name)
+    for (why, kept_by), names in reasons.items():
+        yield Phrase(f"left out: {_listed(names)}, {why} (", Option(kept_by, names[0]), " to use it)")
 
 
 def _written(run: Run) -> Iterable[Phrase]:
