@@ -17,9 +17,22 @@ enum class Selecting { none, sweep, follow };
 // alone. automatic: what suits the data, settled when the first row is learned.
 enum class Shape { linear, curves, trees, curves_only, automatic };
 
+// Who learns beside that, under one mixture. second_order: with the inverse of all second derivatives and, of classes,
+// softmax models. second_moments: sNAG. automatic: what suits the data, settled when the first row is learned.
+enum class Company { none, second_order, second_moments, automatic };
+
+// What a learner is like; settled, if nothing of it is automatic.
+struct Form {
+    Shape shape = Shape::linear;
+    Company company = Company::none;
+
+    bool settled() const { return shape != Shape::automatic && company != Company::automatic; }
+    bool operator==(const Form&) const = default;
+};
+
 struct EngineSetup {
     Options options;
-    Shape shape = Shape::linear;
+    Form form;
     std::vector<double> rates = {};             // none: the one of the options
     std::size_t first_rate = 0, last_rate = 0;  // those that run from the beginning
     Selecting selecting = Selecting::none;

@@ -11,23 +11,25 @@
 namespace unitless {
 namespace {
 
-// More columns than that suit a linear model best, unless another one is asked for.
-constexpr std::size_t many_columns = 1000;
+// More columns than that suit a linear model best, and one without second order, unless another one is asked for.
+constexpr std::size_t many_columns = 1000, many_for_second_order = 100;
 
-Shape known(Shape shape) { return shape == Shape::automatic ? Shape::linear : shape; }
+// What a learner is like while that is not settled.
+Form known(const Form& form) { return form.settled() ? form : Form{}; }
 
-PreparationSetup preparation_setup(const Setup& setup, Shape shape) {
+PreparationSetup preparation_setup(const Setup& setup, const Form& form) {
     PreparationSetup preparation = setup.preparation;
-    preparation.raw = known(shape) != Shape::linear;
+    const Shape shape = known(form).shape;
+    preparation.raw = shape != Shape::linear;
     preparation.numbers_linear = shape != Shape::curves_only;
     if (preparation.raw && preparation.bits)
         throw InputError("hashed features have neither curves nor trees", "leave out bits=, or use shape='linear'");
     return preparation;
 }
 
-EngineSetup engine_setup(const Setup& setup, Shape shape) {
+EngineSetup engine_setup(const Setup& setup, const Form& form) {
     EngineSetup engine = setup.engine;
-    engine.shape = known(shape);
+    engine.form = known(form);
     if (setup.target) engine.options.clip = Clip::labels;
     if (setup.preparation.bits) engine.slots = std::uint64_t{1} << *setup.preparation.bits;
     return engine;
@@ -52,8 +54,8 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
     : setup_(setup),
       options_(setup.engine.options),
       kernel_(kernel),
-      preparation_(preparation_setup(setup, shape_), *kernel.rows),
-      engine_(make_engine(engine_setup(setup, shape_), kernel)),
+      preparation_(preparation_setup(setup, form_), *kernel.rows),
+      engine_(make_engine(engine_setup(setup, form_), kernel)),
       // Where a plain step follows the label by itself, it needs no pace.
       labels_(facts_of(options_.loss), setup.engine.has_classes(), setup.target,
               is_adaptive(options_.rule) || !facts_of(options_.loss).paces_itself,
@@ -61,21 +63,36 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
     reserve();
 }
 
-// ---------------------------------------------------------------------------------------------------- shapes
+// ---------------------------------------------------------------------------------------------------- form
 
-Shape Learner::suitable(bool table, std::size_t raw_columns) const {
+// Company is mixed by the losses that the mixture knows, and it is NAG's.
+bool Learner::takes_company() const {
+    const Mixing mixing = facts_of(options_.loss).mixing;
+    const bool mixed = mixing == Mixing::odds || (mixing == Mixing::numbers && !setup_.engine.has_classes());
+    return mixed && options_.rule == RuleKind{};
+}
+
+Form Learner::suitable(bool table, std::size_t raw_columns) const {
     const bool single =
         options_.order == Order::vw || options_.clip == Clip::vw || options_.precision == Precision::float32;
-    const bool wide = !table || raw_columns > many_columns || setup_.preparation.bits;
-    return single || wide ? Shape::linear : Shape::trees;
+    const bool columns = table && !setup_.preparation.bits;
+    Form form = form_;
+    if (form.shape == Shape::automatic)
+        form.shape = columns && !single && raw_columns <= many_columns ? Shape::trees : Shape::linear;
+    if (form.company != Company::automatic) return form;
+    form.company = Company::none;
+    if (!single && form.shape != Shape::curves_only && takes_company())
+        form.company =
+            columns && raw_columns <= many_for_second_order ? Company::second_order : Company::second_moments;
+    return form;
 }
 
 // What has been settled of a learner that has learned nothing is kept.
-Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) {
-    if (shape != Shape::linear) {
-        Preparation preparation(preparation_setup(learner.setup_, shape), *learner.kernel_.rows);
+Learner::Settling::Settling(Learner& learner, const Form& form) : learner_(&learner) {
+    if (form != Form{}) {
+        Preparation preparation(preparation_setup(learner.setup_, form), *learner.kernel_.rows);
         preparation.load(learner.preparation_.save());
-        std::unique_ptr<Engine> engine = make_engine(engine_setup(learner.setup_, shape), learner.kernel_);
+        std::unique_ptr<Engine> engine = make_engine(engine_setup(learner.setup_, form), learner.kernel_);
         reserve(*engine, preparation);
         if (const std::size_t more = learner.engine_->class_count() - engine->class_count()) engine->add_classes(more);
         engine->keep_average(learner.engine_->keeps_average());
@@ -85,13 +102,13 @@ Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) 
         std::swap(learner.preparation_, *preparation_);
         engine_ = std::exchange(learner.engine_, std::move(engine));
     }
-    learner.shape_ = shape;
+    learner.form_ = form;
 }
 
 void Learner::Settling::take_back() {
     if (learner_->engine_->clock().examples > 0) return;
     if (engine_ && engine_->class_count() != learner_->engine_->class_count()) return;  // new classes stay
-    learner_->shape_ = Shape::automatic;
+    learner_->form_ = learner_->setup_.engine.form;
     if (!engine_) return;
     std::swap(learner_->preparation_, *preparation_);
     std::swap(learner_->engine_, engine_);
@@ -221,7 +238,7 @@ void Learner::check_listed_columns(std::size_t count) const {
 
 void Learner::learn(const DenseInput& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_shape(given, input.rows, true, [&] { return input.column_count; });
+    const Settling settling = settle_form(given, input.rows, true, [&] { return input.column_count; });
     preparation_.check_columns(input.column_count);
     check_listed_columns(input.column_count);
     learn_all(given, input.rows, results, [&](const Labels& labels, double* predictions) {
@@ -278,7 +295,7 @@ bool Learner::reads(const CompressedRows& input) const {
 
 void Learner::learn(const CompressedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_shape(given, input.rows, false, [&] { return input.columns; });
+    const Settling settling = settle_form(given, input.rows, false, [&] { return input.columns; });
     check_sparse();
     preparation_.check_columns(input.columns);
     check_listed_columns(input.columns);
@@ -317,7 +334,7 @@ void Learner::predict(const CompressedRows& input, const Asking& asked, Results&
 
 void Learner::learn(const NamedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_shape(given, input.rows(), false, [] { return 0; });  // text that names features
+    const Settling settling = settle_form(given, input.rows(), false, [] { return 0; });  // text that names features
     preparation_.check_named();
     NamedRowsIn rows(input);
     rows.check(preparation_);
@@ -351,7 +368,7 @@ void Learner::learn(const Table& table, const Labels& given, Results& results) {
     const auto others = static_cast<std::size_t>(std::count_if(
         table.columns.begin(), table.columns.end(), [](const TableColumn& column) { return !column.words; }));
     const bool has_values = others > 0 || table.columns.empty();
-    const Settling settling = settle_shape(given, table.rows, has_values, [&] { return others; });
+    const Settling settling = settle_form(given, table.rows, has_values, [&] { return others; });
     preparation_.check_named();
     const auto is_there = [&](const Selector& selector) {
         return selector.column < 0 && std::any_of(
@@ -470,29 +487,35 @@ Clock Learner::clock() const {
 
 Snapshot Learner::snapshot(bool slots) const {
     const std::lock_guard guard(lock_);
-    Snapshot to{preparation_.save(), {}, labels_.state(), shape_, {}};
+    Snapshot to{preparation_.save(), {}, labels_.state(), form_, {}};
     engine_->save(slots ? preparation_.slot_count() : 0, to.engine);
     if (engine_->clock().examples == slopes_at_) to.slopes = slopes_;
     return to;
 }
 
-Shape Learner::shape_of(const Snapshot& from) const {
-    const Shape asked = setup_.engine.shape, settled = from.settled;
-    if (asked == Shape::automatic && settled == Shape::automatic && from.engine.clock.examples > 0)
+Form Learner::form_of(const Snapshot& from) const {
+    const Form asked = setup_.engine.form, settled = from.settled;
+    Form form = asked;
+    if (asked.shape == Shape::automatic) form.shape = settled.shape;
+    if (asked.company == Company::automatic) form.company = settled.company;
+    if (!form.settled() && from.engine.clock.examples > 0)
         throw InputError("the model has learned, but its shape is not settled");
-    const bool possible = asked == Shape::automatic ? settled != Shape::curves && settled != Shape::curves_only
-                                                    : settled == Shape::automatic || settled == asked;
-    if (!possible) throw InputError("the model's shape is not the one that its options ask for");
-    return asked == Shape::automatic ? settled : asked;
+    const bool shape_fits = asked.shape == Shape::automatic
+                                ? settled.shape != Shape::curves && settled.shape != Shape::curves_only
+                                : settled.shape == Shape::automatic || settled.shape == asked.shape;
+    const bool company_fits = asked.company == Company::automatic || settled.company == Company::automatic ||
+                              settled.company == asked.company;
+    if (!shape_fits || !company_fits) throw InputError("the model's shape is not the one that its options ask for");
+    return form;
 }
 
 void Learner::load(const Snapshot& from, const Filling& fill) {
-    const Shape shape = shape_of(from);
-    Preparation preparation(preparation_setup(setup_, shape), *kernel_.rows);
+    const Form form = form_of(from);
+    Preparation preparation(preparation_setup(setup_, form), *kernel_.rows);
     preparation.load(from.preparation);
     check_slots(from.engine, preparation.slot_count());
     check_columns(from.engine, preparation.raw_count());
-    std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_, shape), kernel_);
+    std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_, form), kernel_);
     reserve(*engine, preparation);
     engine->load(from.engine);
     fill(*engine, preparation.slot_count());
@@ -500,7 +523,7 @@ void Learner::load(const Snapshot& from, const Filling& fill) {
     labels_.load(from.labels);
     preparation_ = std::move(preparation);
     engine_ = std::move(engine);
-    shape_ = shape;
+    form_ = form;
     slopes_ = std::move(slopes);
     slopes_at_ = engine_->clock().examples;
 }

@@ -43,6 +43,10 @@ inline constexpr std::array<std::pair<const char*, Shape>, 5> shapes{{{"linear",
                                                                       {"trees", Shape::trees},
                                                                       {"curves only", Shape::curves_only},
                                                                       {"auto", Shape::automatic}}};
+inline constexpr std::array<std::pair<const char*, Company>, 4> companies{{{"none", Company::none},
+                                                                           {"newton", Company::second_order},
+                                                                           {"snag", Company::second_moments},
+                                                                           {"auto", Company::automatic}}};
 inline constexpr std::array<std::pair<const char*, Pairs>, 4> pairings{
     {{"none", Pairs::none}, {"all", Pairs::all}, {"ordered", Pairs::ordered}, {"listed", Pairs::listed}}};
 
@@ -91,7 +95,8 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.classes = count("classes");
     setup.engine.open = flag("open");
     setup.engine.average = flag("average");
-    setup.engine.shape = by_name(shapes, text("shape"));
+    setup.engine.form.shape = by_name(shapes, text("shape"));
+    setup.engine.form.company = by_name(companies, text("experts"));
     setup.preparation.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
     setup.preparation.centre = flag("centre");
     setup.preparation.pairs = by_name(pairings, text("pairs"));

@@ -40,7 +40,7 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
-    shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
+    shape: NotRequired[dict[str, Any]]  # "settled", "company": words, or None; and arrays of float64
     slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:

@@ -21,11 +21,11 @@ and, mostly short or empty,
     centre_kinds     uint32   1: centred
     centre_means     float64  mean and weight of each
     slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
-    shape.NAME       float64  curves, trees and their mixture, as the core has them; only of shapes other than linear
+    shape.NAME       float64  curves, trees, other experts and their mixture, as the core has them; only of such models
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
 totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
-settled where it is not linear, from when on rates were no longer chosen, how it was trained if `train` did that (the
+settled where it is not linear, the company that it has where there may be some, from when on rates were no longer chosen, how it was trained if `train` did that (the
 table's columns, the task, how far it came), and a digest of all the rest.
 """
 
@@ -46,7 +46,7 @@ from numpy.typing import NDArray
 
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
-from ..options import Kept, Options, Shape
+from ..options import Company, Kept, Options, Shape
 from ..rules import RULES
 from .foreign import is_vw_model
 from .kernels import chosen_kernel
@@ -54,9 +54,9 @@ from .kernels import chosen_kernel
 if TYPE_CHECKING:
     from .model import Model, State
 
-# The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the last
-# one of merged models that have kept slopes.
-VERSION, NEWER, SHAPED, MERGED = 2, 3, 4, 5
+# The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the next
+# of merged models that have kept slopes; the last one of models with other experts, which may have all of these.
+VERSION, NEWER, SHAPED, MERGED, EXPERTS = 2, 3, 4, 5, 6
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
 _KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
@@ -81,8 +81,9 @@ _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
 _OPTIONAL = (*_AVERAGE, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
-_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear"}
+_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "experts": None}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
+_WORDS = ("settled", "company")  # beside the arrays
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
@@ -162,7 +163,7 @@ def _encoded(
     if model.options.average:
         arrays |= {name: state[name] for name in _AVERAGE}  # type: ignore[literal-required]
     header: dict[str, Any] = {
-        "version": MERGED if len(slopes) else _version(model.options, earlier),
+        "version": _version(model.options, earlier, merged=len(slopes) > 0),
         "kind": model._kind,
         "options": {
             name: value
@@ -187,7 +188,9 @@ def _encoded(
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
     if model.options.shape != "linear":
         header["settled"] = settled_shape(model.options, state)
-        arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
+    if model.options.experts is not None:
+        header["company"] = settled_company(state)
+    arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name not in _WORDS}
     if training is not None:
         header["training"] = training
     if earlier is not None:
@@ -196,14 +199,18 @@ def _encoded(
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
 
-def _version(options: Options, earlier: State | None) -> int:
+def _version(options: Options, earlier: State | None, merged: bool) -> int:
+    if options.experts is not None:
+        return EXPERTS
+    if merged:
+        return MERGED
     if options.shape != "linear":
         return SHAPED
     return NEWER if options.average or earlier is not None else VERSION
 
 
 def _shape(state: _core.Snapshot) -> dict[str, Any]:
-    """What the core knows of the shape: the word under "settled", and arrays."""
+    """What the core knows of the shape: the words under "settled" and "company", and arrays."""
     return state.get("shape", {})
 
 
@@ -214,13 +221,19 @@ def settled_shape(options: Options, state: _core.Snapshot) -> Shape | None:
     return settled
 
 
+def settled_company(state: _core.Snapshot) -> Company | None:
+    """Who learns beside a model in this state; None before the first row has settled that."""
+    company: Company | None = _shape(state).get("company")
+    return company
+
+
 def from_bytes(data: bytes) -> Any:
     """The model in a file's content, or a ModelFileError."""
     chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
     try:
-        if header.get("version") not in (VERSION, NEWER, SHAPED, MERGED):
-            known = f"this version of unitless reads {VERSION} to {MERGED}"
+        if header.get("version") not in (VERSION, NEWER, SHAPED, MERGED, EXPERTS):
+            known = f"this version of unitless reads {VERSION} to {EXPERTS}"
             raise ModelFileError(f"this is a model of format {header.get('version')!r}; {known}")
         digest = header.pop("digest", None)
         if digest != _digest(header, arrays):
@@ -263,7 +276,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
     _require(data.dtype == np.uint8 and data.ndim == 1, "arrays of the wrong type")
     within, arrays = _parse(data.tobytes())
     _require("earlier" not in arrays and "training" not in within, "an earlier state of an earlier state")
-    same = ("kind", "options", "labels", "open", "rates", "columns", "settled")
+    same = ("kind", "options", "labels", "open", "rates", "columns", "settled", "company")
     _require(all(within.get(name) == header.get(name) for name in same), "an earlier state of another model")
     model: Model = from_bytes(data.tobytes())
     return model._remembered()
@@ -453,25 +466,31 @@ def _shape_names(arrays: _Arrays) -> list[str]:
 
 def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
     """Takes the arrays of a shape out of the others. What is in them the core checks."""
-    names, shaped = _shape_names(arrays), options.shape != "linear"
+    names, shaped, accompanied = _shape_names(arrays), options.shape != "linear", options.experts is not None
     _require(("settled" in header) == shaped, "a shape that does not agree with the options")
-    versions = (SHAPED, MERGED) if shaped else (VERSION, NEWER, MERGED)
+    _require(("company" in header) == accompanied, "experts that do not agree with the options")
+    versions = (EXPERTS,) if accompanied else (SHAPED, MERGED) if shaped else (VERSION, NEWER, MERGED)
     _require(header["version"] in versions, "a shape that does not agree with the file's version")
     settled = header.get("settled", "linear")
     # What "auto" becomes is settled by the first row that is learned.
     open = ["linear", "curves", "trees", *([] if header["examples"] else [None])]
     _require(settled in ([options.known_shape] if options.known_shape is not None else open), "an impossible shape")
-    _require(settled not in (None, "linear") or not names, "curves or trees that a linear model does not have")
+    company = header.get("company", "none")
+    possible = [*get_args(Company), *([] if header["examples"] else [None])]
+    _require(company in possible, "impossible experts")
+    alone = settled in (None, "linear") and company in (None, "none")
+    _require(not alone or not names, "curves, trees or experts that a linear model does not have")
     _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
     _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
-    _require("shape.settled" not in names, "arrays with impossible names")
+    _require(not {_SHAPE + word for word in _WORDS} & set(names), "arrays with impossible names")
     taken = {name.removeprefix(_SHAPE): arrays.pop(name) for name in names}
     _require(all(one.dtype == np.float64 and one.ndim == 1 for one in taken.values()), "arrays of the wrong type")
-    return {"settled": settled, **taken}
+    return {"settled": settled, "company": company, **taken}
 
 
 def _check_slopes(header: dict[str, Any], state: _core.Snapshot) -> None:
-    _require(("slopes" in state) == (header["version"] == MERGED), "slopes that do not agree with the file's version")
+    possible = {True: (MERGED, EXPERTS), False: (VERSION, NEWER, SHAPED, EXPERTS)}["slopes" in state]
+    _require(header["version"] in possible, "slopes that do not agree with the file's version")
     if "slopes" not in state:
         return
     slopes = state["slopes"]

@@ -15,7 +15,7 @@ from .. import _core, html, inputs
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Kept, Options, Shape
+from ..options import Company, Kept, Options, Shape
 from ..rates import AUTO_RATES, AUTO_START
 from . import file as model_file
 from .kernels import chosen_kernel
@@ -89,6 +89,7 @@ class Model(_core.Learner):
         self._earlier: State | None = None  # the best state so far, where its training was interrupted
         self._record: dict[str, Any] | None = None
         self._settled: Shape | None = None  # what "auto" has become, once somebody has asked
+        self._company: Company | None = None  # likewise
         auto = options.learning_rate == "auto"
         self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
         first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
@@ -124,6 +125,30 @@ class Model(_core.Learner):
         if self._settled is None:
             self._settled = model_file.settled_shape(self._options, self._snapshot())
         return self._settled
+
+    @property
+    def company(self) -> Company:
+        """Who learns beside the model's own rule, under one mixture, where `experts="auto"` asks for it.
+
+        "newton": second order and, of many classes, softmax models; "snag": the rule of that name; "none": nobody, or
+        nobody yet.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> m = ul.Learner(experts="auto")
+            >>> _ = m.learn(np.eye(3), [1.0, 2.0, 3.0])
+            >>> m.company
+            'newton'
+        """
+        if self._options.experts is None:
+            return "none"
+        if self._company is None:
+            self._company = model_file.settled_company(self._snapshot())
+        return self._company or "none"
+
+    def _mixes(self) -> bool:
+        """Whether there are several experts."""
+        return self._bends() or self.company != "none"
 
     def _bends(self) -> bool:
         """Whether it is more than linear."""
@@ -184,7 +209,7 @@ class Model(_core.Learner):
 
     def _restore_state(self, state: _core.Snapshot) -> None:
         self._restore(state)
-        self._settled = None
+        self._settled = self._company = None
 
     @property
     def _training(self) -> dict[str, Any] | None:

@@ -71,6 +71,8 @@ class Sweep(Model):
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes()
+        if settled.experts is not None:
+            raise OptionError("is for models that predict; a sweep compares the rates of one", option="experts")
         if settled.shape != "linear":
             raise OptionError(
                 f"is {settled.shape!r}; a sweep compares the rates of one linear model, and other shapes choose their "
