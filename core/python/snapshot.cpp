@@ -66,9 +66,9 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
     shape["settled"] = nb::none();
     for (const auto& [word, kind] : shapes)
         if (kind == from.settled.shape && kind != Shape::automatic) shape["settled"] = word;
-    shape["company"] = nb::none();
+    to["company"] = nb::none();
     for (const auto& [word, kind] : companies)
-        if (kind == from.settled.company && kind != Company::automatic) shape["company"] = word;
+        if (kind == from.settled.company && kind != Company::automatic) to["company"] = word;
     for (const auto& [name, values] : from.engine.shape) shape[name.c_str()] = copied<NewDoubles>(values);
     to["shape"] = shape;
     to["slopes"] = copied<NewDoubles>(from.slopes);
@@ -132,16 +132,16 @@ Snapshot snapshot_of(const nb::dict& from) {
     if (from.contains("shape")) {
         for (const auto& [key, value] : nb::cast<nb::dict>(from["shape"])) {
             const auto name = nb::cast<std::string>(key);
-            if (name == "settled") {
-                if (!value.is_none()) to.settled.shape = by_name(shapes, nb::cast<std::string>(value));
-            } else if (name == "company") {
-                if (!value.is_none()) to.settled.company = by_name(companies, nb::cast<std::string>(value));
-            } else {
+            if (name != "settled") {
                 const auto array = nb::cast<Doubles>(value);
                 to.engine.shape.push_back({name, {array.data(), array.data() + array.size()}});
+            } else if (!value.is_none()) {
+                to.settled.shape = by_name(shapes, nb::cast<std::string>(value));
             }
         }
     }
+    if (from.contains("company") && !from["company"].is_none())
+        to.settled.company = by_name(companies, nb::cast<std::string>(from["company"]));
     if (from.contains("slopes")) to.slopes = numbers("slopes");
     return to;
 }

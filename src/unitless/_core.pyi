@@ -1,7 +1,7 @@
 """The compiled core. Private: `unitless.Learner` is its public face."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,8 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
-    shape: NotRequired[dict[str, Any]]  # "settled", "company": words, or None; and arrays of float64
+    shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
+    company: NotRequired[Literal["none", "newton", "snag"] | None]
     slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:

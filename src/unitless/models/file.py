@@ -25,8 +25,8 @@ and, mostly short or empty,
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
 totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
-settled where it is not linear, the company that it has where there may be some, from when on rates were no longer chosen, how it was trained if `train` did that (the
-table's columns, the task, how far it came), and a digest of all the rest.
+settled where it is not linear, who learns beside it where somebody may, from when on rates were no longer chosen, how
+it was trained if `train` did that (the table's columns, the task, how far it came), and a digest of all the rest.
 """
 
 from __future__ import annotations
@@ -83,7 +83,6 @@ _OPTIONAL = (*_AVERAGE, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
 _LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "experts": None}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
-_WORDS = ("settled", "company")  # beside the arrays
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
@@ -190,7 +189,7 @@ def _encoded(
         header["settled"] = settled_shape(model.options, state)
     if model.options.experts is not None:
         header["company"] = settled_company(state)
-    arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name not in _WORDS}
+    arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
     if training is not None:
         header["training"] = training
     if earlier is not None:
@@ -210,7 +209,7 @@ def _version(options: Options, earlier: State | None, merged: bool) -> int:
 
 
 def _shape(state: _core.Snapshot) -> dict[str, Any]:
-    """What the core knows of the shape: the words under "settled" and "company", and arrays."""
+    """What the core knows of the shape: the word under "settled", and arrays."""
     return state.get("shape", {})
 
 
@@ -223,8 +222,7 @@ def settled_shape(options: Options, state: _core.Snapshot) -> Shape | None:
 
 def settled_company(state: _core.Snapshot) -> Company | None:
     """Who learns beside a model in this state; None before the first row has settled that."""
-    company: Company | None = _shape(state).get("company")
-    return company
+    return state.get("company")
 
 
 def from_bytes(data: bytes) -> Any:
@@ -243,7 +241,7 @@ def from_bytes(data: bytes) -> Any:
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, model)
         later = _later(header, arrays, totals["t"], model)
-        later["shape"] = _read_shape(header, arrays, model.options)
+        later |= _read_shape(header, arrays, model.options)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
         if (training := header.get("training")) is not None:
             _module("training_record").check(training, model)
@@ -482,10 +480,10 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     _require(not alone or not names, "curves, trees or experts that a linear model does not have")
     _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
     _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
-    _require(not {_SHAPE + word for word in _WORDS} & set(names), "arrays with impossible names")
+    _require("shape.settled" not in names, "arrays with impossible names")
     taken = {name.removeprefix(_SHAPE): arrays.pop(name) for name in names}
     _require(all(one.dtype == np.float64 and one.ndim == 1 for one in taken.values()), "arrays of the wrong type")
-    return {"settled": settled, "company": company, **taken}
+    return {"shape": {"settled": settled, **taken}, "company": company}
 
 
 def _check_slopes(header: dict[str, Any], state: _core.Snapshot) -> None:
