@@ -45,8 +45,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
-        experts: "auto": other learners beside the rule, under the mixture: second order where the first row has at most 100
-            features, "snag" where there are more; or "none".
+        experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 features in
+            the first row, "snag" for more; or "none".
 
     Example:
         >>> from river import datasets, evaluate, metrics

@@ -96,7 +96,7 @@ def train(
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where the
             data is not too wide or sparse; or "curves only". "auto" if not given; see `Learner`.
         experts: "auto": other learners beside the rule, under the mixture: second order for tables of up to 100
-            columns, softmax for classes, "snag" for wide and sparse numbers; "none". "auto" if not given; see `Learner`.
+            columns, softmax for classes, "snag" for wide and sparse numbers; "none". "auto" if not given.
         centre: use numeric columns less their running mean; True for tables and arrays, if not given.
         interactions: products of features; see `Learner`.
         bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).
