@@ -94,6 +94,7 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.shape = by_name(shapes, text("shape"));
     setup.preparation.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
     setup.preparation.centre = flag("centre");
+    setup.preparation.falling = flag("falling_scales");
     setup.preparation.pairs = by_name(pairings, text("pairs"));
     setup.preparation.listed = interactions(nb::cast<Listed>(given["listed"]));
     setup.target = flag("target");

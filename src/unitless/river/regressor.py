@@ -41,6 +41,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
             `clip`; None leaves them to the learning rate.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
+        falling_scales: "auto" follows numbers that become far smaller wherever they are centred.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
@@ -74,6 +75,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
+        falling_scales: bool | Auto = "auto",
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -91,6 +93,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.precision = precision
         self.missing = missing
         self.shape = shape
+        self.falling_scales = falling_scales
         if loss in losses.names(task="binary"):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
@@ -106,6 +109,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             clip=clip,
             target=target if fits or target != "auto" else None,
             centre=centre,
+            falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             precision=precision,
