@@ -50,7 +50,7 @@ std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kern
         return std::make_unique<ShapedEngine>(setup, kernel, clock,
                                               setup.shape == Shape::curves_only ? nullptr : make_engine(terms, kernel));
     }
-    if (setup.has_classes() || setup.selecting != Selecting::none)
+    if (setup.has_classes() || setup.selecting != Selecting::none || setup.options.proximal)
         return std::make_unique<LaneEngine>(setup, kernel, clock);
     return std::make_unique<SingleEngine>(setup, kernel, clock);
 }

@@ -81,7 +81,7 @@ _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
 _OPTIONAL = (*_AVERAGE, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
-_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear"}
+_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "sparsity": 0.0, "l2": 0.0}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays

@@ -47,6 +47,9 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear.
+        l2: a penalty that pulls weights towards zero, likewise.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -76,6 +79,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -91,6 +96,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.precision = precision
         self.missing = missing
         self.shape = shape
+        self.sparsity = sparsity
+        self.l2 = l2
         if loss not in (known := losses.names(task="binary")):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -106,6 +113,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             bits=bits,
             precision=precision,
             shape=shape,
+            sparsity=sparsity,
+            l2=l2,
         )
         self._two: tuple[Label, Label] | None = None  # the negative label and the positive one
         self._side: dict[Label, bool] = {}

@@ -45,6 +45,9 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear.
+        l2: a penalty that pulls weights towards zero, likewise.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -74,6 +77,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -91,6 +96,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.precision = precision
         self.missing = missing
         self.shape = shape
+        self.sparsity = sparsity
+        self.l2 = l2
         if loss in losses.names(task="binary"):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
@@ -110,6 +117,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             bits=bits,
             precision=precision,
             shape=shape,
+            sparsity=sparsity,
+            l2=l2,
         )
 
     @classmethod

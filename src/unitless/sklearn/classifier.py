@@ -65,6 +65,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X is
             neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone keeps
             averages of the weights.
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
+        l2: a penalty that pulls weights towards zero, likewise.
         n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no
             more; the best weights are kept, and these rows are learned last.
         shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
@@ -121,6 +124,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         centre: bool = True,
         interactions: Any = None,
         bias: bool = True,
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
         extrapolate: bool = False,
         class_weight: Any = None,
         new_classes: NewClasses = "error",
@@ -136,6 +141,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.centre = centre
         self.interactions = interactions
         self.bias = bias
+        self.sparsity = sparsity
+        self.l2 = l2
         self.extrapolate = extrapolate
         self.class_weight = class_weight
         self.new_classes = new_classes
@@ -207,6 +214,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "centre": self.centre,
             "interactions": self.interactions,
             "bias": self.bias,
+            "sparsity": self.sparsity,
+            "l2": self.l2,
             "shape": "linear" if self.shape == "auto" and len(self.classes_) > MANY_CLASSES else self.shape,
         }
         shared["average"] = bool(self.shuffle) and averaged(shared, data)
