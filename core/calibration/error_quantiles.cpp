@@ -52,7 +52,7 @@ void ErrorQuantiles::follow_rows(const double* errors, const double* weights, st
         if (weighted && !(weight > 0)) continue;
         rows_ += 1;
         weight_ += weight;
-        const double share = weighted ? weight / weight_ * rows_ : 1;  // of the mean weight
+        const double share = weighted ? weight * rows_ / weight_ : 1;  // of the mean weight
         const double error = is_finite(errors[row]) ? errors[row] : infinity;
         if (error < infinity) size_ += (error - size_) * smaller(1.0, share / smaller(rows_, memory));
         const double step = size_ * larger(gain, smaller(first_gain, fast_rows / rows_));

@@ -26,12 +26,6 @@ class LabelSet(NamedTuple):
     set: list[Any]
 
 
-def bounds(numbers: Float64, reach: float, least: float | None) -> tuple[Float64, Float64]:
-    """Both limits of each prediction; `least`: the smallest label that there can be."""
-    low, high = numbers - reach, numbers + reach
-    return (low if least is None else np.maximum(low, least)), high
-
-
 def label_sets(shares: Float64, best: NDArray[Any], reach: float, labels: list[Any]) -> list[list[Any]]:
     """The set of each row, likeliest first.
 

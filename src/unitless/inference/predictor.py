@@ -27,8 +27,8 @@ from ..models.file import load
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
-from ..models.prediction_errors import quantiles_of, shares_of
-from .intervals import Interval, LabelSet, bounds, label_sets
+from ..models.prediction_errors import bounds, quantiles_of, shares_of
+from .intervals import Interval, LabelSet, label_sets
 
 if TYPE_CHECKING:
     from .explanation import Explanation

@@ -24,7 +24,7 @@ from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
-from ..models.prediction_errors import has_errors
+from ..models.prediction_errors import has_errors, hide_unmet
 from .screening import usable
 
 
@@ -106,10 +106,7 @@ class Learning:
                 known = len(model.classes)
             if counting:
                 scores = by_row(flat, batch.rows, known)
-                if new:  # before a class was met it had no score, however many rows are learned at once
-                    met = np.maximum.accumulate(np.where(weight == 0, -1, numbers) if weight is not None else numbers)
-                    met = np.maximum(met, known - len(new) - 1)
-                    scores[np.arange(known) > met[:, None]] = -np.inf
+                scores = hide_unmet(scores, numbers, weight, known - len(new))
                 truth = np.where(numbers < 0, known, numbers).astype(np.intp)
                 self.evaluation.add_numbered(scores, truth, weight)
                 self._observe(truth, weight)
