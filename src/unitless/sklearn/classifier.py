@@ -16,9 +16,11 @@ from .. import losses
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, ClassLoss
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
+from ..models.prediction_errors import sets_of, shares_of
 from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import labels, rows
@@ -297,6 +299,19 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         """The logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    @_with_probabilities
+    def predict_set(self, X: Any, level: float = USUAL_LEVEL) -> NDArray[np.bool_]:
+        """For each row the classes among which the true one is with this probability: a boolean array, a column for
+        each of `classes_`.
+
+        A class is in the set if 1 - its probability is at most a quantile of what that was for the true classes of rows
+        that had not been learned (see `UnitlessRegressor.predict`). The likeliest class always is.
+        """
+        reach = self._reach(level, "level")
+        scores = self._class_scores(X)
+        best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return sets_of(shares_of(self.model_, scores), best, reach)
 
     def _class_scores(self, X: Any) -> Float64:
         """A column for each of `classes_`; one score for each row if there is one model for two classes."""
