@@ -6,6 +6,7 @@
 #include "engine/lanes/engine.hpp"
 #include "engine/shapes/engine.hpp"
 #include "engine/single/engine.hpp"
+#include "engine/softmax/engine.hpp"
 
 namespace unitless {
 namespace {
@@ -50,6 +51,7 @@ std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kern
         return std::make_unique<ShapedEngine>(setup, kernel, clock,
                                               setup.shape == Shape::curves_only ? nullptr : make_engine(terms, kernel));
     }
+    if (setup.coupled) return std::make_unique<SoftmaxEngine>(setup, kernel, clock);
     if (setup.has_classes() || setup.selecting != Selecting::none)
         return std::make_unique<LaneEngine>(setup, kernel, clock);
     return std::make_unique<SingleEngine>(setup, kernel, clock);

@@ -19,7 +19,7 @@ from ..errors import OptionError
 from ..losses import names
 from ..options import USUAL_SHAPE
 
-_LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary")) + "."
+_LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary", "classes")) + "."
 
 READING = "How the data is read"
 LEARNING = "What is learned"

@@ -93,8 +93,10 @@ class Reading:
                 self.features.append(name(feature_of.get(slot, slot)))
 
     def lanes(self, head: int) -> list[int]:
-        """The lanes of a head: one for each of its rates."""
-        return [lane for lane, its in enumerate(self.state["lane_heads"].tolist()) if its == head]
+        """The lanes of a head: one for each of its rates. Classes that were not met yet may have the last one's."""
+        heads = self.state["lane_heads"].tolist()
+        head = min(head, heads[-1])
+        return [lane for lane, its in enumerate(heads) if its == head]
 
     def leader(self, head: int) -> int:
         """The lane that speaks for a head."""

@@ -21,7 +21,8 @@ and, mostly short or empty,
     centre_kinds     uint32   1: centred
     centre_means     float64  mean and weight of each
     slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
-    shape.NAME       float64  curves, trees and their mixture, as the core has them; only of shapes other than linear
+    shape.NAME       float64  curves, trees and their mixture, as the core has them; only of shapes other than linear.
+                              Of any softmax: softmax.classes, their number, if some were announced and not met
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
 totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
@@ -46,6 +47,7 @@ from numpy.typing import NDArray
 
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
+from ..losses import LOSSES
 from ..options import Kept, Options, Shape
 from ..rules import RULES
 from .foreign import is_vw_model
@@ -57,9 +59,9 @@ if TYPE_CHECKING:
 # The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the last
 # one of merged models that have kept slopes.
 VERSION, NEWER, SHAPED, MERGED = 2, 3, 4, 5
-Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
+Kind: TypeAlias = Literal["Learner", "OneVsAll", "Softmax", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
-_KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
+_KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Softmax": "softmax", "Sweep": "sweep"}
 _KEY = "unitless"
 _ARRAYS = {
     "slots": np.uint32,
@@ -85,6 +87,7 @@ _LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear"}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
+_ANNOUNCED = "shape.softmax.classes"  # how many classes a softmax knows of, where it has not met all of them
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
 _LONGEST = 256  # characters of the names of products for each byte of a file
@@ -187,7 +190,7 @@ def _encoded(
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
     if model.options.shape != "linear":
         header["settled"] = settled_shape(model.options, state)
-        arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
+    arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
     if training is not None:
         header["training"] = training
     if earlier is not None:
@@ -272,7 +275,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
 def _fresh(header: dict[str, Any]) -> Model:
     """A model of the file's kind and options that has seen nothing."""
     options, labels = header["options"], header["labels"]
-    listed = type(labels) is list or (labels is None and header["kind"] != "OneVsAll")
+    listed = type(labels) is list or (labels is None and header["kind"] in ("Learner", "Sweep"))
     if type(header["open"]) is not bool or not listed:
         raise ModelFileError("this is not a valid model file: classes that are not a list")
     kind, rates = header["kind"], header["rates"]
@@ -398,7 +401,8 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     require((arrays["centre_kinds"] <= 1).all(), "means of an unknown kind")
     require(arrays["target"][0] in (0, 1) and arrays["target"][2] >= 0 <= arrays["target"][4], "an impossible target")
     heads = int(arrays["lane_heads"].max(initial=0)) + 1
-    require(header["labels"] is None or heads == len(header["labels"]) + header["open"], "other classes than it has")
+    classes = int(arrays[_ANNOUNCED].sum()) if _ANNOUNCED in arrays else heads - header["open"]
+    require(header["labels"] is None or classes == len(header["labels"]), "other classes than it has")
     require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
     low, high = totals["label_min"], totals["label_max"]
     require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "an impossible range of labels")
@@ -461,7 +465,8 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     # What "auto" becomes is settled by the first row that is learned.
     open = ["linear", "curves", "trees", *([] if header["examples"] else [None])]
     _require(settled in ([options.known_shape] if options.known_shape is not None else open), "an impossible shape")
-    _require(settled not in (None, "linear") or not names, "curves or trees that a linear model does not have")
+    bent = set(names) - ({_ANNOUNCED} if LOSSES[options.loss].coupled else set())
+    _require(settled not in (None, "linear") or not bent, "curves or trees that a linear model does not have")
     _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
     _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
     _require("shape.settled" not in names, "arrays with impossible names")

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import html, inputs, shown
+from ..errors import OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
@@ -120,6 +122,8 @@ class Learner(Model):
             shape=shape,
             **further,
         )
+        if LOSSES[options.loss].coupled:
+            raise OptionError(f"is {loss!r}, which is for several classes: use ul.Softmax", option="loss")
         super().__init__(options)
 
     @classmethod

@@ -91,7 +91,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.precision = precision
         self.missing = missing
         self.shape = shape
-        if loss in losses.names(task="binary"):
+        if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
         self._begin(

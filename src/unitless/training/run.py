@@ -27,6 +27,7 @@ from ..evaluation.row_errors import RowErrors
 from ..models import file as model_file
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
+from ..models.softmax import model_of_classes
 from ..options import MANY_CLASSES, USUAL_SHAPE, check_names
 from .fitting import Fit
 from .following import Follow
@@ -83,9 +84,11 @@ class ModelRequest:
         options.setdefault("learning_rate", "auto")
         options.setdefault("centre", centred and "bits" not in options)
         if target.task == "classes":
-            return OneVsAll(None, **options)
+            return model_of_classes(None, **options)
         if loss in losses.names(task="regression", in_label_unit=True) and "clip" not in options:
             options.setdefault("target", "auto")
+        if loss in losses.LOSSES:  # a softmax of two classes is one score
+            options["loss"] = losses.LOSSES[loss].of_a_score
         return Learner(**options)
 
 
