@@ -86,7 +86,7 @@ class Loss:
     name: LossName
     about: str  # one sentence for help texts
     # "regression": labels are numbers; "binary": they are the signs of two classes; "classes": they are several
-    # classes, which one model tells apart. (A loss of two classes does for several as well: one model for each, `OneVsAll`.)
+    # classes, which one model tells apart. (A loss of two does for several as well: a model for each, `OneVsAll`.)
     task: LossTask
     link: Link
     scikit_learn: str  # the estimator of scikit-learn that predicts as a model with this loss does
