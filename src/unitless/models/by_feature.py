@@ -121,8 +121,8 @@ class Reading:
                 self.features.append(name(feature_of.get(slot, slot)))
 
     def lanes(self, head: int) -> list[int]:
-        """The lanes of a head: one for each of its rates."""
-        return lanes_of(self.state, head)
+        """The lanes of a head: one for each of its rates. Classes that were not met yet may have the last one's."""
+        return lanes_of(self.state, min(head, int(self.state["lane_heads"][-1])))
 
     def leader(self, head: int) -> int:
         """The lane that speaks for a head."""
