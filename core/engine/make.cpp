@@ -4,6 +4,7 @@
 #include "algorithm/dispatch.hpp"
 #include "engine/engine.hpp"
 #include "engine/lanes/engine.hpp"
+#include "engine/second_order/engine.hpp"
 #include "engine/shapes/engine.hpp"
 #include "engine/single/engine.hpp"
 
@@ -44,6 +45,7 @@ std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kern
     setup.options.learning_rate = setup.rates[0];
     if (setup.has_classes() && setup.options.clip == Clip::labels) setup.options.clip = Clip::signs;
     const Clock clock = fresh_clock(setup.options);
+    if (setup.second_order) return std::make_unique<SecondOrderEngine>(setup, kernel, clock);
     if (setup.shape != Shape::linear && setup.shape != Shape::automatic) {
         EngineSetup terms = setup;
         terms.shape = Shape::linear;

@@ -74,7 +74,8 @@ inline Setup setup_of(const nb::dict& given) {
     const auto count = [&](const char* key) { return nb::cast<std::size_t>(given[key]); };
     Setup setup;
     Options& options = setup.engine.options;
-    options.rule = known(rule_named(text("rule")), text("rule"));
+    setup.engine.second_order = text("rule") == "newton";
+    if (!setup.engine.second_order) options.rule = known(rule_named(text("rule")), text("rule"));
     options.loss = known(loss_named(text("loss")), text("loss"));
     options.quantile = nb::cast<double>(given["quantile"]);
     options.importance_aware = flag("importance_aware");
