@@ -94,6 +94,7 @@ class Loss:
     smallest_label: float | None = None  # of numbers: None if they may be negative
     rounds_below_zero: bool = False  # a loss of 0 may be computed as slightly less, from terms that cancel
     curvature: float = 0.0  # the largest second derivative; 0: there is none that would say how far to go
+    second_order: bool = False  # a rule of second order takes it
     other_class: float = -1.0  # in one-vs-all, the label of rows of the other classes; that of its own is 1
 
     @property
@@ -112,6 +113,7 @@ _RECORDS = (
         in_label_unit=True,
         is_squared_error=True,
         curvature=2.0,
+        second_order=True,
     ),
     Loss(
         "logistic",
@@ -120,6 +122,7 @@ _RECORDS = (
         link=LOGISTIC,
         scikit_learn="linear_model.LogisticRegression",
         curvature=0.25,
+        second_order=True,
     ),
     Loss(
         "hinge",

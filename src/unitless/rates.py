@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 # Ten digits, so that they are the same numbers whatever a machine's exponential rounds to.
 AUTO_RATES = tuple(float(f"{math.exp(0.6 * k):.10g}") for k in range(-12, 10))
@@ -10,6 +11,32 @@ AUTO_RATES = tuple(float(f"{math.exp(0.6 * k):.10g}") for k in range(-12, 10))
 
 AUTO_START = (4, 19)
 """Those with which it begins: 16 rates from 0.008 (k = -8) to 67 (k = 7)."""
+
+
+class Walk(NamedTuple):
+    """How a lane of rule "newton" begins and forgets; it has no learning rate.
+
+    At first it believes that the weights, in units of the scales, are normal around 0 with variance 1/prior. After each
+    row it adds `walk` to the variance of each weight, and `bias_walk` to that of the bias: so much they may move.
+    """
+
+    prior: float
+    walk: float = 0.0
+    bias_walk: float = 0.0
+
+    def __str__(self) -> str:
+        return f"prior {self.prior:g}" + (f", walk {self.walk:g}, of the bias {self.bias_walk:g}" if self.walk else "")
+
+
+WALKS = (
+    Walk(1.0),
+    Walk(1e-2),
+    Walk(1e-4),
+    Walk(1e-2, 1e-5, 1e-5),
+    Walk(1e-2, 1e-3, 1e-3),
+    Walk(1e-2, 1e-2, 100.0),
+)
+"""What rule "newton" chooses from, as `learning_rate="auto"` does from rates (core/engine/second_order/lanes.hpp)."""
 
 
 def rate_grid(low: int = -23, high: int = 12, step: float = 0.2) -> list[float]:

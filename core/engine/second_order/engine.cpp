@@ -16,14 +16,13 @@ namespace {
 
 constexpr std::size_t never = ~std::size_t{0};
 
-// Lanes are told apart as learning rates are, and none is averaged.
+// Lanes are told apart as learning rates are.
 EngineSetup with_walks(EngineSetup setup) {
     setup.rates.clear();
     for (const Walk& walk : walks) setup.rates.push_back(walk.prior);
     setup.first_rate = 0;
     setup.last_rate = walks.size() - 1;
     setup.selecting = Selecting::follow;
-    setup.average = false;
     return setup;
 }
 
@@ -353,6 +352,11 @@ void SecondOrderEngine::save(std::size_t slots, EngineState& to) const {
             [&](const State& state, std::size_t head) { return state.v.data()[head * most_places + place]; },
             [&](const State& state) { return state.half.data()[half_entry(place, place)]; });
     }
+    if (averages()) {  // there is none: what is last is the mean of all that was learned, and stands for it
+        to.average = to.v;
+        to.average_scale = to.scale;
+        to.next_look = clock_.examples + 1;
+    }
     std::vector<double> order, covariance, recent;
     for (const std::uint32_t slot : places_.slots()) order.push_back(slot);
     for (std::size_t k = 0; k < count; ++k) {
@@ -377,6 +381,7 @@ void SecondOrderEngine::load(const EngineState& from) {
     const auto& order = numbers_named(from.shape, "newton.order");
     const auto& covariance = numbers_named(from.shape, "newton.P");
     const auto& recent = numbers_named(from.shape, "newton.recent");
+    check_average(from);
     for (std::size_t i = 0; i < from.lanes.size(); ++i)
         require(from.lanes[i].head == i / count && from.lanes[i].rate == from.lanes[i % count].rate);
     std::size_t met = written - setup_.open;

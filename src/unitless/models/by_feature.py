@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
+from ..rates import WALKS, Walk
 from ..rules import RULES
 from .model import BIAS, Feature
 
@@ -101,16 +102,22 @@ class Reading:
         lanes = self.lanes(head)
         return lanes[int(np.argmin(self.scores[lanes, 1]))] if len(lanes) > 1 else lanes[0]
 
-    def rate(self, lane: int) -> float:
-        """The learning rate of a lane."""
-        return float(self.candidates[int(self.state["lane_rates"][lane])])
+    def candidate(self, lane: int) -> float | Walk:
+        """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""
+        number = int(self.state["lane_rates"][lane])
+        return WALKS[number] if RULES[self.options.rule].second_order else float(self.candidates[number])
 
-    def rates(self, head: int) -> dict[float, float]:
+    def rate(self, lane: int) -> float:
+        """The learning rate of a lane; not-a-number with rule "newton", which has none."""
+        found = self.candidate(lane)
+        return math.nan if isinstance(found, Walk) else found
+
+    def rates(self, head: int) -> dict[float | Walk, float]:
         """The rates of a head and their mean losses."""
         if not len(self.scores):
             return {self.candidates[0]: math.nan}
         total = max(scored_weight(self.state), sys.float_info.min)
-        return {self.rate(lane): float(self.scores[lane, 0]) / total for lane in self.lanes(head)}
+        return {self.candidate(lane): float(self.scores[lane, 0]) / total for lane in self.lanes(head)}
 
     @property
     def scale(self) -> Float64:

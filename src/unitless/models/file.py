@@ -187,6 +187,7 @@ def _encoded(
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
     if model.options.shape != "linear":
         header["settled"] = settled_shape(model.options, state)
+    if _has_more(model.options):
         arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
     if training is not None:
         header["training"] = training
@@ -197,9 +198,14 @@ def _encoded(
 
 
 def _version(options: Options, earlier: State | None) -> int:
-    if options.shape != "linear":
+    if _has_more(options):
         return SHAPED
     return NEWER if options.average or earlier is not None else VERSION
+
+
+def _has_more(options: Options) -> bool:
+    """Whether the core keeps more than weights: curves, trees, or how certain the weights are."""
+    return options.shape != "linear" or RULES[options.rule].second_order
 
 
 def _shape(state: _core.Snapshot) -> dict[str, Any]:
@@ -455,13 +461,14 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     """Takes the arrays of a shape out of the others. What is in them the core checks."""
     names, shaped = _shape_names(arrays), options.shape != "linear"
     _require(("settled" in header) == shaped, "a shape that does not agree with the options")
-    versions = (SHAPED, MERGED) if shaped else (VERSION, NEWER, MERGED)
+    versions = (SHAPED, MERGED) if _has_more(options) else (VERSION, NEWER, MERGED)
     _require(header["version"] in versions, "a shape that does not agree with the file's version")
     settled = header.get("settled", "linear")
     # What "auto" becomes is settled by the first row that is learned.
     open = ["linear", "curves", "trees", *([] if header["examples"] else [None])]
     _require(settled in ([options.known_shape] if options.known_shape is not None else open), "an impossible shape")
-    _require(settled not in (None, "linear") or not names, "curves or trees that a linear model does not have")
+    bare = settled in (None, "linear") and not RULES[options.rule].second_order
+    _require(not (bare and names), "curves or trees that a linear model does not have")
     _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
     _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
     _require("shape.settled" not in names, "arrays with impossible names")

@@ -14,6 +14,8 @@ from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
 from ..options import Auto, Clip, Loss, Options, Rule, Shape, check_names
+from ..rates import Walk
+from ..rules import RULES
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
 from .model import Model, State
@@ -72,6 +74,10 @@ class OneVsAll(Model):
         clip = class_clip(loss, clip, options)
         settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, **options)
         settled.check_lanes()
+        if RULES[rule].second_order:
+            raise OptionError(
+                Phrase(Option("rule", rule), " learns all classes at once: use Softmax instead of OneVsAll")
+            )
         self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
@@ -181,7 +187,7 @@ class OneVsAll(Model):
         return np.asarray(odds / total[..., None])
 
     @property
-    def rates(self) -> dict[Label, dict[float, float]]:
+    def rates(self) -> dict[Label, dict[float | Walk, float]]:
         """By class: the rates that are running, and the mean progressive loss of each ("auto")."""
         reading, labels = self._reading_and_labels()
         return {label: reading.rates(c) for c, label in enumerate(labels)}

@@ -25,30 +25,14 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from ..inputs import Float64
+from ..rates import WALKS, Walk
 from .shapes import Limits, is_look
 
-
-class Walk(NamedTuple):
-    """How a lane begins, P = I/λ, and forgets."""
-
-    prior: float
-    walk: float = 0.0
-    bias_walk: float = 0.0
-
-
-WALKS = (
-    Walk(1.0),
-    Walk(1e-2),
-    Walk(1e-4),
-    Walk(1e-2, 1e-5, 1e-5),
-    Walk(1e-2, 1e-3, 1e-3),
-    Walk(1e-2, 1e-2, 100.0),
-)
 MOST_CERTAIN = math.log(1e15)
 Kind = Literal["squared", "logistic", "classes"]
 
@@ -64,7 +48,7 @@ def log_odds(o: Float64) -> Float64:
     if len(o) == 1:
         return np.zeros(1)
     others = [np.logaddexp.reduce(np.delete(o, head)) for head in range(len(o))]
-    return np.clip(o - others, -MOST_CERTAIN, MOST_CERTAIN)
+    return np.asarray(np.clip(o - others, -MOST_CERTAIN, MOST_CERTAIN))
 
 
 def implicit_slope(margin: float, tau: float) -> float:
@@ -162,7 +146,8 @@ class Lane:
         else:
             after = implicit_scores(o, int(y), h * variance)
             p = softmax(after)
-            g, c = (after - o) / variance, h * 0.5 * float(np.sum(p * (1 - p)))
+            others = [np.delete(p, head).sum() for head in range(len(p))]  # 1 - p, where that is next to nothing too
+            g, c = (after - o) / variance, h * 0.5 * float(p @ others)
             f = c / (1 + c * variance)
         self.V += np.outer(g, k)
         self.P -= f * np.outer(k, k)
