@@ -13,7 +13,7 @@ namespace unitless {
 namespace {
 
 // More columns than that suit a linear model best, and one without second order, unless another one is asked for.
-constexpr std::size_t many_columns = 1000, many_for_second_order = 100;
+constexpr std::size_t many_columns = 1000;
 
 // What a learner is like while that is not settled.
 Form known(const Form& form) { return form.settled() ? form : Form{}; }
@@ -83,7 +83,7 @@ Form Learner::suitable(const Given& given) const {
     if (form.company != Company::automatic) return form;
     form.company = Company::none;
     if (single || form.shape == Shape::curves_only || !takes_company()) return form;
-    if (columns && given.count <= many_for_second_order && !given.words) {
+    if (columns && given.count <= many_columns && !given.words) {
         form.company = Company::second_order;
     } else if (!setup_.engine.has_classes()) {
         form.company = Company::second_moments;

@@ -19,17 +19,18 @@ constexpr std::size_t never = ~std::size_t{0};
 // Lanes are told apart as learning rates are.
 EngineSetup with_walks(EngineSetup setup) {
     setup.rates.clear();
-    for (const Walk& walk : walks) setup.rates.push_back(walk.prior);
+    for (const Walk& walk : walks_of(setup.walking)) setup.rates.push_back(walk.prior);
     setup.first_rate = 0;
-    setup.last_rate = walks.size() - 1;
+    setup.last_rate = setup.rates.size() - 1;
     setup.selecting = Selecting::follow;
     return setup;
 }
 
-std::vector<Lane> all_walks() {
+SecondOrderLanes first_walks(Walking walking, std::size_t heads) {
+    std::vector<Walk> walks = walks_of(walking);
     std::vector<Lane> lanes;
     for (std::uint32_t rate = 0; rate < walks.size(); ++rate) lanes.push_back({0, rate});
-    return lanes;
+    return {std::move(walks), std::move(lanes), heads};
 }
 
 SecondOrderLoss loss_of(const EngineSetup& setup) {
@@ -48,8 +49,8 @@ SecondOrderEngine::SecondOrderEngine(const EngineSetup& setup, const Kernel& ker
       loss_(loss_of(setup)),
       classes_(setup.classes),
       met_(setup.classes),
-      lanes_(all_walks(), heads()),
-      selection_(Selecting::follow, lanes_.size(), 1, walks.size()) {}
+      lanes_(first_walks(setup.walking, heads())),
+      selection_(Selecting::follow, lanes_.size(), 1, lanes_.size()) {}
 
 void SecondOrderEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
@@ -411,7 +412,8 @@ void SecondOrderEngine::load(const EngineState& from) {
         require(is_count(slot, slots_) && slot > 0 && places.of(static_cast<std::uint32_t>(slot)) == Places::none);
         places.add(static_cast<std::uint32_t>(slot));
     }
-    SecondOrderLanes lanes({from.lanes.begin(), from.lanes.begin() + static_cast<std::ptrdiff_t>(count)},
+    SecondOrderLanes lanes(walks_of(setup_.walking),
+                           {from.lanes.begin(), from.lanes.begin() + static_cast<std::ptrdiff_t>(count)},
                            setup_.has_classes() ? met + setup_.open : 1);
     for (std::size_t i = 0; i < from.slots.size(); ++i) {
         const bool bias = biased && i == 0;
