@@ -197,7 +197,7 @@ class Learner(Model):
         highest step of a feature's curve, and half of what each question of a tree sets apart, by the part of the rows
         that are asked; of all models in the mixture the mean, by how far the prediction follows each.
         """
-        if self._bends():
+        if self._mixes():
             return {feature: float(by_head[0]) for feature, by_head in self._shape_reading().importance().items()}
         reading = self._reading()
         return reading.importance(reading.leader(0))

@@ -201,7 +201,7 @@ class OneVsAll(Model):
     @property
     def importance(self) -> dict[Label, ByFeature]:
         """|w|·s by class and feature, which has no unit. Of shapes other than "linear" see `Learner.importance`."""
-        if self._bends():
+        if self._mixes():
             state, classes = self._state_and_labels()
             found = ShapeReading(self._options, self._candidates, state).importance()
             return {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -20,13 +20,17 @@ from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
-from .by_feature import Reading
+from .by_feature import Averaged, Reading, in_present_unit, leader
 from .model import Feature
+from .terms import Terms
 
 MOST_COLUMNS = 1024  # names beyond have no raw column
 MOST_LEAVES = 32  # of a curve; it keeps as many values of each
 MISSING = MOST_LEAVES  # the place of the leaf of values missing
 TREES, TREE_LEAVES = 64, 256
+
+# Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
+COMPANY = {"snag": RULES["snag"]}
 
 _KINDS = ("logistic", "squared", "classes", "other")  # of mixtures, as the core names them
 _OF_NUMBERS = 1
@@ -135,12 +139,10 @@ class Tree:
 class Expert:
     """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them."""
 
-    name: str  # "linear", "curves" or "trees"
-    v: Float64  # [entry of the state's slots, head]: linear terms, in units of the scales
-    H: Float64  # likewise: their sums of squared gradients
-    rates: list[float]  # by head: the learning rate that leads
-    curves: dict[int, Curve]  # by raw column
-    trees: list[Tree]
+    name: str  # "linear", "curves", "trees", or that of its company
+    terms: Terms
+    curves: dict[int, Curve] = field(default_factory=dict)  # by raw column
+    trees: list[Tree] = field(default_factory=list)
 
 
 class ShapeReading:
@@ -157,7 +159,8 @@ class ShapeReading:
         if self.shape != "linear":
             self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in self._arrays]
         if self.shape != "curves only":
-            self.experts.append(self._linear())
+            self.experts.append(Expert("linear", self.linear.terms(range(self.heads))))
+        self.experts += [self._companion(name) for name in COMPANY if f"{name}.clock" in self._arrays]
 
     def expert(self, name: str) -> Expert | None:
         """The expert of that name, if there is one."""
@@ -199,13 +202,11 @@ class ShapeReading:
         def add(feature: Feature, amount: Float64) -> None:
             total[feature] = total.get(feature, 0.0) + amount
 
-        unit_free = RULES[self.options.rule].unit_free
-        scale = 1.0 if unit_free else self.state["scale"][:, None]
         shares = self.shares()
         for expert in self.experts:
             share = shares[expert.name]
-            for feature, amount in zip(self.linear.features, np.abs(expert.v) * scale * share, strict=True):
-                add(feature, amount)
+            for slot, amount in zip(expert.terms.slots.tolist(), expert.terms.importance * share, strict=True):
+                add(self.linear.feature(slot), amount)
             for column, curve in expert.curves.items():
                 add(self.columns[column].name, share * curve.reach())
             for tree in expert.trees:
@@ -222,24 +223,26 @@ class ShapeReading:
     def _numbers(self, name: str) -> Float64:
         return np.asarray(self._arrays.get(name, _NONE), dtype=np.float64)
 
-    def _linear(self) -> Expert:
-        reading = self.linear
-        leaders = [reading.leader(head) for head in range(self.heads)]
-        H = self.state["H"].reshape(reading.v.shape)[:, leaders]
-        return Expert("linear", reading.v[:, leaders], H, [reading.rate(lane) for lane in leaders], {}, [])
+    def _companion(self, name: str) -> Expert:
+        """One beside the linear one, with scales and a clock of its own (core/engine/shapes/named_state.hpp)."""
+        named = ("v", "H", "scale", "slots", "lane_heads", "scores", "average", "average_scale", "clock")
+        own = {key: self._numbers(f"{name}.{key}") for key in named}
+        rule, t, v = COMPANY[name], float(own["clock"][0]), own["v"]
+        if self.state["kept"] == "averaged":
+            kept = Averaged(own["average"], own["average_scale"], float(own["clock"][6]))
+            v = in_present_unit(kept, rule, v, own["scale"], t)
+        lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
+        v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
+        return Expert(name, Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H))
+
+    def _leaders(self, lane_heads: NDArray[Any], scores: Float64) -> list[int]:
+        return [leader(lane_heads, scores.reshape(-1, 6), head) for head in range(self.heads)]
 
     def _expert(self, name: str) -> Expert:
-        alone = self.shape == "curves only"  # then the lanes are the main ones
-        reading = self.linear
-        lane_heads = reading.state["lane_heads"] if alone else self._numbers(f"{name}.lane_heads")
-        lane_rates = reading.state["lane_rates"] if alone else self._numbers(f"{name}.lane_rates")
-        scores = reading.scores if alone else self._numbers(f"{name}.scores").reshape(-1, 6)
-        lanes = len(lane_heads)
-        leaders = []
-        for head in range(self.heads):
-            own = np.flatnonzero(lane_heads == head)
-            leaders.append(int(own[np.argmin(scores[own, 1])] if len(own) > 1 else own[0]))
-        v, H = (self.state[k] if alone else self._numbers(f"{name}.{k}") for k in ("v", "H"))
+        own: Any = self.state  # of "curves only" the lanes are the main ones
+        if self.shape != "curves only":
+            own = {key: self._numbers(f"{name}.{key}") for key in ("v", "H", "lane_heads", "scores")}
+        lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
         numbers = self._numbers(f"{name}.leaves").astype(np.int64)
         first = TREES * TREE_LEAVES if name == "trees" else 0
         size = first + len(self._numbers("curve.leaves")) * (MOST_LEAVES + 1)
@@ -249,11 +252,10 @@ class ShapeReading:
         rows = evidence.sum(axis=1)  # where nobody has counted
         if len(counted := self._numbers(f"{name}.rows")) and counted.any():
             rows[numbers] = counted
+        v, H = (own[key].reshape(-1, lanes)[:, leaders] for key in ("v", "H"))
         return Expert(
             name,
-            v.reshape(-1, lanes)[:, leaders],
-            H.reshape(-1, lanes)[:, leaders],
-            [float(reading.candidates[int(lane_rates[lane])]) for lane in leaders],
+            replace(self.linear.terms([]), v=v, H=H),
             self._curves(weights[first:], evidence[first:], rows[first:]),
             self._trees(weights, evidence, rows) if name == "trees" else [],
         )

@@ -36,7 +36,8 @@ from ...models.learner import Learner
 from ...models.model import Feature
 from ...models.one_vs_all import OneVsAll
 from ...models.sweep import Sweep
-from ...rules import RULES, Beyond
+from ...models.terms import Terms
+from ...rules import Beyond
 
 _FEW = 1 << 17  # columns that can be exported whether they are in use or not
 
@@ -93,14 +94,13 @@ def exportable(model: Any) -> Learner | OneVsAll:
     return best
 
 
-def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = None) -> Linear:
+def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = None) -> Linear:
     """What `model.predict(X, extrapolate=extrapolate)` computes.
 
     Args:
-        v: of a model with curves or trees: the weights of one of its experts, by slot and head. Limits are then those
-            of the expert's whole score.
+        terms: of a model of several experts: those of one of them. Limits are then those of the expert's whole score.
     """
-    options, rule = model.options, RULES[model.options.rule]
+    options = model.options
     if options.bits is not None:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
     reading = model._reading()
@@ -118,18 +118,18 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = Non
     if task == "classes" and not labels:
         raise OptionError("this model has not learned any class yet; there is nothing to export")
     heads = len(labels) if isinstance(model, OneVsAll) else 1
-    lanes = [reading.leader(head) for head in range(heads)]
-    if v is None:
-        v = reading.v[:, lanes]
+    if terms is None:
+        terms = reading.terms(range(heads))
+    rule, v = terms.rule, terms.v[:, :heads]
     plain = extrapolate or options.order == "vw"  # Vowpal Wabbit's learner predicts linearly
     held: Beyond = "linear" if plain else rule.beyond
     scale: Float64 = np.ones(len(v))
     if rule.unit_free:
-        scale = reading.scale if plain else state["scale"]
+        scale = terms.unit if plain else terms.scale
     if held == "squash":
-        v = v * math.sqrt(state["t"] + 1.0)
+        v = v * math.sqrt(terms.t + 1.0)
 
-    row_of = {slot: row for row, slot in enumerate(state["slots"].tolist())}
+    row_of = terms.entry
     rows = [row_of.get(reading.slot(number), -1) for number in range(1, len(names) + 1)]
     scales, coefficients = _rows(scale, v, rows)
     means, masses = np.zeros(len(names)), np.full(len(names), np.inf)
@@ -155,7 +155,7 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = Non
         scales=scales,
         coefficients=coefficients,
         factors=factors,
-        product_names=[reading.features[row_of[slot]] for slot in products],
+        product_names=[reading.feature(slot) for slot in products],
         product_scales=own,
         ratios=ratios,
         product_coefficients=product_coefficients,

@@ -79,7 +79,7 @@ def shaped(model: Learner | OneVsAll, extrapolate: bool) -> Shaped:
             for tree in expert.trees
             if len(tree.child) > 1
         ]
-        part = linear(model, extrapolate, expert.v[:, :heads])
+        part = linear(model, extrapolate, expert.terms)
         experts.append(ExpertArrays(expert.name, part, curves, trees))
     offset = float(state["target"][1]) if model.options.target and state["target"][0] else 0.0
     numbers: Any = state["shape"].get("mixture")
