@@ -418,9 +418,7 @@ class _Row:
 
     def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
         """What each feature of the row adds, and the bias: by head."""
-        total: dict[int, float] = {}
-        for _, slot, _, x in self._parts:
-            total[slot] = total.get(slot, 0.0) + x
+        total = self._values()
         nothing = np.zeros(of.v.shape[1])
         terms = []
         for name, slot, _, x in self._parts:
@@ -439,6 +437,17 @@ class _Row:
         if at is None:
             return np.zeros(of.v.shape[1])
         return np.asarray(of.v[at] * of.seen(at, self._centred(number, x)))
+
+    def certainty(self, of: Terms) -> float:
+        """What the sum of the terms is multiplied by."""
+        return of.certainty({**self._values(), **({0: 1.0} if self._options.bias else {})})
+
+    def _values(self) -> dict[int, float]:
+        """By slot."""
+        total: dict[int, float] = {}
+        for _, slot, _, x in self._parts:
+            total[slot] = total.get(slot, 0.0) + x
+        return total
 
     def _target_centre(self) -> float:
         """Of the labels, where the model learns it."""

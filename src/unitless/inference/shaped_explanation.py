@@ -2,8 +2,9 @@
 
 An expert is a sum: of linear terms, of one step of each column's curve, and of what each question on the way through a
 tree changes in the mean of the leaves below it. All of them count from their mean over what the model has seen, so that
-the base is about what the expert says on average. What the mixture makes of the experts is not a sum; it is shared out
-by integrated gradients, on the straight way from the bases to the scores.
+the base is about what the expert says on average. What the experts make of their sums, and the mixture of the experts,
+is no sum; it is shared out by integrated gradients, on the straight way from the bases to the sums. How certain an
+expert is of the row is the same all the way.
 """
 
 from __future__ import annotations
@@ -34,6 +35,9 @@ class Row(Protocol):
 
     def term(self, number: int, x: float, of: Terms) -> Float64:
         """What a feature would add, by its number, if its value were x: by head."""
+
+    def certainty(self, of: Terms) -> float:
+        """What the sum is multiplied by."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +75,7 @@ def taken_apart(
     shares = np.array([[one.get(feature, nothing)[:heads] for one in found] for feature in features])
     base = np.array([one[:heads] for one in bases])
     moved = shares.sum(axis=0) if features else np.zeros_like(base)
-    said = _said(shaped, head, offset)
+    said = _said(shaped, [row.certainty(expert.terms) for expert in shaped.experts], head, offset)
     first, last = said(base), said(base + moved)
     slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
     amounts = [float((share * slopes).sum()) for share in shares]
@@ -156,19 +160,21 @@ def _linear_means(shaped: ShapeReading, expert: Expert, row: Row) -> dict[int, F
     return means
 
 
-def _said(shaped: ShapeReading, head: int, offset: float) -> Callable[[Float64], float]:
+def _said(shaped: ShapeReading, certainty: list[float], head: int, offset: float) -> Callable[[Float64], float]:
     """What is predicted for a head, beside the offset, where the experts' sums are so and so."""
     options, state, mixture = shaped.options, shaped.state, shaped.mixture
     limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
 
-    def said(scores: Float64) -> float:
+    def said(sums: Float64) -> float:
+        experts = zip(shaped.experts, sums, certainty, strict=True)
+        scores = np.array([expert.scores(own, sure) for expert, own, sure in experts])
         if limited:
             scores = np.clip(scores, state["label_min"], state["label_max"])
         if mixture is None:
             return float(scores[0, head])
         if offset == 0 or LOSSES[options.loss].in_label_unit:  # then the mixture does not see it
-            return float(mixture.say(np.ascontiguousarray(scores))[head])
-        return float(mixture.say(np.ascontiguousarray(scores + offset), offset)[head]) - offset
+            return float(mixture.say(scores)[head])
+        return float(mixture.say(scores + offset, offset)[head]) - offset
 
     return said
 

@@ -10,6 +10,7 @@ import math
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Options
 from ..rules import RULES
 from .by_feature import Averaged, Reading, in_present_unit, leader
 from .model import Feature
+from .second_order import doubt
 from .terms import Terms
 
 MOST_COLUMNS = 1024  # names beyond have no raw column
@@ -30,7 +33,9 @@ MISSING = MOST_LEAVES  # the place of the leaf of values missing
 TREES, TREE_LEAVES = 64, 256
 
 # Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
-COMPANY = {"snag": RULES["snag"]}
+COMPANY = {"softmax": RULES["nag"], "newton": RULES["nag"], "snag": RULES["snag"]}
+
+CERTAIN = 34.538776394910684  # log 1e15: what is said of classes is never more certain
 
 _KINDS = ("logistic", "squared", "classes", "other")  # of mixtures, as the core names them
 _OF_NUMBERS = 1
@@ -137,12 +142,22 @@ class Tree:
 
 @dataclass(frozen=True)
 class Expert:
-    """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them."""
+    """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them.
+
+    What it says is the sum, multiplied by the certainty of its terms; of heads that are coupled, the log odds of each
+    against the others.
+    """
 
     name: str  # "linear", "curves", "trees", or that of its company
     terms: Terms
     curves: dict[int, Curve] = field(default_factory=dict)  # by raw column
     trees: list[Tree] = field(default_factory=list)
+    coupled: bool = False
+
+    def scores(self, sums: Float64, certainty: float) -> Float64:
+        """What it says of a row, by head: of these sums, with this certainty (`Terms.certainty`)."""
+        said = certainty * sums
+        return log_odds(said) if self.coupled else said
 
 
 class ShapeReading:
@@ -220,23 +235,34 @@ class ShapeReading:
 
     # -------------------------------------------------------------------------------------------------- from the arrays
 
-    def _numbers(self, name: str) -> Float64:
-        return np.asarray(self._arrays.get(name, _NONE), dtype=np.float64)
+    def _numbers(self, name: str, beside: str = "") -> Float64:
+        """An array, by name; of one beside the linear one, if that is named too."""
+        full = f"{beside}.{name}" if beside else name
+        return np.asarray(self._arrays.get(full, _NONE), dtype=np.float64)
 
     def _companion(self, name: str) -> Expert:
         """One beside the linear one, with scales and a clock of its own (core/engine/shapes/named_state.hpp)."""
-        named = ("v", "H", "scale", "slots", "lane_heads", "scores", "average", "average_scale", "clock")
-        own = {key: self._numbers(f"{name}.{key}") for key in named}
+        of_lanes = ("v", "H", "scale", "slots", "lane_heads", "lane_rates", "scores")
+        own = {key: self._numbers(key, name) for key in (*of_lanes, "average", "average_scale", "clock")}
         rule, t, v = COMPANY[name], float(own["clock"][0]), own["v"]
         if self.state["kept"] == "averaged":
             kept = Averaged(own["average"], own["average_scale"], float(own["clock"][6]))
             v = in_present_unit(kept, rule, v, own["scale"], t)
         lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
         v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
-        return Expert(name, Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H))
+        terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
+        if name == "newton":
+            of_odds = LOSSES[self.options.loss].for_classes
+            kept_of = partial(self._numbers, beside=name)
+            unknown = doubt(kept_of, terms.slots, H[:, 0], own["lane_rates"], leaders[0], of_odds)
+            terms = replace(terms, doubt=unknown)
+        several = len(self._numbers("classes.met")) > 0
+        return Expert(name, terms, coupled=several and name in ("softmax", "newton"))
 
     def _leaders(self, lane_heads: NDArray[Any], scores: Float64) -> list[int]:
-        return [leader(lane_heads, scores.reshape(-1, 6), head) for head in range(self.heads)]
+        """By head. The last one that there are lanes of speaks for classes that were not met."""
+        last = int(lane_heads.max(initial=0))
+        return [leader(lane_heads, scores.reshape(-1, 6), min(head, last)) for head in range(self.heads)]
 
     def _expert(self, name: str) -> Expert:
         own: Any = self.state  # of "curves only" the lanes are the main ones
@@ -329,6 +355,18 @@ class ShapeReading:
             down[e, 0] -= step
             moves[e] = (mixture.say(up)[0] - mixture.say(down)[0]) / (2 * step)
         return moves
+
+
+def log_odds(scores: Float64) -> Float64:
+    """Of each class against the others, of the scores of a softmax."""
+    if len(scores) < 2:
+        return np.zeros(len(scores))
+    best = int(np.argmax(scores))
+    below = scores - scores[best]
+    parts = np.exp(below)
+    others = parts.sum() - parts
+    others[best] = np.delete(parts, best).sum()  # without the 1 that would hide them
+    return np.asarray(np.clip(below - np.log(others), -CERTAIN, CERTAIN))
 
 
 def weighted_mean(values: Float64, weights: Float64) -> Float64:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,6 +16,18 @@ from ..rules import Rule
 
 
 @dataclass(frozen=True)
+class Doubt:
+    """How far a second-order model is from knowing its weights: the less it knows, the nearer to 0 is what it says."""
+
+    covariance: Float64  # of v, [entry, entry]
+    of_odds: bool  # what is said are log odds; otherwise numbers
+
+    def certainty(self, variance: float) -> float:
+        """What a sum of terms is multiplied by, if its variance is known."""
+        return 1.0 / math.sqrt(1.0 + math.pi / 8 * variance) if self.of_odds else 1.0 / (1.0 + variance)
+
+
+@dataclass(frozen=True)
 class Terms:
     """The linear terms of one model, of one lane for each head: v·z, z being a value as the rule sees it."""
 
@@ -24,7 +37,8 @@ class Terms:
     slots: NDArray[np.int64]  # those that are in use; everything else has an entry for each
     scale: Float64  # as the rule keeps it
     v: Float64  # [entry, head]
-    H: Float64  # likewise: sums of squared gradients
+    H: Float64  # likewise: sums of squared gradients; of second order, variances
+    doubt: Doubt | None = None  # if what is said takes it into account
 
     @cached_property
     def entry(self) -> dict[int, int]:
@@ -66,6 +80,17 @@ class Terms:
         if abs(x) > scale:
             return math.copysign(1.0, x) if self.rule.beyond == "hold" else math.copysign(scale / abs(x), x)
         return x / scale
+
+    def certainty(self, values: Mapping[int, float]) -> float:
+        """What the sum of a row's terms is multiplied by. `values`: by slot; the bias is one of them."""
+        if self.doubt is None:
+            return 1.0
+        z = np.zeros(len(self.slots))
+        for slot, x in values.items():
+            at = self.entry.get(slot)
+            if at is not None:
+                z[at] = self.seen(at, x)
+        return self.doubt.certainty(max(0.0, float(z @ self.doubt.covariance @ z)))
 
     @property
     def _spread(self) -> float:
