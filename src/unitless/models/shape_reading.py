@@ -168,14 +168,9 @@ class ShapeReading:
         self.options, self.state = options, state
         self._arrays: dict[str, Any] = state.get("shape", {})
         self.shape: str = self._arrays.get("settled") or "linear"
-        self.heads = int(state["lane_heads"].max(initial=0)) + 1
+        self.heads = _head_count(state)
         self.columns, self.column_of = raw_columns(state)
-        self.experts: list[Expert] = []  # in the order of the mixture
-        if self.shape != "linear":
-            self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in self._arrays]
-        if self.shape != "curves only":
-            self.experts.append(Expert("linear", self.linear.terms(range(self.heads))))
-        self.experts += [self._companion(name) for name in COMPANY if f"{name}.clock" in self._arrays]
+        self.experts: list[Expert] = [self._expert(name) for name in expert_names(state)]
 
     def expert(self, name: str) -> Expert | None:
         """The expert of that name, if there is one."""
@@ -184,19 +179,11 @@ class ShapeReading:
     @property
     def mixture(self) -> _core.Mixture | None:
         """What makes one prediction of the experts' scores; of one expert there is none."""
-        state = self._numbers("mixture")
-        if not len(state):
-            return None
-        mixture = _core.Mixture(_KINDS[int(state[0])], int(state[1]))
-        mixture.load(state)
-        return mixture
+        return mixture_of(self.state)
 
     def shares(self) -> dict[str, float]:
-        """How far the prediction follows each expert: what a small move of its score does, as a part of the whole."""
-        mixture = self.mixture
-        moves = np.ones(len(self.experts)) if mixture is None else np.abs(self._moves(mixture))
-        parts = moves / moves.sum() if moves.any() else np.full(len(moves), 1 / len(moves))
-        return {expert.name: float(part) for expert, part in zip(self.experts, parts, strict=True)}
+        """How far the prediction follows each expert."""
+        return expert_shares(self.state)
 
     def asked(self, column: int, low: float) -> Feature:
         """What a question of a tree is about: a column of numbers, or one value of a column of text."""
@@ -220,7 +207,7 @@ class ShapeReading:
         shares = self.shares()
         for expert in self.experts:
             share = shares[expert.name]
-            for slot, amount in zip(expert.terms.slots.tolist(), expert.terms.importance * share, strict=True):
+            for slot, amount in zip(expert.terms.slots.tolist(), np.abs(expert.terms.in_scales) * share, strict=True):
                 add(self.linear.feature(slot), amount)
             for column, curve in expert.curves.items():
                 add(self.columns[column].name, share * curve.reach())
@@ -231,6 +218,20 @@ class ShapeReading:
                 part = rows[inner] / max(float(rows[0]), sys.float_info.min)
                 for node, amount in zip(inner.tolist(), share * apart * part[:, None], strict=True):
                     add(self.asked(int(tree.column[node]), float(tree.low[node])), amount)
+        return total
+
+    def directions(self) -> dict[Feature, float]:
+        """By feature: whether its linear terms move the prediction up or down, the mean of w·s by the experts' shares.
+
+        Of the first head.
+        """
+        total: dict[Feature, float] = {}
+        shares = self.shares()
+        for expert in self.experts:
+            moves = expert.terms.in_scales[:, 0] * shares[expert.name]
+            for slot, move in zip(expert.terms.slots.tolist(), moves.tolist(), strict=True):
+                feature = self.linear.feature(slot)
+                total[feature] = total.get(feature, 0.0) + move
         return total
 
     # -------------------------------------------------------------------------------------------------- from the arrays
@@ -265,6 +266,12 @@ class ShapeReading:
         return [leader(lane_heads, scores.reshape(-1, 6), min(head, last)) for head in range(self.heads)]
 
     def _expert(self, name: str) -> Expert:
+        if name == "linear":
+            return Expert(name, self.linear.terms(range(self.heads)))
+        return self._companion(name) if name in COMPANY else self._bent(name)
+
+    def _bent(self, name: str) -> Expert:
+        """One with curves or trees."""
         own: Any = self.state  # of "curves only" the lanes are the main ones
         if self.shape != "curves only":
             own = {key: self._numbers(f"{name}.{key}") for key in ("v", "H", "lane_heads", "scores")}
@@ -340,21 +347,56 @@ class ShapeReading:
             )
         return trees
 
-    def _moves(self, mixture: _core.Mixture) -> Float64:
-        """How far what is said moves with each expert's score (of the first class), where all say the same."""
-        state, count = self._numbers("mixture"), len(self.experts)
-        middle, step = 0.0, 2.0**-10
-        if int(state[0]) == _OF_NUMBERS:  # within the labels, beyond which nothing moves
-            low, high = float(state[3]), float(state[4])
-            if high > low:
-                middle, step = low + (high - low) / 2, (high - low) * 2.0**-10
-        moves = np.zeros(count)
-        for e in range(count):
-            up, down = np.full((count, self.heads), middle), np.full((count, self.heads), middle)
-            up[e, 0] += step
-            down[e, 0] -= step
-            moves[e] = (mixture.say(up)[0] - mixture.say(down)[0]) / (2 * step)
-        return moves
+
+def _head_count(state: _core.Snapshot) -> int:
+    return int(state["lane_heads"].max(initial=0)) + 1
+
+
+def expert_names(state: _core.Snapshot) -> list[str]:
+    """The experts of a model, in the order of its mixture."""
+    arrays = state.get("shape", {})
+    shape = arrays.get("settled") or "linear"
+    bent = [] if shape == "linear" else [name for name in ("curves", "trees") if f"{name}.leaves" in arrays]
+    linear = [] if shape == "curves only" else ["linear"]
+    return [*bent, *linear, *(name for name in COMPANY if f"{name}.clock" in arrays)]
+
+
+def mixture_of(state: _core.Snapshot) -> _core.Mixture | None:
+    """What makes one prediction of the experts' scores; of one expert there is none."""
+    numbers = np.asarray(state.get("shape", {}).get("mixture", _NONE), dtype=np.float64)
+    if not len(numbers):
+        return None
+    mixture = _core.Mixture(_KINDS[int(numbers[0])], int(numbers[1]))
+    mixture.load(numbers)
+    return mixture
+
+
+def expert_shares(state: _core.Snapshot) -> dict[str, float]:
+    """How far the prediction follows each expert: what a small move of its score does, as a part of the whole.
+
+    `state` may lack the slots.
+    """
+    names, mixture = expert_names(state), mixture_of(state)
+    moves = np.ones(len(names)) if mixture is None else np.abs(_moves(state, mixture, len(names)))
+    parts = moves / moves.sum() if moves.any() else np.full(len(moves), 1 / len(moves))
+    return dict(zip(names, parts.tolist(), strict=True))
+
+
+def _moves(state: _core.Snapshot, mixture: _core.Mixture, experts: int) -> Float64:
+    """How far what is said moves with each expert's score (of the first class), where all say the same."""
+    numbers, heads = state["shape"]["mixture"], _head_count(state)
+    middle, step = 0.0, 2.0**-10
+    if int(numbers[0]) == _OF_NUMBERS:  # within the labels, beyond which nothing moves
+        low, high = float(numbers[3]), float(numbers[4])
+        if high > low:
+            middle, step = low + (high - low) / 2, (high - low) * 2.0**-10
+    moves = np.zeros(experts)
+    for e in range(experts):
+        up, down = np.full((experts, heads), middle), np.full((experts, heads), middle)
+        up[e, 0] += step
+        down[e, 0] -= step
+        moves[e] = (mixture.say(up)[0] - mixture.say(down)[0]) / (2 * step)
+    return moves
 
 
 def log_odds(scores: Float64) -> Float64:

@@ -57,10 +57,9 @@ class Terms:
             return self.v / self.unit[:, None] if self.rule.unit_free else self.v
 
     @property
-    def importance(self) -> Float64:
-        """|w|·s, [entry, head]."""
-        v = np.abs(self.v)
-        return v if self.rule.unit_free else v * self.scale[:, None]
+    def in_scales(self) -> Float64:
+        """w·s, [entry, head]: what a value as large as its scale adds."""
+        return self.v if self.rule.unit_free else self.v * self.scale[:, None]
 
     @property
     def evidence(self) -> Float64:

@@ -85,7 +85,7 @@ def shaped(model: Learner | OneVsAll, extrapolate: bool) -> Shaped:
         ]
         terms = expert.terms
         named = [reading.linear.feature(slot) for slot in terms.slots.tolist()]
-        importance = [dict(zip(named, of_head.tolist(), strict=True)) for of_head in terms.importance.T[:heads]]
+        importance = [dict(zip(named, of_head.tolist(), strict=True)) for of_head in np.abs(terms.in_scales).T[:heads]]
         experts.append(
             ExpertArrays(
                 expert.name,
