@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
+from ..rates import Candidates
 from ..rules import RULES, Rule
 from .model import BIAS, Feature
 from .terms import Terms
@@ -69,9 +70,24 @@ def in_present_unit(kept: Averaged, rule: Rule, v: Float64, scale: Float64, t: f
 
 
 def leader(lane_heads: NDArray[Any], scores: Float64, head: int) -> int:
-    """The lane that speaks for a head: that with the smallest recent loss."""
+    """Of some lanes, the one that speaks for a head: that with the smallest recent loss."""
     lanes = np.flatnonzero(lane_heads == head)
     return int(lanes[np.argmin(scores[lanes, 1])] if len(lanes) > 1 else lanes[0])
+
+
+def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapshot) -> Float64:
+    """The v of a sparse model, [slot][lane], in whose place its state has u (core/engine/lanes/proximal_rows.hpp)."""
+    lanes = state["lane_rates"]
+    u, H = (state[name].reshape(-1, len(lanes)) for name in ("v", "H"))  # type: ignore[literal-required]
+    _, _, weight, _, square = state["target"].tolist()
+    pace = math.sqrt(square / weight) if weight > 0 else 1.0
+    tempo = pace * (math.sqrt(state["T"] / state["N"]) if state["N"] > 0 else 1.0)
+    rates, penalties = np.array(candidates.rates)[lanes], np.array(candidates.penalties)[lanes]
+    free = (state["slots"] != 0)[:, None]  # the bias has no penalty
+    beyond = np.abs(u) - free * (rates * penalties * (pace * tempo))
+    root = np.sqrt(H) + free * (rates * (options.l2 * tempo))
+    there = (beyond > 0) & (sys.float_info.min <= H)
+    return np.divide(np.where(u > 0, -beyond, beyond), root, out=np.zeros_like(u), where=there)
 
 
 def latest_look(options: Options, examples: int, features: int) -> int:
@@ -86,13 +102,25 @@ def scored_weight(state: _core.Snapshot) -> float:
     return last - state["missed"]
 
 
+def lanes_of(state: _core.Snapshot, head: int) -> list[int]:
+    """The lanes of a head: one for each of its rates."""
+    return [lane for lane, its in enumerate(state["lane_heads"].tolist()) if its == head]
+
+
+def leading_lane(state: _core.Snapshot, head: int) -> int:
+    """The lane that speaks for a head."""
+    return leader(state["lane_heads"], state["scores"].reshape(-1, 6), head)
+
+
 class Reading:
     """A model's state, read by feature and by lane. A lane is one set of weights: that of one rate of one class."""
 
-    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
-        self.options, self.candidates, self.state = options, rates, state
+    def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
+        self.options, self.candidates, self.state = options, candidates, state
         kept = average(options, state) if state["kept"] == "averaged" else state["v"]
         self.v = kept.reshape(-1, len(state["lane_heads"]))
+        if options.sparse:
+            self.v = sparse_weights(options, candidates, state)
         self.scores = state["scores"].reshape(-1, 6)
         products = state["products"].reshape(-1, 3).tolist()
         self.slot_of: dict[int, int] = dict(enumerate(name_slots(state).tolist(), 1))
@@ -118,11 +146,11 @@ class Reading:
 
     def lanes(self, head: int) -> list[int]:
         """The lanes of a head: one for each of its rates."""
-        return [lane for lane, its in enumerate(self.state["lane_heads"].tolist()) if its == head]
+        return lanes_of(self.state, head)
 
     def leader(self, head: int) -> int:
         """The lane that speaks for a head."""
-        return leader(self.state["lane_heads"], self.scores, head)
+        return leading_lane(self.state, head)
 
     def terms(self, heads: Sequence[int]) -> Terms:
         """The linear terms of some heads."""
@@ -139,14 +167,22 @@ class Reading:
 
     def rate(self, lane: int) -> float:
         """The learning rate of a lane."""
-        return float(self.candidates[int(self.state["lane_rates"][lane])])
+        return self.candidates.rates[int(self.state["lane_rates"][lane])]
+
+    def penalty(self, lane: int) -> float:
+        """The sparsity of a lane."""
+        return self.candidates.penalties[int(self.state["lane_rates"][lane])]
 
     def rates(self, head: int) -> dict[float, float]:
         """The rates of a head and their mean losses."""
         if not len(self.scores):
-            return {self.candidates[0]: math.nan}
+            return {self.candidates.rates[0]: math.nan}
         total = max(scored_weight(self.state), sys.float_info.min)
-        return {self.rate(lane): float(self.scores[lane, 0]) / total for lane in self.lanes(head)}
+        best: dict[float, float] = {}  # of a sparse model's rate: with the penalty that suits it best
+        for lane in self.lanes(head):
+            loss, rate = float(self.scores[lane, 0]) / total, self.rate(lane)
+            best[rate] = min(loss, best.get(rate, math.inf))
+        return best
 
     @property
     def scale(self) -> Float64:

@@ -28,7 +28,8 @@ and, mostly short or empty,
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
 totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
 settled where it is not linear, who learns beside it where somebody may, from when on rates were no longer chosen, how
-it was trained if `train` did that (the table's columns, the task, how far it came), and a digest of all the rest.
+large its errors are where that was counted (error_quantiles.py), how it was trained if `train` did that (the table's
+columns, the task, how far it came), and a digest of all the rest.
 """
 
 from __future__ import annotations
@@ -54,6 +55,7 @@ from .foreign import is_vw_model
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
+    from .error_quantiles import ErrorQuantiles
     from .model import Model, State
 
 # The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the next
@@ -84,7 +86,14 @@ _WINDOWS = {"window_features": np.uint32, "windows": np.float64}  # likewise
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
 _OPTIONAL = (*_AVERAGE, *_WINDOWS, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
-_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "experts": "none", "falling_scales": False}
+_LATER_OPTIONS: dict[str, Any] = {
+    "average": False,
+    "shape": "linear",
+    "experts": "none",
+    "falling_scales": False,
+    "sparsity": 0.0,
+    "l2": 0.0,
+}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
@@ -146,7 +155,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_bytes(model: Model) -> bytes:
     """The file's content. The same model gives the same bytes."""
     state, labels = model._state_and_labels()
-    return _encoded(model, state, labels, model._training, model._earlier)
+    return _encoded(model, state, labels, model._training, model._earlier, model._errors)
 
 
 def _encoded(
@@ -155,6 +164,7 @@ def _encoded(
     labels: list[Any] | None,
     training: dict[str, Any] | None,
     earlier: State | None,
+    errors: ErrorQuantiles | None,
 ) -> bytes:
     slopes = state.get("slopes", np.zeros(0))
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
@@ -195,10 +205,12 @@ def _encoded(
     if model.options.experts != "none":
         header["company"] = settled_company(state)
     arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
+    if errors is not None:
+        header["errors"] = errors.plain()
     if training is not None:
         header["training"] = training
     if earlier is not None:
-        arrays["earlier"] = np.frombuffer(_encoded(model, *earlier, None, None), np.uint8)
+        arrays["earlier"] = np.frombuffer(_encoded(model, *earlier, None, None, None), np.uint8)
     header["digest"] = _digest(header, arrays)
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
@@ -253,6 +265,8 @@ def from_bytes(data: bytes) -> Any:
             _module("training_record").check(training, model)
         model._training = training
         model._earlier = _earlier(arrays.pop("earlier", None), header)
+        if (errors := header.get("errors")) is not None:
+            model._errors = _module("error_quantiles").ErrorQuantiles.read(errors)
         plain = {key: header[key] for key in _PLAIN}
         state = _core_snapshot(**{**arrays, **floats, **later}, **plain, **totals)
         _check_slopes(header, state)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -21,6 +20,7 @@ from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Options
+from ..rates import Candidates
 from ..rules import RULES
 from .by_feature import Averaged, Reading, in_present_unit, leader
 from .model import Feature
@@ -163,8 +163,8 @@ class Expert:
 class ShapeReading:
     """A model's state as plain objects."""
 
-    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
-        self.linear = Reading(options, rates, state)
+    def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
+        self.linear = Reading(options, candidates, state)
         self.options, self.state = options, state
         self._arrays: dict[str, Any] = state.get("shape", {})
         self.shape: str = self._arrays.get("settled") or "linear"

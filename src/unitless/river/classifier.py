@@ -14,6 +14,7 @@ from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import LOSSES, ClassLoss
 from ..models.classes import Classes, Label
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Order, Precision, Rule, Schedule, Shape
@@ -50,6 +51,9 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
         experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 features in
             the first row, softmax for more than two classes; or "none".
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear.
+        l2: a penalty that pulls weights towards zero, likewise.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -81,6 +85,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         shape: Shape = USUAL_SHAPE,
         experts: Experts = USUAL_EXPERTS,
         falling_scales: bool | Auto = "auto",
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -98,6 +104,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.shape = shape
         self.experts = experts
         self.falling_scales = falling_scales
+        self.sparsity = sparsity
+        self.l2 = l2
         if loss not in (known := losses.names(task="binary")):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -115,6 +123,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             precision=precision,
             shape=shape,
             experts=experts,
+            sparsity=sparsity,
+            l2=l2,
         )
         self._two: tuple[Label, Label] | None = None  # the negative label and the positive one
         self._side: dict[Label, bool] = {}
@@ -146,9 +156,10 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         if self._direct:
             try:
                 if self._two:
-                    learn_one(self._model, x, self._side[y], w)
+                    side = self._side[y]
+                    self._errors.add(self._model, learn_one(self._model, x, side, w), side, w)  # type: ignore[arg-type]
                 else:
-                    self._model.learn_one(x, y, w)  # type: ignore[arg-type, union-attr]
+                    self._note(self._model, self._model.learn_one(x, y, w), y, w)  # type: ignore[arg-type, union-attr]
                 return
             except (InputError, KeyError, TypeError):  # looked at below: it can be learned, or the error explained
                 pass
@@ -183,6 +194,16 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             score = self._score_of(x)
         p = 1.0 / (1.0 + exp(-score)) if score > -700.0 else exp(score)  # `_logistic`, without the call
         return {negative: 1.0 - p, positive: p}
+
+    def predict_set_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
+        """The labels among which that of a row is, with this probability, likeliest first; changes nothing.
+
+        A label is among them if 1 - its probability is no larger than it was lately for the true ones, in predictions
+        made before rows were learned. The likeliest always is; while there are too few rows to say, all are.
+        """
+        reach, shares = self._reach(level), self.predict_proba_one(x)
+        ranked = sorted(shares, key=lambda label: -shares[label])
+        return [label for place, label in enumerate(ranked) if place == 0 or 1.0 - shares[label] <= reach]
 
     def _score_of(self, x: Row) -> Any:
         """The score of a row that has to be looked at, for the second of two classes."""

@@ -16,9 +16,11 @@ from .. import losses
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, ClassLoss
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
+from ..models.prediction_errors import sets_of, shares_of
 from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import labels, rows
@@ -67,6 +69,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             averages of the weights.
         experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 dense columns,
             softmax for more than two classes, "snag" for wide and sparse numbers; "none"; see `unitless.Learner`.
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
+        l2: a penalty that pulls weights towards zero, likewise.
         n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no
             more; the best weights are kept, and these rows are learned last.
         shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
@@ -127,6 +132,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         falling_scales: bool | Auto = "auto",
         interactions: Any = None,
         bias: bool = True,
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
         extrapolate: bool = False,
         class_weight: Any = None,
         new_classes: NewClasses = "error",
@@ -144,6 +151,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.sparsity = sparsity
+        self.l2 = l2
         self.extrapolate = extrapolate
         self.class_weight = class_weight
         self.new_classes = new_classes
@@ -217,6 +226,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "interactions": self.interactions,
             "bias": self.bias,
             "experts": self.experts,
+            "sparsity": self.sparsity,
+            "l2": self.l2,
             "shape": "linear" if self.shape == "auto" and len(self.classes_) > MANY_CLASSES else self.shape,
         }
         shared["average"] = bool(self.shuffle) and averaged(shared, data)
@@ -288,6 +299,19 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         """The logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    @_with_probabilities
+    def predict_set(self, X: Any, level: float = USUAL_LEVEL) -> NDArray[np.bool_]:
+        """For each row the classes among which the true one is with this probability: a boolean array, a column for
+        each of `classes_`.
+
+        A class is in the set if 1 - its probability is at most a quantile of what that was for the true classes of rows
+        that had not been learned (see `UnitlessRegressor.predict`). The likeliest class always is.
+        """
+        reach = self._reach(level, "level")
+        scores = self._class_scores(X)
+        best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return sets_of(shares_of(self.model_, scores), best, reach)
 
     def _class_scores(self, X: Any) -> Float64:
         """A column for each of `classes_`; one score for each row if there is one model for two classes."""
