@@ -42,6 +42,7 @@ struct EngineSetup {
     Selecting selecting = Selecting::none;
     std::size_t classes = 0;  // how many there are; 0 and not open: labels are numbers
     bool open = false;        // classes may join
+    bool coupled = false;     // classes share one softmax (softmax/); the loss is logistic
     bool average = false;     // v is averaged too (averaging.hpp)
     std::uint64_t slots = 0;  // how many there may be, where that is known
 

@@ -397,7 +397,7 @@ def _show_explanation(
         }
         for p in why.contributions
     ]
-    header = ["feature", "value", *([] if why.mixed else ["weight"]), "contribution"]
+    header = ["feature", "value", *(["weight"] if why.weighed else []), "contribution"]
     blank = [""] * (len(header) - 2)
     for name in why.unknown:
         print(f"note: the model has no feature {display.short(repr(name))}; it was ignored", file=sys.stderr)

@@ -20,7 +20,7 @@ from ..losses import names
 from ..models.error_quantiles import USUAL_LEVEL
 from ..options import USUAL_EXPERTS, USUAL_SHAPE
 
-_LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary")) + "."
+_LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary", "classes")) + "."
 
 READING = "How the data is read"
 LEARNING = "What is learned"

@@ -80,7 +80,7 @@ class Evaluation:
         if not isinstance(model, Learner | OneVsAll):
             raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
         self._model, self._loss = model, LOSSES[model.options.loss]
-        self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
+        self._judge = Learner(loss=self._loss.of_a_score, quantile=model.options.quantile)
         self._binary = isinstance(model, Learner) and self._loss.for_classes
         self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
         self._sums: dict[str, float] = {}
@@ -573,7 +573,7 @@ class Evaluation:
     def _kind(self) -> dict[str, Any]:
         """What a model must share with another for its evaluation to be taken up."""
         kind = "OneVsAll" if isinstance(self._model, OneVsAll) else "Learner"
-        return {"kind": kind, "loss": self._judge.options.loss, "quantile": self._judge.options.quantile}
+        return {"kind": kind, "loss": self._loss.name, "quantile": self._judge.options.quantile}
 
     def _class_labels(self) -> list[Label]:
         return self._model.classes if isinstance(self._model, OneVsAll) else []

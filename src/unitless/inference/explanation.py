@@ -42,7 +42,7 @@ class Contribution:
 
     feature: Feature
     value: float  # as the data has it; of a product, that of its factors as the model sees them
-    weight: float | None  # in the data's units; of models of several experts there is none
+    weight: float | None  # in the data's units; there is none if the score is more than one sum
     contribution: float
 
 
@@ -63,7 +63,7 @@ class Explanation:
     probability: float | None = None  # of the class whose score this is; of two, the positive one
     positive: Label | None = None  # of two classes, the one that a positive score stands for
     centred: bool = False  # whether some values count from the means of their columns
-    mixed: bool = False  # whether several experts say it: then features have no weights
+    weighed: bool = True  # whether features have weights: the score is one sum of weights by values
     bent: bool = False  # whether the model is more than linear: then all features count from their means
 
     @property
@@ -106,7 +106,7 @@ class Explanation:
 
     def _columns(self, *names: str) -> list[int]:
         """Which of them are shown: weights only if there are any."""
-        return [k for k, name in enumerate(names) if name != "weight" or not self.mixed]
+        return [k for k, name in enumerate(names) if name != "weight" or self.weighed]
 
     def __str__(self) -> str:
         header = ["feature", "value", "weight", "contribution"]
@@ -179,10 +179,10 @@ def explain_batch(
     head, chosen = _head(model, scores, label)
     reading = model._reading()
     taken = _Row(reading, batch.data, model._word_features)
-    if model._mixes():
-        explanation = taken.mixed(model._shape_reading(), head, len(scores), offset)
-    else:
+    if model._adds_up():
         explanation = taken.explained(head)
+    else:
+        explanation = taken.mixed(model._shape_reading(), head, len(scores), offset)
     if offset != 0:
         explanation = _with_offset(explanation, offset, model)
     prediction: Any = float(scores[0])
@@ -202,7 +202,7 @@ def explain_batch(
         probability=float(model.link(explanation.limited)) if gives else None,
         positive=positive,
         centred=taken.centred,
-        mixed=model._mixes(),
+        weighed=model._adds_up(),
         bent=model._bends(),
     )
 
@@ -210,7 +210,7 @@ def explain_batch(
 def _with_offset(of: Explanation, offset: float, model: Learner | OneVsAll) -> Explanation:
     """The explanation of a score to which an offset was added, which is listed among the contributions."""
     name = ((model._training or {}).get("schema") or {}).get("offset") or "(offset)"
-    part = Contribution(name, offset, None if model._mixes() else 1.0, offset)
+    part = Contribution(name, offset, 1.0 if model._adds_up() else None, offset)
     parts = sorted([*of.contributions, part], key=_largest_first)
     return replace(of, contributions=parts, score=of.score + offset, limited=of.limited + offset)
 
@@ -400,7 +400,7 @@ class _Row:
         return Explanation(parts, bias + centre, score + centre, limited + centre, None)
 
     def mixed(self, shaped: ShapeReading, head: int, heads: int, offset: float) -> Explanation:
-        """The score of a head of a model of several experts, without the row's offset."""
+        """The score of a head of a model that is more than one sum, without the row's offset."""
         raw, active = raw_row(shaped, self._given)
         found = taken_apart(shaped, raw, active, self, head, heads, offset)
         values: dict[Feature, float] = {}

@@ -72,10 +72,11 @@ def taken_apart(
     bases, found = zip(*(_of_expert(shaped, expert, raw, active, row) for expert in shaped.experts), strict=True)
     features = list(dict.fromkeys(feature for one in found for feature in one))
     nothing = np.zeros(shaped.heads)
-    shares = np.array([[one.get(feature, nothing)[:heads] for one in found] for feature in features])
-    base = np.array([one[:heads] for one in bases])
+    wide = max(heads, min(2, shaped.heads))  # next to a class alone, the one that no row has stands for the others
+    shares = np.array([[one.get(feature, nothing)[:wide] for one in found] for feature in features])
+    base = np.array([one[:wide] for one in bases])
     moved = shares.sum(axis=0) if features else np.zeros_like(base)
-    said = _said(shaped, [row.certainty(expert.terms) for expert in shaped.experts], head, offset)
+    said = _said(shaped, [row.certainty(expert.terms) for expert in shaped.experts], head, heads, offset)
     first, last = said(base), said(base + moved)
     slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
     amounts = [float((share * slopes).sum()) for share in shares]
@@ -160,14 +161,16 @@ def _linear_means(shaped: ShapeReading, expert: Expert, row: Row) -> dict[int, F
     return means
 
 
-def _said(shaped: ShapeReading, certainty: list[float], head: int, offset: float) -> Callable[[Float64], float]:
+def _said(
+    shaped: ShapeReading, certainty: list[float], head: int, heads: int, offset: float
+) -> Callable[[Float64], float]:
     """What is predicted for a head, beside the offset, where the experts' sums are so and so."""
     options, state, mixture = shaped.options, shaped.state, shaped.mixture
     limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
 
     def said(sums: Float64) -> float:
         experts = zip(shaped.experts, sums, certainty, strict=True)
-        scores = np.array([expert.scores(own, sure) for expert, own, sure in experts])
+        scores = np.array([expert.scores(own, sure)[:heads] for expert, own, sure in experts])
         if limited:
             scores = np.clip(scores, state["label_min"], state["label_max"])
         if mixture is None:

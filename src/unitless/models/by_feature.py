@@ -71,7 +71,7 @@ def in_present_unit(kept: Averaged, rule: Rule, v: Float64, scale: Float64, t: f
 
 def leader(lane_heads: NDArray[Any], scores: Float64, head: int) -> int:
     """Of some lanes, the one that speaks for a head: that with the smallest recent loss."""
-    lanes = np.flatnonzero(lane_heads == head)
+    lanes = np.flatnonzero(lane_heads == min(head, int(lane_heads[-1])))  # the last stands for classes not met yet
     return int(lanes[np.argmin(scores[lanes, 1])] if len(lanes) > 1 else lanes[0])
 
 
@@ -145,8 +145,8 @@ class Reading:
         return product if self._said[product] == 1 else f"({left})*({right})"
 
     def lanes(self, head: int) -> list[int]:
-        """The lanes of a head: one for each of its rates."""
-        return lanes_of(self.state, head)
+        """The lanes of a head: one for each of its rates. Classes that were not met yet may have the last one's."""
+        return lanes_of(self.state, min(head, int(self.state["lane_heads"][-1])))
 
     def leader(self, head: int) -> int:
         """The lane that speaks for a head."""

@@ -24,6 +24,7 @@ and, mostly short or empty,
     windows          float64  scale, low, high, mean, weight, square and count of each (core/preparation/window.hpp)
     slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
     shape.NAME       float64  curves, trees, other experts and their mixture, as the core has them; only of such models
+                              Of any softmax: softmax.classes, their number, if some were announced and not met
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
 totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
@@ -49,6 +50,7 @@ from numpy.typing import NDArray
 
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
+from ..losses import LOSSES
 from ..options import Company, Kept, Options, Shape
 from ..rules import RULES
 from .foreign import is_vw_model
@@ -61,9 +63,9 @@ if TYPE_CHECKING:
 # The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the next
 # of merged models that have kept slopes; the last one of models with other experts, which may have all of these.
 VERSION, NEWER, SHAPED, MERGED, EXPERTS = 2, 3, 4, 5, 6
-Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
+Kind: TypeAlias = Literal["Learner", "OneVsAll", "Softmax", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
-_KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
+_KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Softmax": "softmax", "Sweep": "sweep"}
 _KEY = "unitless"
 _ARRAYS = {
     "slots": np.uint32,
@@ -97,6 +99,7 @@ _LATER_OPTIONS: dict[str, Any] = {
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
+_ANNOUNCED = "shape.softmax.classes"  # how many classes a softmax knows of, where it has not met all of them
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
 _LONGEST = 256  # characters of the names of products for each byte of a file
@@ -303,7 +306,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
 def _fresh(header: dict[str, Any]) -> Model:
     """A model of the file's kind and options that has seen nothing."""
     options, labels = header["options"], header["labels"]
-    listed = type(labels) is list or (labels is None and header["kind"] != "OneVsAll")
+    listed = type(labels) is list or (labels is None and header["kind"] in ("Learner", "Sweep"))
     if type(header["open"]) is not bool or not listed:
         raise ModelFileError("this is not a valid model file: classes that are not a list")
     kind, rates = header["kind"], header["rates"]
@@ -429,7 +432,8 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     require((arrays["centre_kinds"] <= 1).all(), "means of an unknown kind")
     require(arrays["target"][0] in (0, 1) and arrays["target"][2] >= 0 <= arrays["target"][4], "an impossible target")
     heads = int(arrays["lane_heads"].max(initial=0)) + 1
-    require(header["labels"] is None or heads == len(header["labels"]) + header["open"], "other classes than it has")
+    classes = int(arrays[_ANNOUNCED].sum()) if _ANNOUNCED in arrays else heads - header["open"]
+    require(header["labels"] is None or classes == len(header["labels"]), "other classes than it has")
     require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
     low, high = totals["label_min"], totals["label_max"]
     require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "an impossible range of labels")
@@ -504,7 +508,8 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     possible = [*get_args(Company), *([] if header["examples"] else [None])]
     _require(company in possible, "impossible experts")
     alone = settled in (None, "linear") and company in (None, "none")
-    _require(not alone or not names, "curves, trees or experts that a linear model does not have")
+    bent = set(names) - ({_ANNOUNCED} if LOSSES[options.loss].coupled else set())
+    _require(not alone or not bent, "curves, trees or experts that a linear model does not have")
     _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
     _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
     _require("shape.settled" not in names, "arrays with impossible names")

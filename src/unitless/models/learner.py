@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import html, inputs, shown
+from ..errors import OptionError
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Auto, Clip, Experts, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
 from . import pruning
 from .by_feature import ByFeature, Reading, ranked
@@ -144,6 +146,8 @@ class Learner(Model):
             l2=l2,
             **further,
         )
+        if LOSSES[options.loss].coupled:
+            raise OptionError(f"is {loss!r}, which is for several classes: use ul.Softmax", option="loss")
         super().__init__(options)
 
     @classmethod

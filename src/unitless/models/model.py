@@ -179,6 +179,10 @@ class Model(_core.Learner):
         """Whether there are several experts, or one that is more than linear."""
         return self._bends() or self.company != "none"
 
+    def _adds_up(self) -> bool:
+        """Whether a score is one sum of weights by values."""
+        return not (self._mixes() or LOSSES[self._options.loss].coupled)
+
     def _bends(self) -> bool:
         """Whether it is more than linear."""
         return self.settled_shape not in (None, "linear")

@@ -169,6 +169,7 @@ class ShapeReading:
         self._arrays: dict[str, Any] = state.get("shape", {})
         self.shape: str = self._arrays.get("settled") or "linear"
         self.heads = _head_count(state)
+        self._coupled = LOSSES[options.loss].coupled
         self.columns, self.column_of = raw_columns(state)
         self.experts: list[Expert] = [self._expert(name) for name in expert_names(state)]
 
@@ -258,16 +259,14 @@ class ShapeReading:
             unknown = doubt(kept_of, terms.slots, H[:, 0], own["lane_rates"], leaders[0], of_odds)
             terms = replace(terms, doubt=unknown)
         several = len(self._numbers("classes.met")) > 0
-        return Expert(name, terms, coupled=several and name in ("softmax", "newton"))
+        return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", "newton")))
 
     def _leaders(self, lane_heads: NDArray[Any], scores: Float64) -> list[int]:
-        """By head. The last one that there are lanes of speaks for classes that were not met."""
-        last = int(lane_heads.max(initial=0))
-        return [leader(lane_heads, scores.reshape(-1, 6), min(head, last)) for head in range(self.heads)]
+        return [leader(lane_heads, scores.reshape(-1, 6), head) for head in range(self.heads)]
 
     def _expert(self, name: str) -> Expert:
         if name == "linear":
-            return Expert(name, self.linear.terms(range(self.heads)))
+            return Expert(name, self.linear.terms(range(self.heads)), coupled=self._coupled)
         return self._companion(name) if name in COMPANY else self._bent(name)
 
     def _bent(self, name: str) -> Expert:
@@ -291,6 +290,7 @@ class ShapeReading:
             replace(self.linear.terms([]), v=v, H=H),
             self._curves(weights[first:], evidence[first:], rows[first:]),
             self._trees(weights, evidence, rows) if name == "trees" else [],
+            coupled=self._coupled,
         )
 
     def _curves(self, weights: Float64, evidence: Float64, rows: Float64) -> dict[int, Curve]:
@@ -399,16 +399,21 @@ def _moves(state: _core.Snapshot, mixture: _core.Mixture, experts: int) -> Float
     return moves
 
 
-def log_odds(scores: Float64) -> Float64:
-    """Of each class against the others, of the scores of a softmax."""
-    if len(scores) < 2:
-        return np.zeros(len(scores))
-    best = int(np.argmax(scores))
-    below = scores - scores[best]
+def log_odds(outputs: Float64) -> Float64:
+    """Scores from what the softmax is taken of, one for each class: o_k − log Σ exp(o_j) over the others.
+
+    Example:
+        >>> import numpy as np
+        >>> log_odds(np.log([0.5, 0.25, 0.25])).round(4).tolist()
+        [0.0, -1.0986, -1.0986]
+    """
+    best = int(np.argmax(outputs))
+    below = outputs - outputs[best]
     parts = np.exp(below)
     others = parts.sum() - parts
     others[best] = np.delete(parts, best).sum()  # without the 1 that would hide them
-    return np.asarray(np.clip(below - np.log(others), -CERTAIN, CERTAIN))
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(below - np.log(others), -CERTAIN, CERTAIN))
 
 
 def weighted_mean(values: Float64, weights: Float64) -> Float64:

@@ -108,7 +108,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
-        if loss in losses.names(task="binary"):
+        if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
         self._begin(

@@ -93,7 +93,7 @@ def train(
         task: "regression", "binary" or "classes". Detected if not given: two values are binary; text or up to 20
             different whole numbers are classes; anything else is a number to predict.
         positive: which of two labels is the one to be found; yes, true, 1, the larger or later one if not given.
-        loss: squared for numbers and logistic for classes, if not given.
+        loss: squared for numbers and logistic for classes, if not given. "softmax" is one model of several classes.
         rule: "nag" if not given; see `Learner`.
         learning_rate: "auto" if not given.
         shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees

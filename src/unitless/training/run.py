@@ -31,6 +31,7 @@ from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
+from ..models.softmax import model_of_classes
 from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, can_fall, check_names
 from .fitting import Fit
 from .following import Follow
@@ -89,9 +90,11 @@ class ModelRequest:
         options.setdefault("centre", centred and "bits" not in options)
         options.setdefault("falling_scales", can_fall(options))
         if target.task == "classes":
-            return OneVsAll(None, **options)
+            return model_of_classes(None, **options)
         if loss in losses.names(task="regression", in_label_unit=True) and "clip" not in options:
             options.setdefault("target", "auto")
+        if loss in losses.LOSSES:  # a softmax of two classes is one score
+            options["loss"] = losses.LOSSES[loss].of_a_score
         return Learner(**options)
 
 

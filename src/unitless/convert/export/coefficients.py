@@ -6,7 +6,8 @@
     classes           binary: the negative label, then the positive; classes: all labels; otherwise null
     loss              what was minimised
     link              what a score stands for: "identity" (itself), "logistic" (a probability, 1 / (1 + exp(-score))),
-                      "exp" (a rate, exp(score))
+                      "exp" (a rate, exp(score)), "softmax" (of many classes: their probabilities are exp(score),
+                      divided by the sum of all)
     intercept         a number; with many classes a list of numbers, one for each
     limits            null, or the least and the largest score
     features          for each: name (text, or a column's number from 0), weight, mean (of centred columns only), scale,
@@ -151,7 +152,8 @@ def _about(model: Learner | OneVsAll, plain: Linear, version: int) -> dict[str, 
         "target": ((model._training or {}).get("schema") or {}).get("target"),
         "classes": plain.labels or None,
         "loss": plain.loss.name,
-        "link": plain.loss.link.name,
+        # What is mixed are log odds.
+        "link": "softmax" if plain.loss.coupled and version == VERSION else plain.loss.link.name,
     }
 
 

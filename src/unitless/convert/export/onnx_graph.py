@@ -238,7 +238,8 @@ class _Graph:
 
     def scores(self, x: str) -> str:
         """[rows, heads], as `unitless.convert.export.linear` describes."""
-        return self._limited(self._linear(x))
+        score = self._limited(self._linear(x))
+        return self._log_odds(self._node("Softmax", score, axis=1)) if self.model.loss.coupled else score
 
     def _linear(self, x: str) -> str:
         model = self.model
