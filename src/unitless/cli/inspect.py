@@ -134,6 +134,7 @@ def _features(
         ("classes", _listed(about["classes"] or [])),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
         ("shape", _shape(about)),
+        ("experts", display.experts({name: of["share"] for name, of in (about["experts"] or {}).items()})),
         ("rate", display.rates(about["learning_rate"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
         ("features", f"{about['feature_count']:,}" + _weighted(about)),
@@ -177,8 +178,8 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     if not heads:
         return [], 0
     lanes = [reading.leader(head) for head in heads]
-    if model._bends():
-        return _ranked_shape(model, heads, top)
+    if model._mixes():
+        return _ranked_experts(model, heads, top)
     v = np.abs(reading.v[:, lanes])
     importance = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
     best = importance.argmax(axis=1) if len(importance) else np.zeros(0, np.intp)
@@ -198,8 +199,8 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     return rows, len(order)
 
 
-def _ranked_shape(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
-    """Of a model that is more than linear: what has no linear term has neither weight nor scale."""
+def _ranked_experts(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
+    """Of a model of several experts: what has no linear term has neither weight nor scale."""
     from ..models.model import BIAS  # noqa: PLC0415
     from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
@@ -284,8 +285,8 @@ def _weighted(about: dict[str, Any]) -> str:
 
 
 def _experts(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
-    """Of a model that is more than linear: its parts, and how far the prediction follows each."""
-    if not model._bends():
+    """Of a model of several experts: what they consist of, and how far the prediction follows each."""
+    if not model._mixes():
         return None
     shaped = model._shape_reading()
     shares = shaped.shares()
@@ -302,24 +303,16 @@ def _experts(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
 
 
 def _shape(about: dict[str, Any]) -> str:
-    """The shape, and what it consists of."""
-    if about["experts"] is None:
+    """The shape, and what it consists of, if it is more than linear."""
+    with_curves = (about["experts"] or {}).get("curves")
+    if with_curves is None:
         return ""
-    experts = about["experts"]
-    with_curves = experts["curves"]
     parts = [
         f"{display.count(with_curves['curves'], 'curve')} of {display.count(with_curves['intervals'], 'interval')}"
     ]
-    if "trees" in experts:
-        trees = experts["trees"]
+    if (trees := about["experts"].get("trees")) is not None:
         parts.append(f"{display.count(trees['trees'], 'tree')} of {trees['leaves']:,} leaves")
-    said = f"{about['shape']}: {', '.join(parts)}"
-    if len(experts) > 1:
-        names = {"linear": "linear", "curves": "curves", "trees": "curves and trees"}
-        shares = sorted(experts.items(), key=lambda item: -item[1]["share"])
-        followed = ", ".join(f"{names[name]} {display.share(of['share'])}" for name, of in shares)
-        said += f"; the prediction follows {followed}"
-    return said
+    return f"{about['shape']}: {', '.join(parts)}"
 
 
 def _listed(classes: list[str]) -> str:
@@ -397,7 +390,7 @@ def _show_explanation(
         }
         for p in why.contributions
     ]
-    header = ["feature", "value", *([] if why.bent else ["weight"]), "contribution"]
+    header = ["feature", "value", *(["weight"] if why.weighed else []), "contribution"]
     blank = [""] * (len(header) - 2)
     for name in why.unknown:
         print(f"note: the model has no feature {display.short(repr(name))}; it was ignored", file=sys.stderr)

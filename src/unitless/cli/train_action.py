@@ -121,6 +121,7 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
     lines.append(("rows", display.learned(result, result.interrupted)))
     lines.append(("features", result.said_features))
     lines += [("shape", str(result.shape))] if result.model.options.shape != "linear" else []
+    lines.append(("experts", display.experts(result.experts)))
     lines += [("missing", _missing(result.missing))] if result.missing else []
     lines.append(("rate", display.rates(result.learning_rate)))
     passed = result.learned * max(1, result.passes)

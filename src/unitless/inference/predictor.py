@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import frames, html, inputs
+from .. import frames, html, inputs, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
 from ..data.byte_stream import never
 from ..data.frame_reader import read_mapping
@@ -422,7 +422,8 @@ class Predictor:
         columns = self.features
         rows = [[html.name(name), kind] for name, kind in list(columns.items())[:SHOWN_COLUMNS]]
         facts = [("predicts", str(self.target)), ("examples", f"{self.model.examples:,}")]
-        facts += [("shape", self.model.settled_shape or ""), ("columns", f"{len(columns):,}")]
+        facts += [("shape", self.model.settled_shape or ""), ("experts", shown.experts(self.model.experts))]
+        facts += [("columns", f"{len(columns):,}")]
         more = len(columns) - len(rows)
         return html.card(
             "Predictor",

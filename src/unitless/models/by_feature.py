@@ -6,6 +6,9 @@ import heapq
 import math
 import sys
 from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +17,9 @@ from .. import _core
 from ..inputs import Float64
 from ..options import Options
 from ..rates import WALKS, Candidates, Walk
-from ..rules import RULES
+from ..rules import RULES, Rule
 from .model import BIAS, Feature
+from .terms import Terms
 
 ByFeature = dict[Feature, float]
 _MOST_GROWTH = 16  # of a scale between two looks, for an average to follow it
@@ -37,17 +41,38 @@ def name_slots(state: _core.Snapshot) -> NDArray[np.intp]:
     return np.flatnonzero(free)
 
 
+@dataclass(frozen=True)
+class Averaged:
+    """What is kept of an average of v."""
+
+    average: Float64  # [slot][lane]
+    scale: Float64  # by slot: in whose unit it is
+    t: float  # the total weight of the examples in it; 0: there is none yet
+
+
 def average(options: Options, state: _core.Snapshot) -> Float64:
-    """The average of v in units of the scales as they are now, [slot][lane] (core/engine/averaging.hpp)."""
-    if state["averaged_t"] == 0:  # before the first look there is none
-        return state["v"]
-    rule, before = RULES[options.rule], state["average_scale"]
+    """The average of v in units of the scales as they are now, [slot][lane]."""
+    kept = Averaged(state["average"], state["average_scale"], state["averaged_t"])
+    return in_present_unit(kept, RULES[options.rule], state["v"], state["scale"], state["t"])
+
+
+def in_present_unit(kept: Averaged, rule: Rule, v: Float64, scale: Float64, t: float) -> Float64:
+    """An average of v in units of the scales as they are now (core/engine/averaging.hpp)."""
+    if kept.t == 0:
+        return v
+    before = kept.scale
     with np.errstate(over="ignore"):
-        growth = np.divide(state["scale"], before, out=np.ones_like(before), where=before > 0)
+        growth = np.divide(scale, before, out=np.ones_like(before), where=before > 0)
     if rule.sums_squares:
-        growth = np.where(before > 0, growth * math.sqrt(state["averaged_t"] / state["t"]), 1.0)
+        growth = np.where(before > 0, growth * math.sqrt(kept.t / t), 1.0)
     growth = np.where(growth <= _MOST_GROWTH, growth, 1.0) if rule.unit_free else np.ones_like(before)
-    return (state["average"].reshape(len(before), -1) * growth[:, None]).ravel()
+    return (kept.average.reshape(len(before), -1) * growth[:, None]).ravel()
+
+
+def leader(lane_heads: NDArray[Any], scores: Float64, head: int) -> int:
+    """Of some lanes, the one that speaks for a head: that with the smallest recent loss."""
+    lanes = np.flatnonzero(lane_heads == min(head, int(lane_heads[-1])))  # the last stands for classes not met yet
+    return int(lanes[np.argmin(scores[lanes, 1])] if len(lanes) > 1 else lanes[0])
 
 
 def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapshot) -> Float64:
@@ -84,8 +109,7 @@ def lanes_of(state: _core.Snapshot, head: int) -> list[int]:
 
 def leading_lane(state: _core.Snapshot, head: int) -> int:
     """The lane that speaks for a head."""
-    lanes = lanes_of(state, head)
-    return lanes[int(np.argmin(state["scores"].reshape(-1, 6)[lanes, 1]))] if len(lanes) > 1 else lanes[0]
+    return leader(state["lane_heads"], state["scores"].reshape(-1, 6), head)
 
 
 class Reading:
@@ -99,26 +123,26 @@ class Reading:
             self.v = sparse_weights(options, candidates, state)
         self.scores = state["scores"].reshape(-1, 6)
         products = state["products"].reshape(-1, 3).tolist()
-        names = state["names"]
         self.slot_of: dict[int, int] = dict(enumerate(name_slots(state).tolist(), 1))
-        feature_of = {slot: number for number, slot in self.slot_of.items()}
-
-        def name(number: int) -> Feature:
-            return names[number - 1] if names is not None else number - 1
-
-        said = Counter(f"{name(left)}*{name(right)}" for left, right, _ in products)
-        said.update(names or ())
+        self._number_of = {slot: number for number, slot in self.slot_of.items()}
         self.products = {slot: (left, right) for left, right, slot in products}
-        self.features: list[Feature] = []
-        for slot in state["slots"].tolist():
-            if slot == 0:
-                self.features.append(BIAS)
-            elif slot in self.products:
-                left, right = (name(feature) for feature in self.products[slot])
-                product = f"{left}*{right}"
-                self.features.append(product if said[product] == 1 else f"({left})*({right})")
-            else:
-                self.features.append(name(feature_of.get(slot, slot)))
+        self._said = Counter(f"{self._name(left)}*{self._name(right)}" for left, right, _ in products)
+        self._said.update(state["names"] or ())
+        self.features: list[Feature] = [self.feature(slot) for slot in state["slots"].tolist()]
+
+    def _name(self, number: int) -> Feature:
+        names = self.state["names"]
+        return names[number - 1] if names is not None else number - 1
+
+    def feature(self, slot: int) -> Feature:
+        """What lives in a slot."""
+        if slot == 0:
+            return BIAS
+        if slot not in self.products:
+            return self._name(self._number_of.get(slot, slot))
+        left, right = (self._name(feature) for feature in self.products[slot])
+        product = f"{left}*{right}"
+        return product if self._said[product] == 1 else f"({left})*({right})"
 
     def lanes(self, head: int) -> list[int]:
         """The lanes of a head: one for each of its rates. Classes that were not met yet may have the last one's."""
@@ -132,6 +156,19 @@ class Reading:
         """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""
         number = int(self.state["lane_rates"][lane])
         return WALKS[number] if RULES[self.options.rule].second_order else self.candidates.rates[number]
+
+    def terms(self, heads: Sequence[int]) -> Terms:
+        """The linear terms of some heads."""
+        state, lanes = self.state, [self.leader(head) for head in heads]
+        return Terms(
+            RULES[self.options.rule],
+            self.options.order,
+            state["t"],
+            state["slots"].astype(np.int64),
+            state["scale"],
+            self.v[:, lanes],
+            state["H"].reshape(self.v.shape)[:, lanes],
+        )
 
     def penalty(self, lane: int) -> float:
         """The sparsity of a lane."""

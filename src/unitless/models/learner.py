@@ -17,7 +17,6 @@ from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
 from .model import BIAS, LARGE, Model
-from .shape_reading import ShapeReading
 
 
 class Learner(Model):
@@ -238,34 +237,31 @@ class Learner(Model):
     def weights(self) -> ByFeature:
         """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`.
 
-        With a shape other than "linear" they are those of the linear model beside the curves and trees.
+        Of several experts they are those of the linear model with the learner's own rule.
         """
         reading = self._reading()
         return reading.weights(reading.leader(0))
 
     @property
     def scales(self) -> ByFeature:
-        """s by feature: the largest |x| ("snag": the root mean square of x)."""
+        """s by feature: the largest |x| ("snag": the root mean square of x). Of several experts: see `weights`."""
         return self._reading().scales()
 
     @property
     def importance(self) -> ByFeature:
         """|w|·s by feature: how far the feature moves the prediction. It has no unit of the feature's.
 
-        With a shape other than "linear" curves and trees count too: half of what lies between the lowest and the
-        highest step of a feature's curve, and half of what each question of a tree sets apart, by the part of the rows
-        that are asked; of all models in the mixture the mean, by how far the prediction follows each.
+        Curves and trees count too: half of what lies between the lowest and the highest step of a feature's curve, and
+        half of what each question of a tree sets apart, by the part of the rows that are asked. Of several experts it
+        is the mean, by how far the prediction follows each.
         """
-        if self._bends():
+        if self._mixes():
             return {feature: float(by_head[0]) for feature, by_head in self._shape_reading().importance().items()}
         reading = self._reading()
         return reading.importance(reading.leader(0))
 
     def _reading(self) -> Reading:
         return Reading(self._options, self._candidates, self._snapshot())
-
-    def _shape_reading(self) -> ShapeReading:
-        return ShapeReading(self._options, self._candidates, self._snapshot())
 
     def _facts(self) -> list[tuple[str, str]]:
         if self.nbytes >= LARGE:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 import numpy as np
 
-from .. import _core, html, inputs
+from .. import _core, html, inputs, shown
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .classes import Label
+    from .shape_reading import ShapeReading
 
 BIAS = "(bias)"
 LARGE = 64 << 20  # bytes: of a model of this size notebooks show no features, because looking for them takes too long
@@ -149,9 +150,38 @@ class Model(_core.Learner):
             self._company = model_file.settled_company(self._snapshot())
         return self._company or "none"
 
+    @property
+    def experts(self) -> dict[str, float]:
+        """How far the prediction follows each expert of the mixture: parts that add up to 1. Of one alone it is 1.
+
+        "linear" is the model's own rule; "curves" and "trees" have these beside linear terms; the others are its
+        `company`.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> rng = np.random.default_rng(0)
+            >>> x = rng.normal(size=(2000, 1))
+            >>> m = ul.Learner(shape="curves")
+            >>> _ = m.learn(x, np.abs(x[:, 0]))
+            >>> m.experts["curves"] > m.experts["linear"]
+            True
+        """
+        from .shape_reading import expert_shares  # noqa: PLC0415  (which reads models)
+
+        return expert_shares(self._snapshot(False))
+
+    def _shape_reading(self) -> ShapeReading:
+        from .shape_reading import ShapeReading  # noqa: PLC0415  (which reads models)
+
+        return ShapeReading(self._options, self._candidates, self._snapshot())
+
     def _mixes(self) -> bool:
-        """Whether there are several experts."""
+        """Whether there are several experts, or one that is more than linear."""
         return self._bends() or self.company != "none"
+
+    def _adds_up(self) -> bool:
+        """Whether a score is one sum of weights by values."""
+        return not (self._mixes() or LOSSES[self._options.loss].coupled)
 
     def _bends(self) -> bool:
         """Whether it is more than linear."""
@@ -159,11 +189,11 @@ class Model(_core.Learner):
 
     def _check_linear(self, what: str, kind: type[Error] = OptionError) -> None:
         """Refuse what only linear models can do so far; `what` completes "cannot be"."""
-        if self._bends():
-            raise kind(
-                f"a model of shape {self.settled_shape!r} cannot be {what} yet",
-                advice=Phrase("a model that is made with ", Option("shape", "linear"), " can"),
-            )
+        if not self._mixes():
+            return
+        plain = (Option("shape", "linear"), " and ", Option("experts", "none"))
+        who = f"of shape {self.settled_shape!r}" if self._bends() else f"with other experts ({self.company}) beside it"
+        raise kind(f"a model {who} cannot be {what} yet", advice=Phrase("a model that is made with ", *plain, " can"))
 
     @property
     def kept(self) -> Kept:
@@ -319,9 +349,10 @@ class Model(_core.Learner):
         return self.nbytes
 
     def _repr_html_(self) -> str:
-        facts = [("options", self._changed_options()), ("shape", self._found_shape())]
-        facts += [("examples", f"{self.examples:,}"), *self._facts()]
         small = self.nbytes < LARGE
+        facts = [("options", self._changed_options()), ("shape", self._found_shape())]
+        facts += [("experts", shown.experts(self.experts))] if small and self._mixes() else []
+        facts += [("examples", f"{self.examples:,}"), *self._facts()]
         return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -339,13 +370,15 @@ class Model(_core.Learner):
     @property
     def _of_weights(self) -> str:
         """What to say where weights are shown that are not the whole model."""
-        if self.settled_shape in (None, "linear"):
+        if not self._mixes():
             return ""
-        return "Weights and scales are those of the linear terms; importance counts curves and trees too."
+        others = "curves and trees" if self._bends() else "the other experts"
+        return f"Weights and scales are those of the linear terms; importance counts {others} too."
 
     def _counted(self, *facts: str) -> str:
         """What a model shows of itself after its options."""
-        return ", ".join(filter(None, [self._found_shape(), *facts, f"{self.examples:,} examples"]))
+        company = "" if self.company == "none" else f"with {self.company}"
+        return ", ".join(filter(None, [self._found_shape(), company, *facts, f"{self.examples:,} examples"]))
 
     def _changed_options(self, *hidden: str) -> str:
         default = Options()

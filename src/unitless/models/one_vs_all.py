@@ -224,14 +224,14 @@ class OneVsAll(Model):
 
     @property
     def weights(self) -> dict[Label, ByFeature]:
-        """w by class and feature, in the data's units."""
+        """w by class and feature, in the data's units. Of several experts: those of the linear ones."""
         reading, labels = self._reading_and_labels()
         return {label: reading.weights(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
     def importance(self) -> dict[Label, ByFeature]:
-        """|w|·s by class and feature, which has no unit. Of shapes other than "linear" see `Learner.importance`."""
-        if self._bends():
+        """|w|·s by class and feature, which has no unit. Of several experts see `Learner.importance`."""
+        if self._mixes():
             state, classes = self._state_and_labels()
             found = ShapeReading(self._options, self._candidates, state).importance()
             return {
@@ -252,9 +252,6 @@ class OneVsAll(Model):
     def _reading_and_labels(self) -> tuple[Reading, list[Label]]:
         state, labels = self._state_and_labels()
         return Reading(self._options, self._candidates, state), labels or []
-
-    def _shape_reading(self) -> ShapeReading:
-        return ShapeReading(self._options, self._candidates, self._snapshot())
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("classes", f"{len(self.classes):,}")]

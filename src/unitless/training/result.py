@@ -181,6 +181,11 @@ class TrainResult:
         return self.model.settled_shape
 
     @property
+    def experts(self) -> dict[str, float]:
+        """How far the prediction follows each expert of the mixture: see `Learner.experts`."""
+        return self.model.experts
+
+    @property
     def features(self) -> int:
         """How many features the model has met; of a sparse model, how many have a weight."""
         return len(self.model.scales) - (BIAS in self.model.scales)
@@ -265,6 +270,7 @@ class TrainResult:
             "rule": self.model.options.rule,
             "loss_function": self.model.options.loss,
             "shape": self.shape,
+            "experts": self.experts,
             "learning_rate": {str(k): v for k, v in self.learning_rate.items()}
             if isinstance(self.learning_rate, dict)
             else self.learning_rate,

@@ -83,6 +83,7 @@ def settings(result: TrainResult) -> Html:
             ("left out", ", ".join(map(words.short, result.reading.ignore[:20]))),
             ("learner", f"{options.rule}, {options.loss} loss, rate {words.rate(result.learning_rate)}"),
             ("shape", None if options.shape == "linear" else result.shape),
+            ("experts", shown.experts(result.experts)),
             ("quantile", f"{options.quantile:g}" if LOSSES[options.loss].has_quantile else None),
             ("interactions", None if options.interactions is None else shown.short(str(options.interactions), 200)),
             ("hashed into", None if options.bits is None else f"{2**options.bits:,} places"),
