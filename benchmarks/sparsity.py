@@ -53,7 +53,7 @@ class Outcome:
 
 
 def stream(rows: int, random_units: bool, seed: int = 0) -> Stream:
-    """A click for about one row in twelve. In each field a few hundred of the more frequent names matter."""
+    """A click for about one row in fifteen. In each field a few hundred of the more frequent names matter."""
     rng = np.random.default_rng(seed)
     columns, score, first = [], np.full(rows, -3.2), 0
     for size in FIELDS:
@@ -65,10 +65,10 @@ def stream(rows: int, random_units: bool, seed: int = 0) -> Stream:
         score += effect[rank]
         first += size
     indices = np.sort(np.stack(columns, axis=1), axis=1)
+    y = np.where(rng.random(rows) < 1 / (1 + np.exp(-score)), 1.0, -1.0)
     units = 10 ** rng.uniform(-3, 3, first) if random_units else np.ones(first)
     starts = np.arange(0, rows * len(FIELDS) + 1, len(FIELDS))
-    X = scipy.sparse.csr_matrix((units[indices].ravel(), indices.ravel(), starts), shape=(rows, first))
-    return Stream(X, np.where(rng.random(rows) < 1 / (1 + np.exp(-score)), 1.0, -1.0))
+    return Stream(scipy.sparse.csr_matrix((units[indices].ravel(), indices.ravel(), starts), shape=(rows, first)), y)
 
 
 def ours(data: Stream, who: str, **options: object) -> Outcome:

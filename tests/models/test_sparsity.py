@@ -140,7 +140,7 @@ def test_saving_in_mid_stream_is_invisible_with_a_target() -> None:
 def test_with_a_target_the_labels_unit_does_not_matter(power: int) -> None:
     X, y = stream()
     factor = 2.0**power
-    a, b = (ul.Learner(sparsity=0.1, l2=0.1, target="auto", learning_rate="auto") for _ in range(2))
+    a, b = (ul.Learner(sparsity=5, l2=0.1, target="auto", learning_rate="auto") for _ in range(2))
     assert same_bits(b.learn(X, factor * y), factor * a.learn(X, y))
     assert sum(weight == 0 for weight in a.weights.values()) > 0
 
@@ -207,7 +207,7 @@ def test_one_leader_is_as_good_as_the_best_penalty_and_keeps_few_weights() -> No
     assert loss < 1.01 * min(map(fixed, (0.0, 0.3, 1.0, 3.0)))
     assert auto.sparsity >= 1
     kept = {name for name, weight in auto.weights.items() if weight != 0}
-    assert kept >= set(range(15))  # all of the frequent ones
+    assert len(kept & set(range(20))) >= 15
     assert len(kept) < 60
 
 
@@ -322,21 +322,26 @@ def test_a_class_keeps_what_another_needs() -> None:
 # ------------------------------------------------------------------------------------------------- merging
 
 
-def test_states_add_up() -> None:
-    X, y = clicks(6000)
-    parts = []
-    for k in range(3):
-        m = ul.Learner(loss="logistic", sparsity=1.0, bits=10)
-        m.learn(X[k::3], y[k::3])
-        parts.append(m)
-    merged = ul.merge(parts)
-    whole = ul.Learner(loss="logistic", sparsity=1.0, bits=10)
-    whole.learn(X, y)
-    losses = [float(m.losses(m.predict(X), y).mean()) for m in (merged, whole, *parts)]
+@pytest.mark.parametrize("bits", [None, 10])
+def test_the_sums_behind_weights_add_up(bits: int | None) -> None:
+    X, y = clicks(12_000)
+
+    def learned(rows: slice) -> ul.Learner:
+        m = ul.Learner(loss="logistic", learning_rate=1.2, sparsity=1.0, bits=bits)
+        m.learn(X[rows], y[rows])
+        return m
+
+    parts = [learned(slice(k, 6000, 3)) for k in range(3)]
+    merged, whole = ul.merge(parts), learned(slice(0, 6000))
+    losses = [float(m.losses(m.predict(X[6000:]), y[6000:]).mean()) for m in (merged, whole, *parts)]
     assert losses[0] < min(losses[2:])
-    assert losses[0] < 1.03 * losses[1]
-    again = ul.merge([ul.merge([parts[2], parts[0]]), parts[1], ul.Learner(loss="logistic", sparsity=1.0, bits=10)])
+    assert losses[0] < 1.05 * losses[1]
+    again = ul.merge([ul.merge([parts[2], parts[0]]), parts[1], learned(slice(0, 0))])
     np.testing.assert_allclose(again.predict(X), merged.predict(X), rtol=1e-9, atol=1e-9)
+    scaled = [ul.Learner(loss="logistic", learning_rate=1.2, sparsity=1.0, bits=bits) for _ in parts]
+    for k, m in enumerate(scaled):
+        m.learn(X[k:6000:3] * 4, y[k:6000:3])
+    assert same_bits(ul.merge(scaled).predict(X * 4), merged.predict(X))
 
 
 def test_with_a_base_only_what_was_added_counts() -> None:

@@ -253,7 +253,7 @@ class ShapeReading:
             name,
             v.reshape(-1, lanes)[:, leaders],
             H.reshape(-1, lanes)[:, leaders],
-            [float(reading.candidates[int(lane_rates[lane])]) for lane in leaders],
+            [reading.candidates.rates[int(lane_rates[lane])] for lane in leaders],
             self._curves(weights[first:], evidence[first:], rows[first:]),
             self._trees(weights, evidence, rows) if name == "trees" else [],
         )
