@@ -53,7 +53,7 @@ class Outcome:
 
 
 def stream(rows: int, random_units: bool, seed: int = 0) -> Stream:
-    """A click for about one row in fifteen. In each field a few hundred of the more frequent names matter."""
+    """In each field some of the 200 most frequent names matter. The labels are the same in all units."""
     rng = np.random.default_rng(seed)
     columns, score, first = [], np.full(rows, -3.2), 0
     for size in FIELDS:

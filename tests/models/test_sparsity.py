@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -394,3 +395,69 @@ def test_a_sweep_has_one_sparsity() -> None:
 def test_only_sparse_models_are_pruned() -> None:
     with pytest.raises(OptionError, match="no weights that are exactly zero"):
         ul.Learner().prune()
+
+
+# ------------------------------------------------------------------------------------------------- beside the model
+
+
+def test_what_is_read_off_the_weights_agrees_with_predictions() -> None:
+    X, y = stream("logistic", spread=3, growth=False)
+    m = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto", l2=0.1)
+    m.learn(X, y)
+    w = np.array([m.weights[j] for j in range(X.shape[1])])
+    np.testing.assert_allclose(X @ w + m.weights[ul.BIAS], m.predict(X, extrapolate=True), rtol=1e-9, atol=1e-9)
+    alike = ul.to_sklearn(m)
+    np.testing.assert_allclose(alike.decision_function(X), m.predict(X, extrapolate=True), rtol=1e-9, atol=1e-9)
+
+
+def table(rows: int = 3000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(50, 9, rows), "user": rng.integers(0, 500, rows).astype(str)})
+    noise = rng.normal(0, 3, rows)
+    return frame.assign(rich=np.where(frame["size"] + noise > 50, "yes", "no"))
+
+
+def test_training_keeps_a_pruned_model(tmp_path: Any) -> None:
+    frame = table()
+    result = ul.train(frame, "rich", sparsity=3, text=["user"], model=tmp_path / "m")
+    assert result.features < 50
+    assert result.features_met is not None
+    assert result.features_met > 400
+    assert result.score["zero_one"] < 0.2
+    assert ul.load(tmp_path / "m").weights == result.model.weights
+    assert list(result.predict(frame.drop(columns="rich"))) == list(result.predict(frame))
+
+
+def test_checkpoints_are_not_pruned_and_go_on_exactly(tmp_path: Any) -> None:
+    frame, path = table(20_000), tmp_path / "m"
+    options: dict[str, Any] = {"sparsity": "auto", "text": ["user"], "shuffle": False}
+
+    def stop(run: Any) -> None:
+        if run.progress.rows >= 5000:
+            raise KeyboardInterrupt
+
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    whole = ul.train(tmp_path / "t.csv", "rich", **options)
+    with contextlib.suppress(KeyboardInterrupt):
+        ul.train(tmp_path / "t.csv", "rich", **options, model=path, checkpoint=1000, progress=stop)
+    begun = ul.load(path)
+    assert 0 < begun.examples < 20_000
+    assert len(begun.weights) > 2 * len(whole.model.weights)
+    gone_on = ul.train(tmp_path / "t.csv", resume=begun, shuffle=False)
+    assert gone_on.model.weights == whole.model.weights
+
+
+def test_training_of_numbers_finds_the_columns_that_matter() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(4000, 30)) * 10.0 ** rng.integers(-5, 5, 30))
+    frame.columns = [f"c{j}" for j in range(30)]
+    y = 1000 + 50 * (frame["c3"] / frame["c3"].std() - frame["c17"] / frame["c17"].std())
+    result = ul.train(frame.assign(y=y + rng.normal(0, 20, 4000)), "y", sparsity=30)
+    assert {"c3", "c17"} <= {name for name, _ in result.top_features()}
+    assert result.features < 20
+    assert result.score["rmse"] < 25
+
+
+def test_a_training_in_parts_says_that_it_cannot() -> None:
+    with pytest.raises(OptionError, match="learn in one part"):
+        ul.train(table(), "rich", sparsity=1, workers=2)
