@@ -78,7 +78,7 @@ def leader(lane_heads: NDArray[Any], scores: Float64, head: int) -> int:
 def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapshot) -> Float64:
     """The v of a sparse model, [slot][lane], in whose place its state has u (core/engine/lanes/proximal_rows.hpp)."""
     lanes = state["lane_rates"]
-    u, H = (state[name].reshape(-1, len(lanes)) for name in ("v", "H"))  # type: ignore[literal-required]
+    u, H = state["v"].reshape(-1, len(lanes)), state["H"].reshape(-1, len(lanes))
     _, _, weight, _, square = state["target"].tolist()
     pace = math.sqrt(square / weight) if weight > 0 else 1.0
     tempo = pace * (math.sqrt(state["T"] / state["N"]) if state["N"] > 0 else 1.0)
@@ -87,7 +87,7 @@ def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapsh
     beyond = np.abs(u) - free * (rates * penalties * (pace * tempo))
     root = np.sqrt(H) + free * (rates * (options.l2 * tempo))
     there = (beyond > 0) & (sys.float_info.min <= H)
-    return np.divide(np.where(u > 0, -beyond, beyond), root, out=np.zeros_like(u), where=there)
+    return np.asarray(np.divide(np.where(u > 0, -beyond, beyond), root, out=np.zeros_like(u), where=there))
 
 
 def latest_look(options: Options, examples: int, features: int) -> int:

@@ -4,7 +4,8 @@ A file holds arrays with one entry per feature that was ever other than zero,
 
     slot    uint32   where the feature lives: 0 the bias, 1 + column, 1 + position among the names, or hashed
     scale   float64  s ("snag": √Σx²)
-    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision)
+    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision);
+                     of sparse models the sums u behind them (core/engine/lanes/proximal_rows.hpp)
     H       float64  G/s², likewise
 
 and, mostly short or empty,

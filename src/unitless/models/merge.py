@@ -60,9 +60,8 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     Neither the order of the models matters nor what is merged first, to rounding: merging all at once, or merging
     merged models, gives the same (with `precision="float32"` to the rounding of that).
 
-    States of models with `sparsity` or `l2` are sums over their examples, which add up (`bounded` does not matter):
-    evidence for a weight that was too little in every part may be enough in all of them. With `centre` or `target`
-    they cannot be merged.
+    Of models with `sparsity` or `l2` the sums of gradients behind the weights add up: evidence for a weight that was
+    too little in every model may be enough in all of them. With `centre` or `target` they cannot be merged.
 
     Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew
     apart cannot be averaged: each of the merged ones is one of the models' trees, drawn in proportion to their G.
@@ -317,7 +316,7 @@ class _Together:
 
 
 def _check_sums(options: Options) -> None:
-    """The weights of sparse models are not what is added up, so that a bias cannot take up a difference of offsets."""
+    """The weights of sparse models are not what is merged, so that a bias cannot take up a difference of offsets."""
     for name in ("centre", "target"):
         if options.sparse and getattr(options, name):
             raise MergeError(f"models with sparsity or l2 cannot be merged if they were made with {name}=")

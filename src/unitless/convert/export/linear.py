@@ -119,10 +119,10 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = N
     Args:
         terms: of a model of several experts: those of one of them. Limits are then those of the expert's whole score.
     """
-    options = model.options
+    options, rule = model.options, RULES[model.options.rule]
     if options.bits is not None:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
-    if rule.second_order and not extrapolate:
+    if rule.second_order and not extrapolate and terms is None:
         raise OptionError(
             Phrase(
                 *(
