@@ -116,7 +116,7 @@ class Centre {
             Column& column = columns_[slot];
             column.window = unwatched;
             if (column.offset != Offset::removed) continue;
-            if (const double s = scale(slot); s > 0) watch({slot, {s, column.proven}});
+            if (const double s = scale(slot); Window::can_begin_at(s)) watch({slot, {s, column.proven}});
         }
     }
     // A window of a column that is centred.

@@ -31,10 +31,14 @@ struct Window {
     double first = 0;
     double sum = 0, square = 0;  // of the weighted distances from the first value, and their squares, over the scale
     double weight = 0;
-    double count = 0;  // values, whatever their weights
+    double count = 0;    // values, whatever their weights
+    double inverse = 0;  // of the scale
 
     Window() = default;
-    Window(double begun_at, double proven) : scale(begun_at), limit(std::min(begun_at, proven)) {}
+    Window(double begun_at, double proven)
+        : scale(begun_at), limit(std::min(begun_at, proven)), inverse(1.0 / begun_at) {}
+    // Has a scale of this size an inverse?
+    static bool can_begin_at(double size) { return size > 0 && std::isfinite(1.0 / size); }
 
     // The next value, of a window that is not over.
     void observe(double x, double h) {
@@ -42,7 +46,7 @@ struct Window {
         if (count == 0) low = high = first = x;
         low = std::min(low, x);
         high = std::max(high, x);
-        const double distance = (x - first) / scale;
+        const double distance = (x - first) * inverse;
         sum += h * distance;
         square += h * distance * distance;
         weight += h;
@@ -75,7 +79,7 @@ struct Window {
         const bool counted = count >= 0 && std::isfinite(count) && std::floor(count) == count;
         const bool begun = count > 0 ? weight > 0 && low <= first && first <= high
                                      : low == 0 && high == 0 && first == 0 && weight == 0 && sum == 0 && square == 0;
-        return scale > 0 && std::isfinite(scale) && limit >= 0 && limit <= scale && std::isfinite(low) &&
+        return can_begin_at(scale) && std::isfinite(scale) && limit >= 0 && limit <= scale && std::isfinite(low) &&
                std::isfinite(high) && std::isfinite(weight) && !(square < 0) && counted && begun && !over();
     }
 };

@@ -154,6 +154,7 @@ Snapshot snapshot_of(const nb::dict& from) {
         for (std::size_t i = 0; i < features.size(); ++i) {
             Centre::Watched& one = to.preparation.windows.emplace_back(features[i], Window());
             for (std::size_t k = 0; k < each; ++k) one.window.*window_fields[k] = windows[each * i + k];
+            one.window.inverse = 1.0 / one.window.scale;
         }
     }
     if (from.contains("shape")) {

@@ -15,8 +15,8 @@ class Distributable(Protocol):
     A round: every shard goes back to the base (`_go_back`), judges its rates by rows that it does not learn (predicted
     between `_begin_judging` and `_end_judging`), learns with the rates standing still (`_choose_rates`), and gives its
     state. In the first round, where there is nothing to be judged, it follows its own losses but drops no rate
-    (`_keep_rates`). Scales do not fall meanwhile (`_hold_scales`): the weights of a shard whose scale has fallen could not be
-    added to those of others. The merged model lets go of rates that have lost (`_sift_rates`).
+    (`_keep_rates`). Scales do not fall meanwhile (`_hold_scales`): the weights of a shard whose scale has fallen could
+    not be added to those of others. The merged model lets go of rates that have lost (`_sift_rates`).
     """
 
     @property
