@@ -13,10 +13,11 @@ from ..data import labels as task_labels
 from ..data.labels import Numbers
 from ..data.progress import Progress
 from ..errors import Error, InputError
-from ..evaluation.baseline import Baseline, LastLabel
+from ..evaluation.baseline import Baseline
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.row_errors import RowErrors
+from ..evaluation.stream_baselines import StreamBaselines
 from ..inputs import Float64
 from ..models.classes import Classes
 from ..models.learner import Learner
@@ -40,13 +41,14 @@ class Learning:
         self.model: Learner | OneVsAll | None = None
         self.evaluation: Evaluation | None = None
         self.baseline: Baseline | None = None  # the trivial answer
-        self.last_label: LastLabel | None = None  # another one, for streams
+        self.stream_baselines: StreamBaselines | None = None  # others, for rows that are followed
         self.finishing = False  # these are the rows that were held back
 
     def take_up(self, model: Learner | OneVsAll, target: Target) -> None:
         """From here on it is this model that learns, and nothing has been counted."""
         self.model, self.target = model, target
-        self.evaluation, self.baseline, self.last_label = Evaluation(model), Baseline(model), LastLabel(model)
+        self.evaluation, self.baseline = Evaluation(model), Baseline(model)
+        self.stream_baselines = StreamBaselines(model)
 
     def begin(self, batch: Batch) -> bool:
         """Whether there is a model for the batch."""
@@ -112,10 +114,10 @@ class Learning:
     def _observe(self, truth: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
         """For the trivial answers: what the labels were that were learned."""
         assert self.baseline is not None
-        assert self.last_label is not None
+        assert self.stream_baselines is not None
         self.baseline.observe_numbered(truth, weight, offset)
         if not self.fitted:
-            self.last_label.add_numbered(truth, weight)
+            self.stream_baselines.add_numbered(truth, weight, offset)
 
     def count(
         self,

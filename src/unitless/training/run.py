@@ -20,10 +20,11 @@ from ..data.progress import Progress
 from ..data.schema import first_rows
 from ..data.source import other_kind
 from ..errors import InputError, Option, OptionError, Phrase
-from ..evaluation.baseline import Baseline, LastLabel
+from ..evaluation.baseline import Baseline
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.row_errors import RowErrors
+from ..evaluation.stream_baselines import StreamBaselines
 from ..models import file as model_file
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
@@ -172,7 +173,7 @@ class Run(Learning):
         if before.done:
             self.known = not self.source.identity or any(file in self.before for file in self.source.identity)
             self.evaluation, self.baseline = Evaluation(model), Baseline(model)
-            self.last_label = LastLabel(model)
+            self.stream_baselines = StreamBaselines(model)
             return schema
         differs = self._changed(training, before)
         if differs is not None and self.source.followed and training.get("source") == self.source.identity:
@@ -192,7 +193,7 @@ class Run(Learning):
         self.rounds = training.get("rounds")
         self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
         self.baseline = Baseline.restore(model, training.get("baseline") or {})
-        self.last_label = LastLabel.restore(model, training.get("last_label") or {})
+        self.stream_baselines = StreamBaselines.restore(model, training)
         if training.get("best") is not None:
             self.passes = Passes.read(training["best"], model._earlier)
         return schema
@@ -250,7 +251,7 @@ class Run(Learning):
             "plan": self.plan.plain(self.fitted),
             "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
             "baseline": None if done or self.baseline is None else self.baseline.state(),
-            "last_label": None if done or self.last_label is None else self.last_label.state(),
+            **({} if done or self.stream_baselines is None else self.stream_baselines.state()),
             "best": None if done or not self.passes.best else self.passes.plain(),
             "rounds": None if done else self.rounds,
         }
