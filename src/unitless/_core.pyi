@@ -40,10 +40,11 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
+    proven_scales: NotRequired[NDArray[np.float64]]  # of centred columns
     window_features: NotRequired[
         NDArray[np.uint32]
     ]  # centred columns whose scales may fall (core/preparation/window.hpp)
-    windows: NotRequired[NDArray[np.float64]]  # of each: scale, low, high, mean, weight, square, count
+    windows: NotRequired[NDArray[np.float64]]  # of each: nine numbers
     shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
     company: NotRequired[Literal["none", "newton", "snag", "softmax"] | None]
     slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
@@ -312,6 +313,7 @@ class Learner:
     @_chooses_rates.setter
     def _chooses_rates(self, choose: bool) -> None: ...
     def _keep_rates(self, keep: bool) -> None: ...
+    def _hold_scales(self, hold: bool) -> None: ...
     def _begin_judging(
         self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, offset: NDArray[np.float64] | None = None
     ) -> None: ...

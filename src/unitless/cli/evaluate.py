@@ -125,12 +125,22 @@ def summary(comparison: Comparison) -> None:
     header += ["held out"] if whole.score else []
     lines = [_line(comparison, rule, score) for rule in comparison.ranked]
     display.table(None, [*header, "rate", "seconds"], lines, left=2)
-    remarks = [_remark(comparison)]
+    remarks = [_remark(comparison), _beside(comparison, score)]
     remarks += [f"{rule} diverged at {one.diverged}." for rule, one in comparison.learners.items() if one.diverged]
     if any(remarks):
         print("", *filter(None, remarks), sep="\n")
     for bad in whole.bad[:3]:
         print(f"skipped: {bad}", file=sys.stderr)
+
+
+def _beside(comparison: Comparison, score: str) -> str:
+    """What answers score that know the labels before and nothing else."""
+    from ..evaluation.stream_baselines import shown_name  # noqa: PLC0415
+
+    title, show = ("RMSE", display.number) if score == "rmse" else ("error", display.share)
+    task = comparison.whole.target.task
+    said = [f"{shown_name(name, task)}: {show(found[score])}" for name, found in comparison.baselines.items()]
+    return f"Simple answers, {title}: {'; '.join(said)}." if said else ""
 
 
 _SHORT = {"best": "best", "no difference found": "no difference", "clearly worse": "worse", "diverged": "diverged"}

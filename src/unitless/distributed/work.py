@@ -148,6 +148,7 @@ def _learn_rows(learning: Learning, rows: Shuffle, span: tuple[int, int], base: 
     model, judged = learning.model, 0.0
     first, last = span
     assert model is not None
+    model._hold_scales(True)
     if not base.state[0]["examples"]:  # there is nothing to be judged yet: shards find their own rates
         model._choose_rates(True)
         model._keep_rates(True)

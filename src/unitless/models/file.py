@@ -21,8 +21,9 @@ and, mostly short or empty,
     centre_features  uint32   features (from 1) whose offset is settled
     centre_kinds     uint32   1: centred
     centre_means     float64  mean and weight of each
+    proven_scales    float64  scales that centred features have proven; like the next two (core/preparation/window.hpp)
     window_features  uint32   centred features whose scales may fall soon; only of models whose scales may fall
-    windows          float64  scale, low, high, mean, weight, square and count of each (core/preparation/window.hpp)
+    windows          float64  scale, limit, low, high, first, sum, square, weight and count of each
     slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
     shape.NAME       float64  curves, trees, other experts and their mixture, as the core has them; only of such models
                               Of any softmax: softmax.classes, their number, if some were announced and not met
@@ -85,7 +86,7 @@ _ARRAYS = {
     "centre_means": np.float64,
 }
 _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
-_WINDOWS = {"window_features": np.uint32, "windows": np.float64}  # likewise
+_WINDOWS = {"proven_scales": np.float64, "window_features": np.uint32, "windows": np.float64}  # likewise
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
 _OPTIONAL = (*_AVERAGE, *_WINDOWS, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.

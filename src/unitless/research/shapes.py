@@ -684,11 +684,12 @@ class Shaped:
         def scales() -> Float64:
             return algorithms[0].unit()[1 : 1 + 2 * len(self.means) : 2]
 
-        for j, (mean, weight, *deviations) in windows.end(scales()).items():
+        fallen = windows.end(scales(), self.means)
+        for j, (mean, weight, *deviations) in fallen.items():
             for algorithm in algorithms:
                 falling.lower(algorithm, 1 + 2 * j, *deviations)
             self.means[j], self.masses[j] = mean, weight
-        windows.begin(scales())
+        windows.begin(scales(), fallen)
 
     def _agreed(self, experts: Float64) -> Float64:
         """As yet the linear one and the next are the same but for rounding, by which losses would be judged."""

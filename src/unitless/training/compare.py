@@ -236,6 +236,11 @@ class Comparison:
         return self.whole.task
 
     @property
+    def baselines(self) -> dict[str, dict[str, float]]:
+        """When rows were followed, what answers score that know the labels before and nothing else: see `train`."""
+        return self.whole.baselines
+
+    @property
     def ranked(self) -> list[str]:
         """The rules, best first; those that diverged at the end."""
 
@@ -307,6 +312,7 @@ class Comparison:
             learners.append({**verdict, **found, "difference": apart})
         return {
             **{name: whole[name] for name in (*shared, "unlabelled", "held_out", "passes", "missing", "features")},
+            "baselines": whole["baselines"],
             "best": self.best,
             "judged_by": self.judged_by,
             "clearly_better_than": [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"],
