@@ -89,7 +89,10 @@ def stepwise(model: Any, stream: list[Any], labels: list[Any]) -> list[Any]:
 
 
 def state(model: Any) -> bytes:
-    return pickle.dumps(model.model)
+    """Of the model behind an estimator, apart from what it knows of its errors: a plain model knows nothing of them."""
+    plain = model.model.copy()
+    plain._errors = None
+    return pickle.dumps(plain)
 
 
 CASES = [
