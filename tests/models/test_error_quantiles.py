@@ -36,7 +36,7 @@ def test_the_core_is_the_plain_one_to_the_last_bit(stream: list[tuple[float, flo
     plain = PlainErrorQuantiles()
     plain.follow(errors, weights if weighted else None)
     core = followed(errors, weights if weighted else None)
-    assert core._state.tolist() == [plain.rows, plain.weight, plain.size, *plain.quantiles]
+    assert core._state.tolist() == [plain.rows, plain.weight, plain.size, *plain.quantiles, *plain.steady]
 
 
 def test_what_is_said_of_any_level_is_what_the_plain_one_says() -> None:
@@ -45,6 +45,7 @@ def test_what_is_said_of_any_level_is_what_the_plain_one_says() -> None:
     plain.follow(errors.tolist())
     for level in (0.01, 0.3, 0.5, 0.55, 0.7, 0.85, 0.9, 0.97, 0.995, 0.999):
         assert core.reach(level) == pytest.approx(plain.reach(level), rel=1e-12)
+        assert core.steady_reach(level) == pytest.approx(plain.reach(level, steady=True), rel=1e-12)
 
 
 @given(streams, st.integers(0, 60))
@@ -80,9 +81,9 @@ def test_equal_weights_are_none_and_rows_without_weight_are_not_there() -> None:
 
 def test_a_row_of_enormous_weight_takes_quantiles_to_its_error_and_no_further() -> None:
     quantiles = followed(noise(1000), np.ones(1000))
-    before = quantiles._state[3:].copy()
+    before = quantiles._state[3:11].copy()
     quantiles.follow(np.array([1.5]), np.array([1e6]))
-    after, step = quantiles._state[3:], 0.2 * quantiles._state[2]
+    after, step = quantiles._state[3:11], 0.2 * quantiles._state[2]
     below = before < 1.5
     assert below.any()
     assert not below.all()
@@ -115,6 +116,19 @@ def test_a_higher_level_never_reaches_less_far(stream: list[tuple[float, float]]
     quantiles = followed([one for one, _ in stream])
     reaches = [quantiles.reach(level) for level in np.linspace(0.01, 0.999, 80)]
     assert reaches == sorted(reaches)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.65, 0.8, 0.9, 0.95])
+def test_steady_quantiles_are_right_at_any_moment(level: float) -> None:
+    """Those that follow are right in the long run alone: where they stand at a moment is chance."""
+    quantiles, after, found = ErrorQuantiles(), noise(20_000, seed=1), []
+    quantiles.follow(noise(1000))
+    for seed in range(50):
+        quantiles.follow(noise(100, seed))
+        found.append((np.mean(after <= quantiles.reach(level)), np.mean(after <= quantiles.steady_reach(level))))
+    at_once, steady = np.std(np.array(found) - level, axis=0)
+    assert steady < 0.025
+    assert steady < at_once / 1.5
 
 
 def test_errors_that_are_not_finite_are_beyond_and_leave_the_size() -> None:

@@ -111,7 +111,7 @@ class Coverage:
         if self._follows:
             reach = self._quantiles.follow_at(self.level, predicted.errors, weight)
         else:
-            reach = np.full(len(predicted.errors), self._quantiles.reach(self.level))
+            reach = np.full(len(predicted.errors), self._quantiles.steady_reach(self.level))
         finite = reach < math.inf
         if not finite.all():
             predicted, reach = predicted[finite], reach[finite]

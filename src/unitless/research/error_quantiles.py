@@ -2,7 +2,8 @@
 
 R += (|r| - R) / min(n, 1000);  q = max(0, q + g R (1[|r| > q] - (1 - level)))
 
-where r is the error of row n, R the mean size of the errors of late, g the gain, and q the quantile of a level. See
+where r is the error of row n, R the mean size of the errors of late, g the gain, and q the quantile of a level; and
+S += (q - S) · 2/min(n, 1000), the steady quantile. See
 Angelopoulos, Candès, Tibshirani, "Conformal PID control for time series prediction" (2023), equation (4).
 """
 
@@ -30,7 +31,7 @@ class PlainErrorQuantiles:
 
     def __init__(self) -> None:
         self.rows, self.weight, self.size = 0, 0.0, 0.0
-        self.quantiles = [0.0] * len(LEVELS)
+        self.quantiles, self.steady = [0.0] * len(LEVELS), [0.0] * len(LEVELS)
 
     def follow(self, errors: Iterable[float], weights: Iterable[float] | None = None) -> None:
         """Rows in order; a weight counts relative to the mean of the weights so far."""
@@ -43,18 +44,20 @@ class PlainErrorQuantiles:
         self.rows += 1
         self.weight += weight
         share = weight * self.rows / self.weight
+        part = share / min(self.rows, MEMORY)
         if error < math.inf:
-            self.size += (error - self.size) * min(1.0, share / min(self.rows, MEMORY))
+            self.size += (error - self.size) * min(1.0, part)
         step = self.size * max(GAIN, min(1.0, 10 / self.rows))
         for k, level in enumerate(LEVELS):
             self.quantiles[k] = _moved(self.quantiles[k], level, step, share, error)
+            self.steady[k] += (self.quantiles[k] - self.steady[k]) * min(1.0, 2 * part)
 
-    def reach(self, level: float) -> float:
+    def reach(self, level: float, steady: bool = False) -> float:
         """How far from a prediction the truth lies at most, with this probability; infinite while nobody can say."""
         if (self.rows + 1) * level > self.rows * (1 + 1e-12):
             return math.inf
         rising = [0.0]  # a level never reaches less far than a smaller one
-        for quantile in self.quantiles:
+        for quantile in self.steady if steady else self.quantiles:
             rising.append(max(rising[-1], quantile))
         places = [-math.log1p(-one) for one in (0.0, *LEVELS)]
         at = -math.log1p(-level)
