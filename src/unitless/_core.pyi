@@ -354,8 +354,11 @@ class Mixture:
 
 ERROR_LEVELS: list[float]
 
-def error_reach(state: NDArray[np.float64], level: float) -> float:
-    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say."""
+def error_reach(state: NDArray[np.float64], level: float, steady: bool) -> float:
+    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say.
+
+    `steady`: by the mean of the quantiles over the last rows.
+    """
 
 def follow_errors(
     state: NDArray[np.float64],

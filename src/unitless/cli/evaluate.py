@@ -45,6 +45,7 @@ OPTIONS = (
     *options.MODEL,
     *WAY,
     *options.COLUMNS,
+    options.INTERVAL,
     options.PLOT,
     options.JSON,
     options.QUIET,
@@ -69,7 +70,9 @@ def command(
     diverges is left out from then on. Which is better is decided by a paired test: the difference of
     two rules on the same rows has an interval of its own.
     """
-    shared = arguments.passed_on(given, (options.SHAPE, options.EXPERTS, *options.MODEL, *WAY, *options.COLUMNS))
+    shared = arguments.passed_on(
+        given, (options.SHAPE, options.EXPERTS, *options.MODEL, *WAY, *options.COLUMNS, options.INTERVAL)
+    )
     from ..errors import DivergedError  # noqa: PLC0415
     from ..training.compare import RULES, compare  # noqa: PLC0415
 
@@ -106,6 +109,7 @@ def command(
 def summary(comparison: Comparison) -> None:
     """Print the results."""
     whole, numbers = comparison.whole, "rmse" in comparison.whole.metrics
+    best = comparison.learners[comparison.best or comparison.ranked[0]]
     display.facts(
         [
             ("task", comparison.task),
@@ -113,11 +117,11 @@ def summary(comparison: Comparison) -> None:
             ("rows", display.learned(whole, comparison.interrupted, kept=False)),
             ("features", f"{whole.features:,}"),
             *([("shape", str(whole.shape))] if whole.model.options.shape != "linear" else []),
+            *((name, f"{best.rule}: {said}") for name, said in display.intervals(best.metrics, whole.plan.interval)),
             ("time", f"{comparison.seconds:.2f} s"),
         ]
     )
     print()
-    best = comparison.learners[comparison.best or comparison.ranked[0]]
     score = "rmse" if numbers else "zero_one"
     since = f"since {best.recent[0]:,}"
     apart = "error" if comparison.judged_by == "zero_one" else "loss"

@@ -540,7 +540,7 @@ class Evaluation:
     def absorb(self, other: Evaluation) -> None:
         """Count what another evaluation of the same model, as small as this one, has counted side by side with it.
 
-        Neither may have intervals: those of a stream depend on the rows before.
+        Intervals may be counted side by side if they do not follow the rows.
         """
         if other.examples:
             self._octaves.join(self.now, other._octaves, other.now)
@@ -559,6 +559,10 @@ class Evaluation:
             self._label_sums.absorb(other._label_sums)
         else:
             self._label_sums = None
+        if isinstance(self.intervals, Coverage) and isinstance(other.intervals, Coverage):
+            self.intervals.absorb(other.intervals)
+        else:
+            self.intervals = None
         for name, total in other._sums.items():
             self._sums[name] = self._sums.get(name, 0.0) + total
         self.examples += other.examples

@@ -296,6 +296,7 @@ class TrainResult:
             "metrics": {name: plain(value) for name, value in self.metrics.items()},
             "interval": [plain(low), plain(high)],
             "score": {k: plain(v) for k, v in self.score.items()},
+            "interval_level": self.plan.interval,
             "score_interval": [plain(edge) for edge in self.score_interval],
             "scored_on": self.scored_on,
             "baseline": {k: plain(v) for k, v in self.baseline.items()},

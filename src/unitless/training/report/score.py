@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import shown
 from ...evaluation.baseline import error_gone
+from ...evaluation.coverage import COVERAGE
 from ...evaluation.metrics import METRICS
 from ...evaluation.stream_baselines import MEAN, REPEAT
 from ...html import Html, joined, tag
@@ -169,13 +170,14 @@ def metrics(result: TrainResult) -> Iterator[Html]:
     if "zero_one" in result.metrics:
         rows.append([_about("accuracy", "the share of rows that are predicted right", False)])
         rows[0] += [words.accuracy(values) if "zero_one" in values else "" for _, values in columns]
-    for metric in METRICS:
+    for metric in (*METRICS, *COVERAGE):
         if task in metric.hidden or not any(metric.name in values for _, values in columns):
             continue
         cells = [
             words.value(metric.name, values[metric.name]) if metric.name in values else "" for _, values in columns
         ]
-        rows.append([_about(words.name(metric.name, result), metric.about, metric.smaller_is_better), *cells])
+        about = f"{metric.about} (of {100 * result.plan.interval:.4g}%)" if metric in COVERAGE else metric.about
+        rows.append([_about(words.name(metric.name, result), about, metric.smaller_is_better), *cells])
     if not rows:
         return
     yield table(["", *(name for name, _ in columns)], rows)
