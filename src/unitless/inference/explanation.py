@@ -106,7 +106,8 @@ class Explanation:
 
     def _columns(self, *names: str) -> list[int]:
         """Which of them are shown: weights only if there are any."""
-        return [k for k, name in enumerate(names) if name != "weight" or not self.bent]
+        weighted = not self.bent and not all(part.weight is None for part in self.contributions[:1])
+        return [k for k, name in enumerate(names) if name != "weight" or weighted]
 
     def __str__(self) -> str:
         header = ["feature", "value", "weight", "contribution"]

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import importlib
 import json
-import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -35,6 +34,7 @@ from ...models.classes import Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.shape_reading import RawColumn
+from ...models.softmax import MOST_CERTAIN
 from ...models.sweep import Sweep
 from .ensemble import Ensemble
 from .linear import Linear, exportable, linear
@@ -407,16 +407,16 @@ class _Graph:
         self._node("Softmax", logarithm, axis=1, name="probabilities")
 
     def _log_odds(self, output: str) -> None:
-        """As `Softmax.predict`: o_k - log(sum of exp(o_j) over the others), within ±log(1e15). The sums are made by a
+        """As `Softmax.predict`: o_k - log(sum of exp(o_j) over the others), within limits. The sums are made by a
         matrix of ones with zeros on its diagonal, so that nothing cancels.
         """
         heads = len(self.model.intercepts)
-        below = self._node("Sub", output, self._node("ReduceMax", output, axes=[1], keepdims=1))
+        classes = self._constant("classes", np.array([1], np.int64))
+        below = self._node("Sub", output, self._node("ReduceMax", output, classes, keepdims=1))
         others = self._floats("others", np.ones((heads, heads)) - np.eye(heads))
         rest = self._node("MatMul", self._node("Exp", below), others)
         odds = self._node("Sub", below, self._node("Log", rest))
-        most = math.log(1e15)
-        self._node("Clip", odds, self._number(-most), self._number(most), name="scores")
+        self._node("Clip", odds, self._number(-MOST_CERTAIN), self._number(MOST_CERTAIN), name="scores")
 
     def _label(self, places: str) -> None:
         labels = _tensor_labels(self.model.labels)
