@@ -122,7 +122,7 @@ void run_rows(const Options& options, Rescale rescale, const Octet* octets, cons
         in_fours([&](const auto& these, std::size_t first)
                      UNITLESS_INLINE_LAMBDA { sound = these.foresee(stage, row, r, at.o + first) && sound; });
         if (!(row.weight > 0)) continue;
-        couple(lanes, static_cast<std::size_t>(labels.y[r]), at);
+        couple(lanes, static_cast<std::size_t>(labels.y[r]), at, loss != nullptr);
         if (!sound) stop_unsound(octets, lanes, labels, r, at);
         if (loss)
             for (std::size_t j = 0; j < lanes.rates; ++j) loss[r * labels.stride + j] = at.loss[j];
@@ -159,7 +159,7 @@ void losses(const double* outputs, const Coupled& lanes, std::size_t y, double* 
     const std::size_t count = lanes.heads * lanes.rates;
     for (std::size_t i = 0; i < count; ++i) at.o[i] = smaller(larger(outputs[i], -suspicious), suspicious);
     for (std::size_t i = count; i < lanes.room(); ++i) at.o[i] = 0;
-    couple(lanes, y, at);
+    couple(lanes, y, at, true);
     for (std::size_t j = 0; j < lanes.rates; ++j) {
         loss[j] = at.loss[j];
         for (std::size_t k = j; k < count; k += lanes.rates)
