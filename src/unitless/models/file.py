@@ -384,7 +384,9 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
     lanes = len(arrays["lane_heads"])
     if header["kind"] == "Sweep":
         _require(type(rates) is list and lanes == len(rates) * len(labels or [None]), "other lanes than its rates have")
-    _require(labels is None or (type(labels) is list and len(labels) <= lanes), "more classes than lanes")
+    _require(labels is None or type(labels) is list, "classes that are not a list")
+    some_unmet = header["open"] is True and _ANNOUNCED in arrays
+    _require(len(labels or ()) <= lanes or some_unmet, "more classes than lanes")
     _require(
         names is None or (type(names) is list and all(type(name) is str for name in names)),
         "feature names that are not text",
