@@ -22,6 +22,7 @@ from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
 from .classes import Label
+from .company import MET, companion_arrays, companion_options, companion_state, companions
 from .merged_means import LINEAR, Moved, Terms, slopes_of, stored_slopes
 from .merged_mixture import merged_mixture
 from .merged_shape import (
@@ -31,6 +32,7 @@ from .merged_shape import (
     combined_shape,
     expert_arrays,
     expert_state,
+    settled_company,
     settled_shape,
 )
 from .merged_slots import Numbers, OfLearner, OfState, Source, merging
@@ -123,9 +125,11 @@ def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
     """The merged model; None if a model has learned meanwhile."""
     everyone = [*models, *([base] if base is not None else [])]
     taken = {id(model): model._state_and_labels(slots=False) for model in everyone}
-    settled = settled_shape([state for state, _ in taken.values()])
-    shaped = settled not in (None, "linear")
-    if shaped:  # as many slots as a table has columns, and experts that have some each
+    small = [state for state, _ in taken.values()]
+    settled, company = settled_shape(small), settled_company(small)
+    bent = settled not in (None, "linear")
+    mixes = bent or company not in (None, "none")
+    if mixes:  # experts have slots of their own
         taken = {id(model): model._state_and_labels() for model in everyone}
     states = {key: state for key, (state, _) in taken.items()}
     own = {key: labels for key, (_, labels) in taken.items()}
@@ -134,14 +138,15 @@ def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
     labels = _all_labels(list(own.values()))
     options = models[0].options
     layout = Layout.of([states[id(model)] for model in everyone], options.interactions == "ordered")
-    together = _Together(models, base, states, own, labels, layout, settled if shaped else None, bounded)
+    together = _Together(models, base, states, own, labels, layout, settled if bent else None, mixes, bounded)
     merged: M = models[0]._fresh(options.asdict(), labels, models[0]._open_to_classes(), models[0]._own_rates())  # type: ignore[assignment]
     main = together.lanes(options, states, LINEAR)
     snapshot = layout.snapshot(options, main.part, main.lanes, list(states.values()), settled)
     snapshot["slopes"] = main.slopes().ravel()
-    if not shaped:
+    snapshot["company"] = company
+    if not mixes:
         return merged if merged._load_merged(snapshot, main.parts(states), main.merging) else None
-    merged._restore(together.shaped(snapshot, main))
+    merged._restore(together.mixed(snapshot, main))
     return merged
 
 
@@ -192,6 +197,7 @@ class _Together:
     labels: list[Label] | None
     layout: Layout
     settled: str | None  # the shape, if it is more than linear
+    mixes: bool  # are there several experts?
     bounded: bool
 
     @property
@@ -222,7 +228,7 @@ class _Together:
             parts.append(Part.of(state, by_label, self.layout, lanes))
             sources.append(
                 OfLearner.of(model, state, self.layout, own)
-                if self.settled is None
+                if not self.mixes
                 else OfState(options, state, self.layout, own)
             )
             kept = slopes_of(self.states[id(model)]).get(name, np.zeros(0))
@@ -239,29 +245,62 @@ class _Together:
         how = merging(options, shifted[: len(models)], start, part, self.bounded)
         return _Merging(part, lanes, sources, keys, moved, how)
 
-    def shaped(self, snapshot: _core.Snapshot, main: _Merging) -> _core.Snapshot:
-        """The state of a merged model that is more than linear, of which there are the lanes alone so far."""
-        options = self.models[0].options
-        scale, H, values = main.slots(self.layout.slots)
-        count, t, averaged_t = len(main.lanes.heads), main.part.t, main.part.totals["averaged_t"]
-        snapshot |= {"slots": self.layout.slots, "scale": scale, "v": values[:, :count].ravel(), "H": H.ravel()}
+    def mixed(self, snapshot: _core.Snapshot, main: _Merging) -> _core.Snapshot:
+        """The state of a merged model with several experts, of which there are the lanes of its own alone so far."""
+        snapshot = self._filled(snapshot, main, self.models[0].options)
+        seen = {id(model): self.states[id(model)] for model in self._seen()}
+        first = next(iter(seen.values()))
+        if not any(state["examples"] for state in seen.values()):
+            snapshot["shape"] = first["shape"]
+            return snapshot
+        arrays: dict[str, Any] = {"settled": "linear"}
+        slopes = [snapshot["slopes"]]
+        if self.settled is not None:
+            arrays |= self._shape(self.settled, seen, snapshot, main, slopes)
+        for name in companions(first):
+            arrays |= self._companion(name, seen, slopes)
+        if MET in first["shape"]:
+            arrays[MET] = np.array([float(len(self.labels or ()))])
+        snapshot["slopes"] = np.concatenate(slopes)
+        snapshot["shape"] = arrays | self._mixture(seen, snapshot)
+        return snapshot
+
+    def _filled(self, snapshot: _core.Snapshot, lanes: _Merging, options: Options) -> _core.Snapshot:
+        """A state of lanes with its slots."""
+        scale, H, values = lanes.slots(self.layout.slots)
+        there = np.flatnonzero(scale > 0)
+        scale, H, values = scale[there], H[there], values[there]
+        count, t, averaged_t = len(lanes.lanes.heads), lanes.part.t, lanes.part.totals["averaged_t"]
+        slots = self.layout.slots[there]
+        snapshot |= {"slots": slots, "scale": scale, "v": values[:, :count].ravel(), "H": H.ravel()}
         if options.average:
             # As if time had stood still since the last look at the average.
             unit = np.sqrt(averaged_t / t) if RULES[options.rule].sums_squares and t > 0 else 1.0
             averages = values[:, count:] if averaged_t > 0 else np.zeros_like(H)
             snapshot |= {"average": averages.ravel(), "average_scale": scale * unit}
-        snapshot["shape"] = self._shape(snapshot, main)
         return snapshot
 
-    def _shape(self, snapshot: _core.Snapshot, main: _Merging) -> dict[str, Any]:
-        assert self.settled is not None
-        seen = {id(model): self.states[id(model)] for model in self._seen()}
-        if not any(state["examples"] for state in seen.values()):
-            return next(iter(seen.values()))["shape"]
-        alone = self.settled == "curves only"  # its lanes are the main ones
+    def _companion(self, name: str, seen: dict[int, _core.Snapshot], slopes: list[Float64]) -> dict[str, Any]:
+        """The arrays of a merged engine beside the model's own, which are lanes; its slopes go to `slopes`."""
+        options = companion_options(self.models[0].options, name)
+        states = {key: companion_state(state, name) for key, state in seen.items()}
+        own = self.lanes(options, states, name)
+        snapshot = self.layout.snapshot(options, own.part, own.lanes, list(states.values()), "linear")
+        slopes.append(own.slopes().ravel())
+        return companion_arrays(name, self._filled(snapshot, own, options))
+
+    def _shape(
+        self,
+        settled: str,
+        seen: dict[int, _core.Snapshot],
+        snapshot: _core.Snapshot,
+        main: _Merging,
+        slopes: list[Float64],
+    ) -> dict[str, Any]:
+        """The arrays of curves and trees; slopes of their linear terms go to `slopes`."""
+        alone = settled == "curves only"  # its lanes are the main ones
         names = [name for name in EXPERTS if f"{name}.leaves" in next(iter(seen.values()))["shape"]]
         arrays: dict[str, Any] = {}
-        slopes = [snapshot["slopes"]]
         experts: dict[int, dict[str, Heads]] = {key: {} for key in seen}
         for name in names:
             expert, states = main, seen
@@ -274,15 +313,13 @@ class _Together:
             for model in self._seen():
                 by_label = self._by_label(model, states[id(model)])
                 experts[id(model)][name] = Heads.of(expert.lanes, by_label, states[id(model)], expert.part.scores)
-        snapshot["slopes"] = np.concatenate(slopes)
         shaped = {
             key: Shaped(state, experts[key], self.layout.feature_numbers(state).astype(np.intp))
             for key, state in seen.items()
         }
         parts = [shaped[id(model)] for model in self.models if id(model) in shaped]
         base = shaped.get(id(self.base)) if self.base is not None else None
-        columns = raw_columns(snapshot)[0]
-        return {**combined_shape(self.settled, columns, parts, base), **arrays, **self._mixture(seen, snapshot)}
+        return combined_shape(settled, raw_columns(snapshot)[0], parts, base) | arrays
 
     def _leaf_totals(self, seen: dict[int, _core.Snapshot], name: str) -> Any:
         """N of an expert: what all have added to it."""
