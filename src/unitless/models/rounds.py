@@ -13,8 +13,8 @@ of centred columns and the target's offset, at which weights can be added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,6 +26,7 @@ from ..options import Options
 from ..rules import RULES
 from .by_feature import latest_look, scored_weight
 from .classes import Label
+from .company import companion_arrays, companion_options, companion_state, companions
 from .distributable import Distributable
 from .merged_means import Moved, Terms, stored_slopes
 from .merged_slots import Numbers, OfState
@@ -57,6 +58,9 @@ class Said:
     bias: Float64  # [lane]: H of the bias
     learned: bool  # any row
     shape: str | None  # what the model has become
+    beside: str | None  # and who learns beside it,
+    company: Mapping[str, Said]  # by name
+    mixture: Float64 | None  # of all that learn
 
     @classmethod
     def of(cls, state: State, base: State, judged: float) -> Said:
@@ -78,7 +82,16 @@ class Said:
             own["H"].reshape(len(own["slots"]), -1)[0] if 0 in own["slots"][:1] else np.zeros(0),
             own["t"] > base[0]["t"],
             own["shape"]["settled"],
+            own.get("company"),
+            {name: cls.of(companion(state, name), companion(base, name), judged) for name in companions(own)},
+            own["shape"].get("mixture"),
         )
+
+
+def companion(state: State, name: str) -> State:
+    """An engine beside the model's own as a model; a model that has learned nothing has none yet, and stands for it."""
+    own, labels = state
+    return (companion_state(own, name) if name in companions(own) else own), labels
 
 
 def feature_name(state: _core.Snapshot, number: int) -> Feature:
@@ -124,6 +137,15 @@ class Agreed:
             (min(low for low, _ in ranges), max(high for _, high in ranges)),
             next((one.negative for one in heard if one.negative), 0),
             sum(one.judged for one in heard) / count,
+        )
+
+    def beside(self, name: str, said: Sequence[Said]) -> Agreed:
+        """The same for an engine beside the model's own, which counts by itself; `said`: of all shards."""
+        heard = [one.company[name] for one in said if one.learned]
+        return replace(
+            self,
+            options=companion_options(self.options, name),
+            totals={key: sum(one.totals[key] for one in heard) / len(heard) for key in self.totals},
         )
 
     def lanes(self, state: State) -> list[dict[int, int]]:
@@ -437,7 +459,12 @@ def whole(options: Options, state: State, weight: float, examples: int) -> State
     own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards])
     own["centre_means"] = (own["centre_means"].reshape(-1, 2) * np.array([1.0, shards])).ravel()
     own["followed"] = own["followed"] * shards
-    own["shape"] = whole_shape(own["shape"], shards, RULES[options.rule].sums_squares)
+    names = companions(own)
+    alone = {key: value for key, value in own["shape"].items() if key.partition(".")[0] not in names}
+    own["shape"] = whole_shape(alone, shards, RULES[options.rule].sums_squares)
+    for name in names:
+        beside = whole(companion_options(options, name), companion(state, name), weight, examples)
+        own["shape"] |= companion_arrays(name, beside[0])
     if len(own["scores"]):
         scores = own["scores"].reshape(-1, 6).copy()
         scores[:, [_LOSS, _RECENT]] *= shards
