@@ -17,9 +17,10 @@ enum class Selecting { none, sweep, follow };
 // alone. automatic: what suits the data, settled when the first row is learned.
 enum class Shape { linear, curves, trees, curves_only, automatic };
 
-// Who learns beside that, under one mixture. second_order: with the inverse of all second derivatives and, of classes,
-// softmax models. second_moments: sNAG. automatic: what suits the data, settled when the first row is learned.
-enum class Company { none, second_order, second_moments, automatic };
+// Who learns beside that, under one mixture. second_order: a learner that keeps the inverse of all second derivatives
+// and, of classes, a softmax model. second_moments: sNAG. softmax: that alone. automatic: what suits the data, settled
+// when the first row is learned.
+enum class Company { none, second_order, second_moments, softmax, automatic };
 
 // What a learner is like; settled, if nothing of it is automatic.
 struct Form {

@@ -72,18 +72,23 @@ bool Learner::takes_company() const {
     return mixed && options_.rule == RuleKind{};
 }
 
-Form Learner::suitable(bool table, std::size_t raw_columns) const {
+Form Learner::suitable(const Given& given) const {
     const bool single =
         options_.order == Order::vw || options_.clip == Clip::vw || options_.precision == Precision::float32;
-    const bool columns = table && !setup_.preparation.bits;
+    const bool columns = given.columns && !setup_.preparation.bits;
     Form form = form_;
     if (form.shape == Shape::automatic)
-        form.shape = columns && !single && raw_columns <= many_columns ? Shape::trees : Shape::linear;
+        form.shape = columns && !single && given.count <= many_columns ? Shape::trees : Shape::linear;
     if (form.company != Company::automatic) return form;
     form.company = Company::none;
-    if (!single && form.shape != Shape::curves_only && takes_company())
-        form.company =
-            columns && raw_columns <= many_for_second_order ? Company::second_order : Company::second_moments;
+    if (single || form.shape == Shape::curves_only || !takes_company()) return form;
+    if (columns && given.count <= many_for_second_order && !given.words) {
+        form.company = Company::second_order;
+    } else if (!setup_.engine.has_classes()) {
+        form.company = Company::second_moments;
+    } else if (!given.words) {  // of which there are many, and they have weights for each class
+        form.company = Company::softmax;
+    }
     return form;
 }
 
@@ -238,7 +243,7 @@ void Learner::check_listed_columns(std::size_t count) const {
 
 void Learner::learn(const DenseInput& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_form(given, input.rows, true, [&] { return input.column_count; });
+    const Settling settling = settle_form(given, input.rows, [&] { return Given{true, input.column_count}; });
     preparation_.check_columns(input.column_count);
     check_listed_columns(input.column_count);
     learn_all(given, input.rows, results, [&](const Labels& labels, double* predictions) {
@@ -295,7 +300,7 @@ bool Learner::reads(const CompressedRows& input) const {
 
 void Learner::learn(const CompressedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_form(given, input.rows, false, [&] { return input.columns; });
+    const Settling settling = settle_form(given, input.rows, [] { return Given{}; });
     check_sparse();
     preparation_.check_columns(input.columns);
     check_listed_columns(input.columns);
@@ -334,7 +339,7 @@ void Learner::predict(const CompressedRows& input, const Asking& asked, Results&
 
 void Learner::learn(const NamedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_form(given, input.rows(), false, [] { return 0; });  // text that names features
+    const Settling settling = settle_form(given, input.rows(), [] { return Given{}; });
     preparation_.check_named();
     NamedRowsIn rows(input);
     rows.check(preparation_);
@@ -367,8 +372,9 @@ void Learner::learn(const Table& table, const Labels& given, Results& results) {
     // Where there are words and nothing else, curves and trees would have nothing to look at.
     const auto others = static_cast<std::size_t>(std::count_if(
         table.columns.begin(), table.columns.end(), [](const TableColumn& column) { return !column.words; }));
-    const bool has_values = others > 0 || table.columns.empty();
-    const Settling settling = settle_form(given, table.rows, has_values, [&] { return others; });
+    const Settling settling = settle_form(given, table.rows, [&] {
+        return Given{others > 0 || table.columns.empty(), others, others < table.columns.size()};
+    });
     preparation_.check_named();
     const auto is_there = [&](const Selector& selector) {
         return selector.column < 0 && std::any_of(

@@ -177,12 +177,18 @@ class Learner {
 
         void take_back();
     };
-    // At the start of every call. `table`: it gives an array, a table, or one row of names, and not a sparse matrix or
-    // text that names the features that are there; `raw_columns()` counts columns.
-    template <class Count>
-    Settling settle_form(const Labels& labels, std::size_t rows, bool table, Count raw_columns) {
+    // What a call gives: an array, a table or one row of names, which have columns; a sparse matrix or text that names
+    // the features that are there, which have none to speak of.
+    struct Given {
+        bool columns = false;
+        std::size_t count = 0;
+        bool words = false;  // some column is text of words
+    };
+    // At the start of every call; `what()` is a `Given`.
+    template <class What>
+    Settling settle_form(const Labels& labels, std::size_t rows, const What& what) {
         if (!unsettled() || !any_weight(labels, rows)) return {};
-        return {*this, suitable(table, raw_columns())};
+        return {*this, suitable(what())};
     }
 
   private:
@@ -207,7 +213,7 @@ class Learner {
     std::optional<Judging> judging_;
 
     bool takes_company() const;
-    Form suitable(bool table, std::size_t raw_columns) const;
+    Form suitable(const Given& given) const;
     static void reserve(Engine& engine, const Preparation& preparation) {
         engine.reserve(preparation.slot_count(), preparation.growing());
     }
@@ -260,7 +266,7 @@ void Learner::learn_label(const Labels& given, std::size_t row, double* predicti
 template <class Resolve>
 void Learner::learn_named(std::size_t count, const double* values, const Labels& given, const Resolve& resolve,
                           double* predictions, std::size_t row) {
-    const Settling settling = settle_form(given, 1, true, [&] { return count; });
+    const Settling settling = settle_form(given, 1, [&] { return Given{true, count}; });
     const double weight = weight_of(given, 0);
     learn_label(given, row, predictions, [&](const Labels& labels) {
         preparation_.check_named();

@@ -43,9 +43,10 @@ inline constexpr std::array<std::pair<const char*, Shape>, 5> shapes{{{"linear",
                                                                       {"trees", Shape::trees},
                                                                       {"curves only", Shape::curves_only},
                                                                       {"auto", Shape::automatic}}};
-inline constexpr std::array<std::pair<const char*, Company>, 4> companies{{{"none", Company::none},
+inline constexpr std::array<std::pair<const char*, Company>, 5> companies{{{"none", Company::none},
                                                                            {"newton", Company::second_order},
                                                                            {"snag", Company::second_moments},
+                                                                           {"softmax", Company::softmax},
                                                                            {"auto", Company::automatic}}};
 inline constexpr std::array<std::pair<const char*, Pairs>, 4> pairings{
     {{"none", Pairs::none}, {"all", Pairs::all}, {"ordered", Pairs::ordered}, {"listed", Pairs::listed}}};

@@ -41,7 +41,7 @@ class Snapshot(TypedDict):
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
     shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
-    company: NotRequired[Literal["none", "newton", "snag"] | None]
+    company: NotRequired[Literal["none", "newton", "snag", "softmax"] | None]
     slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:

@@ -24,12 +24,13 @@ Precision = Literal["float32", "float64"]
 Auto = Literal["auto"]
 Kept = Literal["last", "averaged"]  # which weights predict
 Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
-Company = Literal["none", "newton", "snag"]  # what experts="auto" becomes
+Experts = Literal["none", "auto"]
+Company = Literal["none", "newton", "snag", "softmax"]  # what experts="auto" becomes
 
 # The shape that `train`, `compare` and the estimators take if none is asked for. This is the only place that says it.
 USUAL_SHAPE: Shape = "auto"
 # Whether they have other experts beside that.
-USUAL_EXPERTS: Auto | None = "auto"
+USUAL_EXPERTS: Experts = "auto"
 
 # More classes than these are told apart by linear models if the shape is "auto": a leaf has weights for each of them.
 MANY_CLASSES = 20
@@ -120,7 +121,7 @@ class Options:
     precision: Precision = _declared("float64", _choice(*get_args(Precision)))
     average: bool = _declared(False, _flag)
     shape: Shape = _declared("linear", _choice(*get_args(Shape)), passed=False)
-    experts: Auto | None = _declared(None, _choice(None, "auto"), lambda value: value or "none")
+    experts: Experts = _declared("none", _choice(*get_args(Experts)))
 
     def __post_init__(self) -> None:
         for one in fields(self):

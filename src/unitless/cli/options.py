@@ -17,7 +17,7 @@ from .. import rules
 from ..data import formats
 from ..errors import OptionError
 from ..losses import names
-from ..options import USUAL_SHAPE
+from ..options import USUAL_EXPERTS, USUAL_SHAPE
 
 _LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary")) + "."
 
@@ -275,6 +275,12 @@ SHAPE = Flag(
     "shape",
     "linear; curves (3 to 4 times the time), trees (10 to 20 times), auto (trees unless wide or sparse), or "
     f"'curves only'. {USUAL_SHAPE} if not given.",
+    panel=LEARNING,
+)
+EXPERTS = Flag(
+    "experts",
+    "auto: other learners beside the rule, mixed with it: second order for tables of up to 100 columns, softmax for "
+    f"classes, snag for wide and sparse numbers; or none. {USUAL_EXPERTS} if not given.",
     panel=LEARNING,
 )
 

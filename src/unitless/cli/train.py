@@ -34,6 +34,7 @@ OPTIONS = (
     Flag("rule", "nag, snag or ng; ag or gd, which depend on units. nag if not given.", panel=LEARNING),
     options.RATE,
     options.SHAPE,
+    options.EXPERTS,
     *options.MODEL,
     *options.PLAN,
     Flag("resume", "Continue the training of this model.", panel=LEARNING),

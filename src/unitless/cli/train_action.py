@@ -33,7 +33,9 @@ def carry_out(given: Mapping[str, Any]) -> int:
             learning_rate=arguments.rate(given["rate"]),
             model=given["model"],
             resume=given["resume"],
-            **arguments.passed_on(given, (options.SHAPE, *options.MODEL, *options.PLAN, *options.COLUMNS)),
+            **arguments.passed_on(
+                given, (options.SHAPE, options.EXPERTS, *options.MODEL, *options.PLAN, *options.COLUMNS)
+            ),
             **arguments.passed_on(given, (options.CHECKPOINT, *options.ENGINE, options.FOLLOW)),
             opened=lambda run: watch.start(_not_over(given, run.source).total_bytes),
             progress=watch.show,

@@ -81,7 +81,7 @@ _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
 _OPTIONAL = (*_AVERAGE, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
-_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "experts": None}
+_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "experts": "none"}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
@@ -187,7 +187,7 @@ def _encoded(
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
     if model.options.shape != "linear":
         header["settled"] = settled_shape(model.options, state)
-    if model.options.experts is not None:
+    if model.options.experts != "none":
         header["company"] = settled_company(state)
     arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
     if training is not None:
@@ -199,7 +199,7 @@ def _encoded(
 
 
 def _version(options: Options, earlier: State | None, merged: bool) -> int:
-    if options.experts is not None:
+    if options.experts != "none":
         return EXPERTS
     if merged:
         return MERGED
@@ -464,7 +464,7 @@ def _shape_names(arrays: _Arrays) -> list[str]:
 
 def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
     """Takes the arrays of a shape out of the others. What is in them the core checks."""
-    names, shaped, accompanied = _shape_names(arrays), options.shape != "linear", options.experts is not None
+    names, shaped, accompanied = _shape_names(arrays), options.shape != "linear", options.experts != "none"
     _require(("settled" in header) == shaped, "a shape that does not agree with the options")
     _require(("company" in header) == accompanied, "experts that do not agree with the options")
     versions = (EXPERTS,) if accompanied else (SHAPED, MERGED) if shaped else (VERSION, NEWER, MERGED)

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import html, inputs, shown
 from ..inputs import Float64
-from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
+from ..options import Auto, Clip, Experts, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
 from .model import BIAS, LARGE, Model
@@ -62,6 +62,14 @@ class Learner(Model):
               same if a column is replaced by its logarithm, or by any other increasing function of it.
 
             "curves" and "trees" predict with a mixture: of a linear model, one with curves, and one with trees too.
+        experts: "auto": other learners read the same rows, and predictions are a mixture of all, better than the best
+            of them. Settled by the first row, for squared and logistic loss and the rule "nag":
+
+            - arrays, tables and rows of names with at most 100 columns: a second-order learner (`rule="newton"`) and,
+              of more than two classes, a softmax model;
+            - wider, sparse and hashed data: of numbers and two classes the rule "snag", of more classes softmax.
+
+            "none": the rule alone.
         further: options that `Options` declares and that are not named here.
 
     Example:
@@ -98,6 +106,7 @@ class Learner(Model):
         precision: Precision = "float64",
         average: bool = False,
         shape: Shape = "linear",
+        experts: Experts = "none",
         **further: Any,
     ) -> None:
         check_names(further)
@@ -118,6 +127,7 @@ class Learner(Model):
             precision=precision,
             average=average,
             shape=shape,
+            experts=experts,
             **further,
         )
         super().__init__(options)

@@ -130,8 +130,8 @@ class Model(_core.Learner):
     def company(self) -> Company:
         """Who learns beside the model's own rule, under one mixture, where `experts="auto"` asks for it.
 
-        "newton": second order and, of many classes, softmax models; "snag": the rule of that name; "none": nobody, or
-        nobody yet.
+        "newton": a second-order learner and, of many classes, a softmax model; "snag": the rule of that name;
+        "softmax": such a model alone; "none": nobody, or nobody yet.
 
         Example:
             >>> import numpy as np, unitless as ul
@@ -140,7 +140,7 @@ class Model(_core.Learner):
             >>> m.company
             'newton'
         """
-        if self._options.experts is None:
+        if self._options.experts == "none":
             return "none"
         if self._company is None:
             self._company = model_file.settled_company(self._snapshot())

@@ -13,7 +13,7 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
-from ..options import Auto, Clip, Loss, Options, Rule, Shape, check_names
+from ..options import Auto, Clip, Experts, Loss, Options, Rule, Shape, check_names
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
 from .model import Model, State
@@ -38,6 +38,7 @@ class OneVsAll(Model):
             `Learner` does; each class finds its own.
         clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
         shape: "linear", "curves", "trees", "auto" or "curves only", for all classes alike; see `Learner`.
+        experts: "auto" has softmax models beside this one, under the mixture; see `Learner`.
         options: all further options of `Learner`.
 
     Example:
@@ -66,11 +67,14 @@ class OneVsAll(Model):
         *,
         clip: Clip | None = "labels",
         shape: Shape = "linear",
+        experts: Experts = "none",
         **options: Any,
     ) -> None:
         check_names(options)
         clip = class_clip(loss, clip, options)
-        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, **options)
+        settled = Options(
+            rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, experts=experts, **options
+        )
         settled.check_lanes()
         self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)

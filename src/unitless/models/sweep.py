@@ -71,7 +71,7 @@ class Sweep(Model):
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes()
-        if settled.experts is not None:
+        if settled.experts != "none":
             raise OptionError("is for models that predict; a sweep compares the rates of one", option="experts")
         if settled.shape != "linear":
             raise OptionError(

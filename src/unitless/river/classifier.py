@@ -16,7 +16,7 @@ from ..losses import LOSSES, ClassLoss
 from ..models.classes import Classes, Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import USUAL_SHAPE, Auto, Order, Precision, Rule, Schedule, Shape
+from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Order, Precision, Rule, Schedule, Shape
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
 from .rows import Missing
@@ -47,6 +47,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
+        experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 features in
+            the first row, softmax for more than two classes; or "none".
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -76,6 +78,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
+        experts: Experts = USUAL_EXPERTS,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -91,6 +94,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.precision = precision
         self.missing = missing
         self.shape = shape
+        self.experts = experts
         if loss not in (known := losses.names(task="binary")):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -106,6 +110,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             bits=bits,
             precision=precision,
             shape=shape,
+            experts=experts,
         )
         self._two: tuple[Label, Label] | None = None  # the negative label and the positive one
         self._side: dict[Label, bool] = {}

@@ -52,7 +52,8 @@ class Linear(base.Estimator):
             options["centre"] = options["bits"] is None and options["order"] == "paper"
         Options(**options)
         self._options = options
-        self._sorts = known_shape(options) != "linear"  # trees draw columns by their numbers, mappings have no order
+        # Trees draw columns by their numbers, and second order adds in their order; mappings have none.
+        self._sorts = known_shape(options) != "linear" or options["experts"] != "none"
         self._model: Learner | OneVsAll | None = None
         self._direct = False  # rows can go to the core as they are
         self._y_name: Any = None

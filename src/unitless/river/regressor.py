@@ -12,7 +12,7 @@ from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import IDENTITY, LOSSES, NumberLoss
 from ..models.learner import Learner
-from ..options import USUAL_SHAPE, Auto, Clip, Order, Precision, Rule, Schedule, Shape
+from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Clip, Experts, Order, Precision, Rule, Schedule, Shape
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
 from .rows import Missing
@@ -45,6 +45,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
+        experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 features in
+            the first row, "snag" for more; or "none".
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -74,6 +76,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
+        experts: Experts = USUAL_EXPERTS,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -91,6 +94,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.precision = precision
         self.missing = missing
         self.shape = shape
+        self.experts = experts
         if loss in losses.names(task="binary"):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
@@ -110,6 +114,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             bits=bits,
             precision=precision,
             shape=shape,
+            experts=experts,
         )
 
     @classmethod

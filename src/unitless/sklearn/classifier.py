@@ -19,7 +19,7 @@ from ..losses import LOSSES, ClassLoss
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
-from ..options import MANY_CLASSES, USUAL_SHAPE, Auto, Rule, Shape
+from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of
@@ -65,6 +65,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X is
             neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone keeps
             averages of the weights.
+        experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 dense columns,
+            softmax for more than two classes, "snag" for wide and sparse numbers; "none"; see `unitless.Learner`.
         n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no
             more; the best weights are kept, and these rows are learned last.
         shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
@@ -115,6 +117,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         loss: ClassLoss = "logistic",
         learning_rate: float | Auto = "auto",
         shape: Shape = USUAL_SHAPE,
+        experts: Experts = USUAL_EXPERTS,
         n_iter: int | Auto = "auto",
         shuffle: bool = True,
         random_state: Any = 0,
@@ -130,6 +133,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.loss = loss
         self.learning_rate = learning_rate
         self.shape = shape
+        self.experts = experts
         self.n_iter = n_iter
         self.shuffle = shuffle
         self.random_state = random_state
@@ -207,6 +211,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "centre": self.centre,
             "interactions": self.interactions,
             "bias": self.bias,
+            "experts": self.experts,
             "shape": "linear" if self.shape == "auto" and len(self.classes_) > MANY_CLASSES else self.shape,
         }
         shared["average"] = bool(self.shuffle) and averaged(shared, data)

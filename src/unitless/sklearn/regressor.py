@@ -16,7 +16,7 @@ from ..losses import LOSSES, NumberLoss
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..options import USUAL_SHAPE, Auto, Rule, Shape
+from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import rows
 from .estimator import UnitlessEstimator, weights_of
@@ -39,6 +39,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         quantile: which quantile "quantile" loss predicts.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
         shape: "linear", "curves", "trees", "auto" or "curves only"; see `UnitlessClassifier`.
+        experts: "auto" or "none"; see `UnitlessClassifier`.
         target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
             the range of the labels seen. Only for losses whose scores are in the unit of y. None: y as it is.
         n_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
@@ -83,6 +84,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         quantile: float = 0.5,
         learning_rate: float | Auto = "auto",
         shape: Shape = USUAL_SHAPE,
+        experts: Experts = USUAL_EXPERTS,
         target: Auto | None = "auto",
         n_iter: int | Auto = "auto",
         shuffle: bool = True,
@@ -98,6 +100,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.quantile = quantile
         self.learning_rate = learning_rate
         self.shape = shape
+        self.experts = experts
         self.target = target
         self.n_iter = n_iter
         self.shuffle = shuffle
@@ -148,6 +151,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             interactions=self.interactions,
             bias=self.bias,
             shape=self.shape,
+            experts=self.experts,
             average=bool(self.shuffle) and averaged({"shape": self.shape}, data),
         )
 

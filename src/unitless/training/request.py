@@ -13,7 +13,7 @@ from typing import Any, Literal
 from .. import notebook_bar
 from ..data.memory import memory_size
 from ..errors import Option, OptionError, Phrase
-from ..options import Auto, Loss, Rule, Shape
+from ..options import Auto, Experts, Loss, Rule, Shape
 from .plan import Plan
 from .result import TrainResult
 from .run import ModelRequest, Run
@@ -32,6 +32,7 @@ def train(
     rule: Rule | None = None,
     learning_rate: float | Auto | None = None,
     shape: Shape | None = None,
+    experts: Experts | None = None,
     centre: bool | None = None,
     interactions: Any = None,
     bits: int | None = None,
@@ -94,6 +95,8 @@ def train(
         shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where the
             data is not too wide or sparse; or "curves only". "auto" if not given; see `Learner`.
+        experts: "auto": other learners beside the rule, under the mixture: second order for tables of up to 100
+            columns, softmax for classes, "snag" for wide and sparse numbers; "none". "auto" if not given.
         centre: use numeric columns less their running mean; True for tables and arrays, if not given.
         interactions: products of features; see `Learner`.
         bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).
@@ -185,6 +188,7 @@ def train(
             "rule": rule,
             "learning_rate": learning_rate,
             "shape": shape,
+            "experts": experts,
             "centre": centre,
             "interactions": interactions,
             "bits": bits,

@@ -27,7 +27,7 @@ from ..evaluation.row_errors import RowErrors
 from ..models import file as model_file
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import MANY_CLASSES, USUAL_SHAPE, check_names
+from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
@@ -71,6 +71,7 @@ class ModelRequest:
         """
         options = dict(self.options)
         options.setdefault("shape", USUAL_SHAPE)
+        options.setdefault("experts", USUAL_EXPERTS)
         if target.met > MANY_CLASSES and options["shape"] == "auto":
             options["shape"] = "linear"
         options.setdefault("average", fitted and averaged(options, data))
