@@ -21,7 +21,8 @@ _TOTALS = ("t", "T", "N", "examples", "label_min", "label_max", "averaged_t", "n
 _COUNTS = ("examples", "next_look")
 _GOING_ON = -1.0  # as the core says that rates are still chosen
 _CLOCK = ".clock"
-_RULES = {"snag": "snag"}  # of companions that have another rule than the model
+_RULES = {"snag": "snag"}  # of those that have another rule than the model
+_WITHOUT_AVERAGE = ("newton",)
 
 
 def companions(state: _core.Snapshot) -> list[str]:
@@ -31,7 +32,8 @@ def companions(state: _core.Snapshot) -> list[str]:
 
 def companion_options(options: Options, name: str) -> Options:
     """What a model would have been asked to be, to be this one alone."""
-    return replace(options, rule=_RULES.get(name, options.rule), shape="linear", experts=None)  # type: ignore[arg-type]
+    rule, average = _RULES.get(name, options.rule), options.average and name not in _WITHOUT_AVERAGE
+    return replace(options, rule=rule, average=average, shape="linear", experts="none")  # type: ignore[arg-type]
 
 
 def companion_state(state: _core.Snapshot, name: str) -> _core.Snapshot:

@@ -23,6 +23,7 @@ from ..options import Options
 from ..rules import RULES
 from .classes import Label
 from .company import MET, companion_arrays, companion_options, companion_state, companions
+from .merged_information import Frame, Known, Shift, is_second_order, second_order_state, together
 from .merged_means import LINEAR, Moved, Terms, slopes_of, stored_slopes
 from .merged_mixture import merged_mixture
 from .merged_shape import (
@@ -157,8 +158,10 @@ class _Merging:
     part: Part  # the merged numbers, apart from slots
     lanes: Lanes
     sources: list[Source]  # by model, as all of these; the base comes last
+    own: list[list[int]]  # which of its lanes stand for the merged ones
     keys: list[int]
     moved: list[Moved]
+    shifts: list[Shift]
     merging: dict[str, Any]
 
     def slopes(self) -> Float64:
@@ -217,6 +220,7 @@ class _Together:
         models = [model for model in self.models if id(model) in states]
         with_base = self.base is not None and id(self.base) in states
         keys: list[int] = []
+        stand_ins: list[list[int]] = []
         sources: list[Source] = []
         parts: list[Part] = []
         slopes: list[Float64] = []
@@ -225,6 +229,7 @@ class _Together:
             by_label = self._by_label(model, state)
             own = lanes.source(by_label)
             keys.append(id(model))
+            stand_ins.append(own)
             parts.append(Part.of(state, by_label, self.layout, lanes))
             sources.append(
                 OfLearner.of(model, state, self.layout, own)
@@ -239,11 +244,12 @@ class _Together:
             Moved.of(options, part, source, terms, own_slopes, means, target)
             for part, source, own_slopes in zip(parts, sources, slopes, strict=True)
         ]
+        shifts = [Shift(part.drift(means), part.offset(target)) for part in parts]
         shifted = [part.shifted(means, target) for part in parts]
         start = shifted[-1] if with_base else None
         part = combine(shifted[: len(models)], start)
         how = merging(options, shifted[: len(models)], start, part, self.bounded)
-        return _Merging(part, lanes, sources, keys, moved, how)
+        return _Merging(part, lanes, sources, stand_ins, keys, moved, shifts, how)
 
     def mixed(self, snapshot: _core.Snapshot, main: _Merging) -> _core.Snapshot:
         """The state of a merged model with several experts, of which there are the lanes of its own alone so far."""
@@ -281,13 +287,29 @@ class _Together:
         return snapshot
 
     def _companion(self, name: str, seen: dict[int, _core.Snapshot], slopes: list[Float64]) -> dict[str, Any]:
-        """The arrays of a merged engine beside the model's own, which are lanes; its slopes go to `slopes`."""
+        """The arrays of a merged engine beside the model's own; slopes of lanes go to `slopes`."""
         options = companion_options(self.models[0].options, name)
         states = {key: companion_state(state, name) for key, state in seen.items()}
         own = self.lanes(options, states, name)
         snapshot = self.layout.snapshot(options, own.part, own.lanes, list(states.values()), "linear")
+        if is_second_order(next(iter(states.values()))):
+            return companion_arrays(name, self._informed(snapshot, own, states, _core.most_second_order))
         slopes.append(own.slopes().ravel())
         return companion_arrays(name, self._filled(snapshot, own, options))
+
+    def _informed(
+        self, snapshot: _core.Snapshot, lanes: _Merging, states: dict[int, _core.Snapshot], most: int | None
+    ) -> _core.Snapshot:
+        """A state of second-order lanes with what they know; `most`: see `Frame`."""
+        frame = Frame.of([states[key] for key in lanes.keys], self.layout, most)
+        known = [
+            (Known.of(states[key], frame, self.layout, lanes.lanes, own), shift)
+            for key, own, shift in zip(lanes.keys, lanes.own, lanes.shifts, strict=True)
+        ]
+        with_base = self.base is not None and id(self.base) in states
+        base = known.pop() if with_base else None
+        merged = together(frame, lanes.lanes, known, base, apart=True)
+        return second_order_state(snapshot, frame, lanes.lanes, merged, self.models[0]._open_to_classes())
 
     def _shape(
         self,

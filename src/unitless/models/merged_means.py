@@ -100,7 +100,9 @@ def slope_sizes(state: _core.Snapshot) -> dict[str, int]:
     averaged = 2 if state["next_look"] else 1
     sizes = {LINEAR: terms * len(state["lane_heads"]) * averaged}
     sizes |= {name: terms * len(shape[f"{name}.lane_heads"]) for name in EXPERTS if f"{name}.lane_heads" in shape}
-    return sizes | {name: terms * len(shape[f"{name}.lane_heads"]) * averaged for name in companions(state)}
+    # Those that keep a covariance need no slopes (merged_information).
+    beside = [name for name in companions(state) if f"{name}.newton.P" not in shape]
+    return sizes | {name: terms * len(shape[f"{name}.lane_heads"]) * averaged for name in beside}
 
 
 def _term_count(state: _core.Snapshot) -> int:

@@ -58,7 +58,7 @@ def settled_company(states: Sequence[_core.Snapshot]) -> Company | None:
         raise MergeError(
             f"the models differ in the experts that learn beside them: {words[0]!r} and "
             f"{next(word for word in words if word != words[0])!r}; "
-            'with experts="auto" the first rows settle it: give all models the same kind of rows, or use experts=None'
+            'with experts="auto" the first rows settle it: give all models the same kind of rows, or use experts="none"'
         )
     return words[0] if words else next((state.get("company") for state in states), None)
 

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from .. import _core
 from .company import MET, companion_arrays
+from .merged_information import is_second_order
 from .merged_means import LINEAR
 from .model import State
 from .rounds import Agreed, Said, Sums, companion, merged_round
+from .rounds_information import informed_round
 from .rounds_mixture import round_mixture
 from .rounds_shape import shaped_round
 
@@ -41,24 +44,31 @@ class Added:
     """What shards have added to a base."""
 
     sums: dict[str, Sums]  # by name
+    informed: dict[str, tuple[State, ...]]  # of second-order learners, which are small: the shards' own
     states: tuple[State, ...]  # of the shards themselves, where models are more than linear
 
     @classmethod
     def of(cls, common: Common, state: State) -> Added:
         """One shard's, which has learned something."""
-        sums = {}
+        sums: dict[str, Sums] = {}
+        informed: dict[str, tuple[State, ...]] = {}
         for name, agreed in common.agreed.items():
             own = state if name == LINEAR else companion(state, name)
-            sums[name] = Sums.of(agreed, common.start(name), own)
-        return cls(sums, (state,) if common.bent else ())
+            if is_second_order(own[0]):
+                informed[name] = (own,)
+            else:
+                sums[name] = Sums.of(agreed, common.start(name), own)
+        return cls(sums, informed, (state,) if common.bent else ())
 
     @classmethod
     def folded(cls, common: Common, several: Sequence[Added]) -> Added:
         """What all of them have added."""
-        sums = {
-            name: Sums.folded(agreed, [one.sums[name] for one in several]) for name, agreed in common.agreed.items()
-        }
-        return cls(sums, tuple(state for one in several for state in one.states))
+        first = several[0]
+        return cls(
+            {name: Sums.folded(common.agreed[name], [one.sums[name] for one in several]) for name in first.sums},
+            {name: tuple(state for one in several for state in one.informed[name]) for name in first.informed},
+            tuple(state for one in several for state in one.states),
+        )
 
 
 def one_model(common: Common, said: Sequence[Said], added: Added | None) -> State:
@@ -70,13 +80,13 @@ def one_model(common: Common, said: Sequence[Said], added: Added | None) -> Stat
     if added is None or not heard:
         return common.base
     agreed, base = common.agreed[LINEAR], common.base
-    merged = merged_round(agreed, base, said, added.sums[LINEAR])
-    shape: dict[str, Any] = {"settled": "linear"}
+    merged = _one_engine(LINEAR, common, heard, added, None)
+    shape: dict[str, Any] = merged["shape"]
     if common.bent:
-        shape = shaped_round(agreed, base, added.states, [one.judged for one in heard], merged)
+        shape = shaped_round(agreed, base, added.states, [one.judged for one in heard], (merged, agreed.labels))
     for name in heard[0].company:
         own = [one.company[name] for one in heard]
-        shape |= companion_arrays(name, merged_round(common.agreed[name], common.start(name), own, added.sums[name])[0])
+        shape |= companion_arrays(name, _one_engine(name, common, own, added, _core.most_second_order))
     if heard[0].company and agreed.labels is not None:
         shape[MET] = np.array([float(len(agreed.labels))])
     mixtures = [one.mixture for one in heard if one.mixture is not None]
@@ -84,5 +94,13 @@ def one_model(common: Common, said: Sequence[Said], added: Added | None) -> Stat
         targets = [*(one.target for one in heard), base[0]["target"]]
         offsets = [float(own[1] - agreed.target[1]) if own[0] and agreed.target[0] else 0.0 for own in targets]
         shape["mixture"] = round_mixture(mixtures, base[0]["shape"].get("mixture"), offsets)
-    whole: Any = {**merged[0], "company": heard[0].beside, "shape": shape}
-    return whole, merged[1]
+    whole: Any = {**merged, "company": heard[0].beside, "shape": shape}
+    return whole, agreed.labels
+
+
+def _one_engine(name: str, common: Common, heard: Sequence[Said], added: Added, most: int | None) -> _core.Snapshot:
+    """The state of one of the engines; `most`: of a second-order one, see `Frame`."""
+    agreed, start = common.agreed[name], common.start(name)
+    if name in added.informed:
+        return informed_round(agreed, start, added.informed[name], heard, most)
+    return merged_round(agreed, start, heard, added.sums[name])[0]
