@@ -23,7 +23,7 @@ from ..options import Options
 from ..rules import RULES
 from .classes import Label
 from .company import MET, companion_arrays, companion_options, companion_state, companions
-from .merged_information import Frame, Known, Shift, is_second_order, second_order_state, together
+from .merged_information import Frame, Known, Shift, is_second_order, second_order_state, told_to_all
 from .merged_means import LINEAR, Moved, Terms, slopes_of, stored_slopes
 from .merged_mixture import merged_mixture
 from .merged_shape import (
@@ -130,7 +130,8 @@ def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
     settled, company = settled_shape(small), settled_company(small)
     bent = settled not in (None, "linear")
     mixes = bent or company not in (None, "none")
-    if mixes:  # experts have slots of their own
+    in_core = not mixes and not any(is_second_order(state) for state in small)
+    if not in_core:  # experts have slots of their own, and second order has more than slots
         taken = {id(model): model._state_and_labels() for model in everyone}
     states = {key: state for key, (state, _) in taken.items()}
     own = {key: labels for key, (_, labels) in taken.items()}
@@ -139,15 +140,15 @@ def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
     labels = _all_labels(list(own.values()))
     options = models[0].options
     layout = Layout.of([states[id(model)] for model in everyone], options.interactions == "ordered")
-    together = _Together(models, base, states, own, labels, layout, settled if bent else None, mixes, bounded)
+    together = _Together(models, base, states, own, labels, layout, settled if bent else None, in_core, bounded)
     merged: M = models[0]._fresh(options.asdict(), labels, models[0]._open_to_classes(), models[0]._own_rates())  # type: ignore[assignment]
     main = together.lanes(options, states, LINEAR)
     snapshot = layout.snapshot(options, main.part, main.lanes, list(states.values()), settled)
     snapshot["slopes"] = main.slopes().ravel()
     snapshot["company"] = company
-    if not mixes:
+    if in_core:
         return merged if merged._load_merged(snapshot, main.parts(states), main.merging) else None
-    merged._restore(together.mixed(snapshot, main))
+    merged._restore(together.whole(snapshot, main))
     return merged
 
 
@@ -200,7 +201,7 @@ class _Together:
     labels: list[Label] | None
     layout: Layout
     settled: str | None  # the shape, if it is more than linear
-    mixes: bool  # are there several experts?
+    in_core: bool  # slots are merged where they are
     bounded: bool
 
     @property
@@ -233,7 +234,7 @@ class _Together:
             parts.append(Part.of(state, by_label, self.layout, lanes))
             sources.append(
                 OfLearner.of(model, state, self.layout, own)
-                if not self.mixes
+                if self.in_core
                 else OfState(options, state, self.layout, own)
             )
             kept = slopes_of(self.states[id(model)]).get(name, np.zeros(0))
@@ -251,15 +252,19 @@ class _Together:
         how = merging(options, shifted[: len(models)], start, part, self.bounded)
         return _Merging(part, lanes, sources, stand_ins, keys, moved, shifts, how)
 
-    def mixed(self, snapshot: _core.Snapshot, main: _Merging) -> _core.Snapshot:
-        """The state of a merged model with several experts, of which there are the lanes of its own alone so far."""
-        snapshot = self._filled(snapshot, main, self.models[0].options)
+    def whole(self, snapshot: _core.Snapshot, main: _Merging) -> _core.Snapshot:
+        """The state of a merged model, of which there is nothing but totals so far."""
+        if is_second_order(self.states[main.keys[0]]):
+            snapshot = self._informed(snapshot, main, self.states, None)
+            snapshot["slopes"] = np.zeros(0)
+        else:
+            snapshot = self._filled(snapshot, main, self.models[0].options)
         seen = {id(model): self.states[id(model)] for model in self._seen()}
         first = next(iter(seen.values()))
         if not any(state["examples"] for state in seen.values()):
             snapshot["shape"] = first["shape"]
             return snapshot
-        arrays: dict[str, Any] = {"settled": "linear"}
+        arrays: dict[str, Any] = {**snapshot["shape"]}
         slopes = [snapshot["slopes"]]
         if self.settled is not None:
             arrays |= self._shape(self.settled, seen, snapshot, main, slopes)
@@ -308,7 +313,7 @@ class _Together:
         ]
         with_base = self.base is not None and id(self.base) in states
         base = known.pop() if with_base else None
-        merged = together(frame, lanes.lanes, known, base, apart=True)
+        merged = told_to_all(frame, lanes.lanes, known, base, apart=True)
         return second_order_state(snapshot, frame, lanes.lanes, merged, self.models[0]._open_to_classes())
 
     def _shape(

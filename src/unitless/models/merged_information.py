@@ -120,7 +120,7 @@ class Known:
         rho = state["scale"][own] / frame.scale[places]
         rates, heads, n = lanes.heads.count(0), max(lanes.heads) + 1, len(frame.slots)
         A, b = np.zeros((rates, n, n)), np.zeros((rates, heads, n))
-        v = state["v"].reshape(len(state["slots"]), -1)[:, source].reshape(-1, heads, rates)
+        v = state["v"].reshape(-1, len(state["lane_heads"]))[:, source].reshape(-1, heads, rates)
         covariances = _covariances(state)
         stand_ins = [lane % len(covariances) for lane in source[:rates]]
         for rate, lane in enumerate(stand_ins):
@@ -150,7 +150,7 @@ class Shift:
     offset: float  # how much larger the labels become
 
 
-def together(
+def told_to_all(
     frame: Frame,
     lanes: Lanes,
     parts: Sequence[tuple[Known, Shift]],
@@ -233,7 +233,7 @@ def _covariances(state: _core.Snapshot) -> Float64:
     slots, shape = state["slots"], state["shape"]
     n, count = len(slots), int(np.count_nonzero(state["lane_heads"] == 0))
     P = np.zeros((count, n, n))
-    P[:, np.arange(n), np.arange(n)] = state["H"].reshape(n, -1)[:, :count].T
+    P[:, np.arange(n), np.arange(n)] = state["H"].reshape(-1, len(state["lane_heads"]))[:, :count].T
     features = np.searchsorted(slots, shape[_ORDER].astype(np.uint32))
     packed = shape[_COVARIANCE].reshape(count, -1)
     biased, at = 0 in slots[:1], 0

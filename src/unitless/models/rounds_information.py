@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import _core
-from .merged_information import Frame, Known, Shift, is_second_order, second_order_state, together
+from .merged_information import Frame, Known, Shift, is_second_order, second_order_state, told_to_all
 from .merged_state import Lanes, Part
 from .model import State
 from .rounds import Agreed, Said, empty_round, layout_of, merged_part, where_of
@@ -40,7 +40,7 @@ def informed_round(
         shift = Shift(part.drift(means), part.offset(agreed.target))
         known.append((Known.of(state[0], frame, layout, lanes, lanes.source(by_label)), shift))
     before = known.pop() if start else None
-    merged = together(frame, lanes, known, before, apart=False)
+    merged = told_to_all(frame, lanes, known, before, apart=False)
     part = merged_part(agreed, base, said, layout, lanes)
     snapshot = empty_round(agreed, part, layout, lanes, where_of(layout, [state for state, _ in states]))
     return second_order_state(snapshot, frame, lanes, merged, agreed.open)
