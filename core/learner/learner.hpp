@@ -240,6 +240,14 @@ class Learner {
     void predict_all(std::size_t rows, const Asking& asking, Results& results, Action action);
     template <Rows Input>
     void learn_batches(Input& input, const Labels& labels, double* predictions);
+    // Of rows that follow, how many come before the windows of centred columns end or bring that about.
+    std::size_t rows_of_window(const Labels& labels, std::size_t first, std::size_t rows) const;
+    // Do windows end, now that there are more examples than before? And is a scale to fall then?
+    bool ends_windows(std::uint64_t before) const;
+    bool scales_fall() const;
+    // What is to be done when windows have ended, no rows being under way if a scale falls.
+    void end_windows();
+    double column_scale(std::uint32_t feature) const;
     void predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions);
     template <Rows Input>
     void predict_batches(Input& input, const Asking& asking, double* predictions);
@@ -281,6 +289,7 @@ void Learner::learn_named(std::size_t count, const double* values, const Labels&
             if (labels.new_classes) engine_->add_classes(labels.new_classes);
             engine_->learn(preparation_.prepared(), labels, predictions, row);
             engine_->finish();
+            if (ends_windows(examples)) end_windows();
         } catch (const DivergedError& error) {
             if (error.row <= row) preparation_.rewind(mark);  // otherwise the lanes learned the row before one diverged
             throw;

@@ -100,6 +100,7 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.form.company = by_name(companies, text("experts"));
     setup.preparation.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
     setup.preparation.centre = flag("centre");
+    setup.preparation.falling = flag("falling_scales");
     setup.preparation.pairs = by_name(pairings, text("pairs"));
     setup.preparation.listed = interactions(nb::cast<Listed>(given["listed"]));
     setup.target = flag("target");

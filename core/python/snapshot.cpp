@@ -62,6 +62,16 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
     to["centre_features"] = copied<NewSlots>(from.preparation.centre_features);
     to["centre_kinds"] = copied<NewSlots>(kinds);
     to["centre_means"] = copied<NewDoubles>(means);
+    std::vector<std::uint32_t> window_features;
+    std::vector<double> windows;
+    for (const auto& [feature, window] : from.preparation.windows) {
+        window_features.push_back(feature);
+        for (const double x :
+             {window.scale, window.low, window.high, window.mean, window.weight, window.square, window.count})
+            windows.push_back(x);
+    }
+    to["window_features"] = copied<NewSlots>(window_features);
+    to["windows"] = copied<NewDoubles>(windows);
     nb::dict shape;
     shape["settled"] = nb::none();
     for (const auto& [word, kind] : shapes)
@@ -129,6 +139,15 @@ Snapshot snapshot_of(const nb::dict& from) {
         to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});
     for (std::size_t i = 0; i < kinds.size(); ++i)
         to.preparation.centre.push_back({means[2 * i], means[2 * i + 1], kinds[i] ? Offset::removed : Offset::kept});
+    if (from.contains("window_features")) {
+        const auto features = slots("window_features");
+        const auto windows = numbers("windows");
+        if (windows.size() != 7 * features.size()) throw InputError("the model's arrays differ in length");
+        for (std::size_t i = 0; i < features.size(); ++i) {
+            const double* const own = &windows[7 * i];
+            to.preparation.windows.push_back({features[i], {own[0], own[1], own[2], own[3], own[4], own[5], own[6]}});
+        }
+    }
     if (from.contains("shape")) {
         for (const auto& [key, value] : nb::cast<nb::dict>(from["shape"])) {
             const auto name = nb::cast<std::string>(key);

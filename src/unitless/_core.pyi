@@ -40,6 +40,10 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
+    window_features: NotRequired[
+        NDArray[np.uint32]
+    ]  # centred columns whose scales may fall (core/preparation/window.hpp)
+    windows: NotRequired[NDArray[np.float64]]  # of each: scale, low, high, mean, weight, square, count
     shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
     company: NotRequired[Literal["none", "newton", "snag", "softmax"] | None]
     slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py

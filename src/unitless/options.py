@@ -116,6 +116,7 @@ class Options:
     clip: Clip | None = _declared(None, _choice(None, *get_args(Clip)), lambda value: value or "none")
     target: Auto | None = _declared(None, _choice(None, "auto"), lambda value: value is not None)
     centre: bool = _declared(False, _flag)
+    falling_scales: bool = _declared(False, _flag)
     interactions: Interactions | None = _declared(None, lambda _, value: _interactions(value), passed=False)
     bits: int | None = _declared(None, _bits)
     precision: Precision = _declared("float64", _choice(*get_args(Precision)))
@@ -155,6 +156,14 @@ class Options:
                     *("hashed features are never centred: leave out either ", Option("bits")),
                     *(" or ", Option("centre", True)),
                 )
+            )
+        if self.falling_scales and not self.centre:
+            raise OptionError(
+                Phrase(Option("falling_scales", True), " is for columns that are centred: use ", Option("centre", True))
+            )
+        if self.falling_scales and not RULES[self.rule].unit_free:
+            raise OptionError(
+                Phrase(Option("falling_scales", True), f" is for rules with scales; rule {self.rule!r} has none")
             )
         if self.learning_rate == "auto":
             self.check_lanes()
@@ -227,6 +236,12 @@ def known_shape(options: Mapping[str, Any]) -> Shape | None:
         return shape
     single = any(options.get(name) == value for name, value in _SINGLE)
     return "linear" if single or options.get("bits") is not None else None
+
+
+def can_fall(options: Mapping[str, Any]) -> bool:
+    """Whether there are scales that can fall: those of centred columns, if the rule has scales."""
+    rule = RULES.get(options.get("rule", "nag"))
+    return bool(options.get("centre")) and rule is not None and rule.unit_free
 
 
 def check_names(options: Iterable[str]) -> None:

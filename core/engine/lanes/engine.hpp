@@ -26,6 +26,8 @@ class LaneEngine final : public Engine {
     void sift_rates() override;
     void finish() override;
     void settle() noexcept override;
+    double scale(std::uint32_t slot) const override { return slot < lanes_.capacity() ? lanes_.scale()[slot] : 0.0; }
+    void lower_scale(std::uint32_t slot, double scale) override { lanes_.lower_scale(slot, scale); }
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;

@@ -85,6 +85,12 @@ class Lanes {
         for (const auto& average : averages_) average.data()[slot * octet_doubles + 8] = scale;
     }
 
+    // The unit of the average falls as the scale does, so that neither v nor the average moves.
+    void lower_scale(std::size_t slot, double lower) const {
+        if (averaged_) set_average_scale(slot, lower * (average_scale(slot) / scale()[slot]));
+        scale()[slot] = lower;
+    }
+
     // Leaves of curves and trees (shapes/): indicators, whose weights have neither a scale nor an H of their own.
     double* leaves(std::size_t o) const { return leaf_capacity_ ? leaves_[o].data() : nullptr; }
     double& w(std::size_t leaf, std::size_t lane) const {

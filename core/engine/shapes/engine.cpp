@@ -282,6 +282,14 @@ void ShapedEngine::settle() noexcept {
     }
 }
 
+double ShapedEngine::scale(std::uint32_t slot) const { return slot < slots_ ? experts_[0].lanes().scale()[slot] : 0.0; }
+
+// Leaves of curves and trees have no scales.
+void ShapedEngine::lower_scale(std::uint32_t slot, double scale) {
+    for_each_engine([&](Engine& engine) { engine.lower_scale(slot, scale); });
+    for (const Expert& expert : experts_) expert.lanes().lower_scale(slot, scale);
+}
+
 void ShapedEngine::predict(const SparseInput& input, const Asking& asking, double* predictions) {
     check_whole();
     forward_settings();

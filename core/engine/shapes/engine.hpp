@@ -48,6 +48,8 @@ class ShapedEngine final : public Engine {
     void sift_rates() override;
     void finish() override;
     void settle() noexcept override;
+    double scale(std::uint32_t slot) const override;
+    void lower_scale(std::uint32_t slot, double scale) override;
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;

@@ -239,6 +239,15 @@ MODEL = (
         panel=LEARNING,
     ),
     Flag(
+        "no_falling_scales",
+        "Do not follow columns whose values become far smaller.",
+        bool,
+        False,
+        library="falling_scales",
+        means=_left_out,
+        panel=LEARNING,
+    ),
+    Flag(
         "no_bias",
         "Leave out the bias, the feature that is 1 in every row.",
         bool,

@@ -20,6 +20,8 @@ and, mostly short or empty,
     centre_features  uint32   features (from 1) whose offset is settled
     centre_kinds     uint32   1: centred
     centre_means     float64  mean and weight of each
+    window_features  uint32   centred features whose scales may fall soon; only of models whose scales may fall
+    windows          float64  scale, low, high, mean, weight, square and count of each (core/preparation/window.hpp)
     slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
     shape.NAME       float64  curves, trees, other experts and their mixture, as the core has them; only of such models
 
@@ -78,10 +80,11 @@ _ARRAYS = {
     "centre_means": np.float64,
 }
 _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
+_WINDOWS = {"window_features": np.uint32, "windows": np.float64}  # likewise
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
-_OPTIONAL = (*_AVERAGE, "slopes", "earlier")
+_OPTIONAL = (*_AVERAGE, *_WINDOWS, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
-_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "experts": "none"}
+_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "experts": "none", "falling_scales": False}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
@@ -161,6 +164,8 @@ def _encoded(
         arrays[name] = arrays[name].astype(model.options.precision)
     if model.options.average:
         arrays |= {name: state[name] for name in _AVERAGE}  # type: ignore[literal-required]
+    if model.options.falling_scales:
+        arrays |= {name: state[name] for name in _WINDOWS}  # type: ignore[literal-required]
     header: dict[str, Any] = {
         "version": _version(model.options, earlier, merged=len(slopes) > 0),
         "kind": model._kind,
@@ -241,6 +246,7 @@ def from_bytes(data: bytes) -> Any:
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, model)
         later = _later(header, arrays, totals["t"], model)
+        _check_windows(arrays, model.options)
         later |= _read_shape(header, arrays, model.options)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
         if (training := header.get("training")) is not None:
@@ -456,6 +462,13 @@ def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> d
         "suspended_at": at,
         "missed": missed,
     }
+
+
+def _check_windows(arrays: _Arrays, options: Options) -> None:
+    """What is in windows the core checks."""
+    for name, kind in _WINDOWS.items():
+        _require((name in arrays) == options.falling_scales, "windows that do not agree with the options")
+        _require(name not in arrays or arrays[name].dtype == kind, "arrays of the wrong type")
 
 
 def _shape_names(arrays: _Arrays) -> list[str]:

@@ -42,6 +42,8 @@ class Learner(Model):
             the same way. Predictions stay within the range of the labels seen before.
         centre: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
             does not matter either. Booleans, sparse matrices and mappings are taken as they are.
+        falling_scales: let the scale of a centred column fall when its values have become at least 30 times smaller, as
+            they do when millimetres become metres. Looked at every 4,000 examples. Without it a scale only grows.
         interactions: products of features, made on the fly. 2: all pairs, squares included; "ordered": i·j and j·i as
             two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
             that ends in * means all features that begin so; columns of arrays are named by their number.
@@ -101,6 +103,7 @@ class Learner(Model):
         clip: Clip | None = None,
         target: Auto | None = None,
         centre: bool = False,
+        falling_scales: bool = False,
         interactions: Any = None,
         bits: int | None = None,
         precision: Precision = "float64",
@@ -122,6 +125,7 @@ class Learner(Model):
             clip=clip,
             target=target,
             centre=centre,
+            falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             precision=precision,

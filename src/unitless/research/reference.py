@@ -332,6 +332,13 @@ class Average:
         now, before = self.algorithm.unit(), self._unit
         return np.where(now <= 16 * before, self._w, np.divide(self._w * before, now, out=now * 0, where=now > 0))
 
+    def change_unit(self, i: int, ratio: float) -> None:
+        """The unit of feature i has been multiplied by this, v = w·s being kept: so is the average's."""
+        if self.t > 0:
+            self._w, self._unit = self._w.copy(), self._unit.copy()
+            self._w[i] /= ratio
+            self._unit[i] *= ratio
+
     def predict_one(self, x: Float64, offset: float = 0.0) -> float:
         """ŷ of the averaged weights."""
         own = self.algorithm.w

@@ -43,6 +43,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         loss: "logistic", or "hinge", which gives no probabilities.
         learning_rate: a number, or "auto"; each class finds its own.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
+        falling_scales: "auto" follows numbers that become far smaller wherever they are centred.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
@@ -79,6 +80,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
         experts: Experts = USUAL_EXPERTS,
+        falling_scales: bool | Auto = "auto",
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -95,6 +97,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.missing = missing
         self.shape = shape
         self.experts = experts
+        self.falling_scales = falling_scales
         if loss not in (known := losses.names(task="binary")):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -106,6 +109,7 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             schedule=schedule,
             order=order,
             centre=centre,
+            falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             precision=precision,

@@ -20,7 +20,7 @@ from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..options import Options, known_shape
+from ..options import Options, can_fall, known_shape
 from . import rows
 from .rows import Missing
 
@@ -50,6 +50,8 @@ class Linear(base.Estimator):
             raise OptionError(f"is {self.missing!r}; it must be one of {names}", option="missing")
         if options["centre"] == "auto":
             options["centre"] = options["bits"] is None and options["order"] == "paper"
+        if options["falling_scales"] == "auto":
+            options["falling_scales"] = can_fall(options)
         Options(**options)
         self._options = options
         # Trees draw columns by their numbers, and second order adds in their order; mappings have none.

@@ -41,6 +41,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
             `clip`; None leaves them to the learning rate.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
+        falling_scales: "auto" follows numbers that become far smaller wherever they are centred.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
@@ -77,6 +78,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
         experts: Experts = USUAL_EXPERTS,
+        falling_scales: bool | Auto = "auto",
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -95,6 +97,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.missing = missing
         self.shape = shape
         self.experts = experts
+        self.falling_scales = falling_scales
         if loss in losses.names(task="binary"):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
@@ -110,6 +113,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             clip=clip,
             target=target if fits or target != "auto" else None,
             centre=centre,
+            falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             precision=precision,

@@ -74,6 +74,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             latest weights.
         random_state: of that order. With a number, the default, the same data give the same model to the bit.
         centre: take dense columns as x minus their running mean, so that their offset does not matter either.
+        falling_scales: let the scale of a column fall when its values become far smaller for good, as they do when
+            millimetres become metres. "auto" does so wherever columns are centred.
         interactions: products of features; see `unitless.Learner`.
         bias: add an intercept.
         extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
@@ -122,6 +124,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         shuffle: bool = True,
         random_state: Any = 0,
         centre: bool = True,
+        falling_scales: bool | Auto = "auto",
         interactions: Any = None,
         bias: bool = True,
         extrapolate: bool = False,
@@ -138,6 +141,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.shuffle = shuffle
         self.random_state = random_state
         self.centre = centre
+        self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
         self.extrapolate = extrapolate
@@ -209,6 +213,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "loss": self.loss,
             "learning_rate": self.learning_rate,
             "centre": self.centre,
+            "falling_scales": self._scales_fall(),
             "interactions": self.interactions,
             "bias": self.bias,
             "experts": self.experts,

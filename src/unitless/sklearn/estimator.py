@@ -26,7 +26,7 @@ from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.numbered_columns import column_names, named
 from ..models.one_vs_all import OneVsAll, label_array
-from ..options import Auto
+from ..options import Auto, can_fall
 from ..training.passes import Passes, steering_loss
 from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
 from . import rows
@@ -46,6 +46,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     extrapolate: bool
     warm_start: bool
+    falling_scales: bool | Auto
     interactions: Any
 
     _text_columns: list[str]
@@ -75,6 +76,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         except Error:
             self.__dict__.update(before)  # what was noted of the chunks before
             raise
+
+    def _scales_fall(self) -> bool:
+        """Whether the scales of a new model are to fall."""
+        return can_fall(vars(self)) if self.falling_scales == "auto" else self.falling_scales
 
     def _fit(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
         """Rows in random order, as often as it helps; the weights that do best on rows held back."""

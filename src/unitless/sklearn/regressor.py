@@ -46,6 +46,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         shuffle: `fit` goes through the rows in a random order.
         random_state: of that order.
         centre: take dense columns as x minus their running mean.
+        falling_scales: follow centred columns whose values become far smaller; see `UnitlessClassifier`.
         interactions: products of features.
         bias: add an intercept.
         warm_start: `fit` goes on with the model of the last one.
@@ -90,6 +91,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         shuffle: bool = True,
         random_state: Any = 0,
         centre: bool = True,
+        falling_scales: bool | Auto = "auto",
         interactions: Any = None,
         bias: bool = True,
         extrapolate: bool = False,
@@ -106,6 +108,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.shuffle = shuffle
         self.random_state = random_state
         self.centre = centre
+        self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
         self.extrapolate = extrapolate
@@ -148,6 +151,7 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             quantile=self.quantile,
             target=self.target if LOSSES[self.loss].in_label_unit else None,
             centre=self.centre,
+            falling_scales=self._scales_fall(),
             interactions=self.interactions,
             bias=self.bias,
             shape=self.shape,

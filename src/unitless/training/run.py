@@ -27,7 +27,7 @@ from ..evaluation.row_errors import RowErrors
 from ..models import file as model_file
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, check_names
+from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, can_fall, check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
@@ -83,6 +83,7 @@ class ModelRequest:
             raise OptionError(f"loss {loss!r} is for classes; numbers take {losses.listed(fitting)}")
         options.setdefault("learning_rate", "auto")
         options.setdefault("centre", centred and "bits" not in options)
+        options.setdefault("falling_scales", can_fall(options))
         if target.task == "classes":
             return OneVsAll(None, **options)
         if loss in losses.names(task="regression", in_label_unit=True) and "clip" not in options:
