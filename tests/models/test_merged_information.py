@@ -11,7 +11,8 @@ import pytest
 import unitless as ul
 from unitless import _core
 from unitless.models.company import companion_state
-from unitless.models.merged_information import _covariances
+from unitless.models.merged_information import Frame, Known, Shift, _covariances
+from unitless.models.merged_state import Lanes, Layout
 
 WIDTH = 6
 STEADY = [rate for rate, (_, walk, _) in enumerate(_core.second_order_walks) if walk == 0]
@@ -98,28 +99,27 @@ def test_labels_told_from_another_centre_are_the_same_labels() -> None:
     close(steady(newton(merged)), steady(newton(moved)))
 
 
-def test_other_means_are_another_basis_of_the_same_rows() -> None:
-    """A column's mean moves while a model learns. Here it does not: every second row is the first with another sign."""
-    rng = np.random.default_rng(0)
-    half = rng.normal(size=(200, 2)) * [1, 100]
-    X = np.empty((400, 2))
-    X[::2], X[1::2] = half, -half
-    y = X @ [1.0, 0.01] + rng.normal(size=400)
-    a, b = learner(centre=True), learner(centre=True)
-    a.learn(X[:200], y[:200])
-    b.learn(X[200:] + [3.0, 500.0], y[200:])
-    merged = ul.merge([a, b])
-    v, P = steady(newton(merged))
-    means = merged._snapshot()["centre_means"].reshape(-1, 2)[:, 0]
-    np.testing.assert_allclose(means, [1.5, 250.0], rtol=0.05)
-    # As much as its means move, the rows of one model are not told by one mean.
-    scale = newton(merged)["scale"]
-    own = [newton(part)["scale"] for part in (a, b)]
-    np.testing.assert_array_equal(scale, np.maximum(*own))
-    assert np.isfinite(v).all()
-    for part, rows in ((a, X[:200]), (b, X[200:] + [3.0, 500.0])):
-        assert np.mean((merged.predict(rows) - part.predict(rows)) ** 2) < np.var(y)
-    assert np.linalg.eigvalsh(P).min() > 0
+@pytest.mark.parametrize("interactions", [None, 2])
+def test_other_means_are_another_basis_of_the_same_rows(interactions: Any) -> None:
+    """What a model was told by rows x, at means that are larger by d, is what rows x - d tell."""
+    X, y = problem(300)
+    d = 0.3 * np.logspace(-4, 4, WIDTH) * np.cos(np.arange(WIDTH))
+    states = []
+    for means in (np.zeros(WIDTH), d):
+        model = learner(interactions=interactions)
+        model.learn(X - means, y)
+        centred = {
+            "centre_features": np.arange(1, 1 + WIDTH, dtype=np.uint32),
+            "centre_kinds": np.ones(WIDTH, np.uint32),
+        }
+        states.append(newton(model) | centred)
+    layout = Layout.of(states, ordered=False)
+    frame = Frame.of(states, layout, 100)
+    lanes = Lanes([0] * len(STEADY), STEADY)
+    plain, less = (Known.of(state, frame, layout, lanes, STEADY) for state in states)
+    moved = frame.moved(plain, Shift(np.concatenate([[0.0], d]), 0.0))
+    close((moved.A, moved.b), (less.A, less.b))
+    assert np.abs(plain.A - less.A).max() > 0.01 * np.abs(plain.A).max()
 
 
 def test_models_with_walks_stay_sound_however_often_they_are_merged() -> None:
