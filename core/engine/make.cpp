@@ -62,7 +62,7 @@ std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kern
     if (setup.form.shape != Shape::linear || setup.form.company != Company::none)
         return std::make_unique<ShapedEngine>(setup, kernel, clock, make_engine(terms, kernel),
                                               company_of(terms, setup.form.company, kernel));
-    if (setup.has_classes() || setup.selecting != Selecting::none)
+    if (setup.has_classes() || setup.selecting != Selecting::none || setup.options.proximal)
         return std::make_unique<LaneEngine>(setup, kernel, clock);
     return std::make_unique<SingleEngine>(setup, kernel, clock);
 }

@@ -36,6 +36,9 @@ struct EngineSetup {
     Form form;
     std::vector<double> rates = {};             // none: the one of the options
     std::size_t first_rate = 0, last_rate = 0;  // those that run from the beginning
+    // Of proximal learners: what each rate goes with. Rates that stand so many places apart differ in that alone.
+    std::vector<double> penalties = {};
+    std::size_t across = 1;
     Selecting selecting = Selecting::none;
     std::size_t classes = 0;  // how many there are; 0 and not open: labels are numbers
     bool open = false;        // classes may join

@@ -88,6 +88,10 @@ inline Setup setup_of(const nb::dict& given) {
     options.order = by_name(orders, text("order"));
     options.clip = by_name(clips, text("clip"));
     options.precision = by_name(precisions, text("precision"));
+    options.proximal = flag("proximal");
+    options.l2 = nb::cast<double>(given["l2"]);
+    setup.engine.penalties = nb::cast<std::vector<double>>(given["penalties"]);
+    setup.engine.across = count("across");
     setup.engine.rates = nb::cast<std::vector<double>>(given["rates"]);
     options.learning_rate = setup.engine.rates.at(0);
     setup.engine.first_rate = count("first_rate");

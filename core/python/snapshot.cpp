@@ -135,6 +135,7 @@ Snapshot snapshot_of(const nb::dict& from) {
         to.engine.scores.push_back(
             {scores[i], scores[i + 1], scores[i + 2], scores[i + 3], scores[i + 4], scores[i + 5]});
     to.labels.target = {false, true, target[0] != 0, target[1], target[2], target[3], target[4]};
+    if (to.labels.target.started) to.engine.clock.pace = to.labels.target.pace();
     for (std::size_t i = 0; i < products.size(); i += 3)
         to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});
     for (std::size_t i = 0; i < kinds.size(); ++i)

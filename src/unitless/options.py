@@ -89,6 +89,21 @@ def _fraction(name: str, value: Any) -> float:
     return result
 
 
+def _penalty(name: str, value: Any) -> float:
+    result = number(name, value)
+    if not 0 <= result < math.inf:
+        raise OptionError(f"is {result:g}; it must be finite and not negative", option=name)
+    return result
+
+
+def _penalty_or_auto(name: str, value: Any) -> float | Auto:
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    if isinstance(value, str) or value is None:
+        raise OptionError(f"is {value!r}; it must be a number or 'auto'", option=name)
+    return _penalty(name, value)
+
+
 def _bits(name: str, value: Any) -> int | None:
     if value is None:
         return None
@@ -123,6 +138,8 @@ class Options:
     average: bool = _declared(False, _flag)
     shape: Shape = _declared("linear", _choice(*get_args(Shape)), passed=False)
     experts: Experts = _declared("none", _choice(*get_args(Experts)))
+    sparsity: float | Auto = _declared(0.0, _penalty_or_auto, passed=False)
+    l2: float = _declared(0.0, _penalty)
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -167,6 +184,8 @@ class Options:
             )
         if self.learning_rate == "auto":
             self.check_lanes()
+        if self.sparse:
+            self._check_sparse()
         if self.shape not in ("linear", "auto"):
             self._check_shape()
 
@@ -180,6 +199,19 @@ class Options:
                         ", OneVsAll and Sweep run several at once",
                     )
                 )
+
+    def _check_sparse(self) -> None:
+        """Refuse what sparse models cannot be."""
+        asked = Option("l2") if self.sparsity == 0 else Option("sparsity")
+        if self.rule != "nag":
+            raise OptionError(Phrase(asked, " is for rule 'nag'; this one is ", Option("rule", self.rule)))
+        for name, value in (*_SINGLE, ("average", True)):
+            if getattr(self, name) == value:
+                raise OptionError(Phrase(Option(name, value), " does not go with ", asked, ": leave out one of them"))
+        if self.shape not in ("linear", "auto"):
+            raise OptionError(
+                Phrase(asked, " is for linear models: leave it out, or leave out ", Option("shape", self.shape))
+            )
 
     def _check_shape(self) -> None:
         """Refuse what goes with linear models alone."""
@@ -205,6 +237,11 @@ class Options:
             )
 
     @property
+    def sparse(self) -> bool:
+        """Whether weights are penalised, so that some are zero or small."""
+        return is_sparse(vars(self))
+
+    @property
     def known_shape(self) -> Shape | None:
         """The shape, as far as the options settle it; None for "auto" that the first row will settle."""
         return known_shape(vars(self))
@@ -224,6 +261,7 @@ class Options:
                 for name, (value, about) in passed.items()
             },
             "shape": self.known_shape or "auto",
+            "proximal": self.sparse,
             "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
         }
@@ -235,7 +273,12 @@ def known_shape(options: Mapping[str, Any]) -> Shape | None:
     if shape != "auto":
         return shape
     single = any(options.get(name) == value for name, value in _SINGLE)
-    return "linear" if single or options.get("bits") is not None else None
+    return "linear" if single or options.get("bits") is not None or is_sparse(options) else None
+
+
+def is_sparse(options: Mapping[str, Any]) -> bool:
+    """Whether options ask for weights that are penalised."""
+    return any(options.get(name) not in (None, 0) for name in ("sparsity", "l2"))
 
 
 def can_fall(options: Mapping[str, Any]) -> bool:

@@ -59,8 +59,13 @@ class Selection {
   public:
     using Scores = LaneScores;
 
-    Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates)
-        : mode_(mode), scores_(lanes), followed_(heads), errors_(mode == Selecting::sweep ? rates : 0) {}
+    // `across`: rates so many places apart are neighbours too (setup.hpp).
+    Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates, std::size_t across = 1)
+        : mode_(mode),
+          across_(across),
+          scores_(lanes),
+          followed_(heads),
+          errors_(mode == Selecting::sweep ? rates : 0) {}
 
     const std::vector<Scores>& scores() const { return scores_; }
     const std::vector<double>& followed() const { return followed_; }  // by head: loss of the predictions made
@@ -169,24 +174,15 @@ class Selection {
         for (std::size_t head = 0; head < lanes.heads(); ++head) {
             const std::size_t first = leader(lanes, head);
             const std::uint32_t best = lanes.lanes()[first].rate;
-            std::uint32_t low = best > 0 ? best - 1 : best;
-            const std::uint32_t high = best + 1 < lanes.rates().size() ? best + 1 : best;
-            const auto add = [&](std::uint32_t rate, std::size_t k) {
+            std::size_t k = lanes.begin(head);
+            for (std::uint32_t rate = 0; rate < lanes.rates().size(); ++rate) {
+                const bool runs = k < lanes.begin(head + 1) && lanes.lanes()[k].rate == rate;
+                const std::size_t own = runs ? k++ : first;
+                const bool sound = scores_[own].loss <= __DBL_MAX__;
+                if (!near(rate, best) && (!runs || (dropping && lost(scores_[own])))) continue;
                 all.push_back({static_cast<std::uint32_t>(head), rate});
-                from.push_back(k);
-            };
-            for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
-                const std::uint32_t rate = lanes.lanes()[k].rate;
-                for (; low <= high && low < rate; ++low) add(low, first);  // a neighbour that was missing
-                if (rate == low) ++low;
-                const bool near = rate + 1 >= best && rate <= best + 1;
-                if (near) {
-                    add(rate, scores_[k].loss <= __DBL_MAX__ ? k : first);  // one that diverged starts anew
-                } else if (!dropping || !lost(scores_[k])) {
-                    add(rate, k);
-                }
+                from.push_back(sound || !near(rate, best) ? own : first);  // a neighbour that diverged starts anew
             }
-            for (; low <= high; ++low) add(low, first);
         }
         if (dropping)
             for (Scores& scores : scores_) {
@@ -203,8 +199,15 @@ class Selection {
   private:
     static constexpr double doubt = 6.0;  // standard deviations
     Selecting mode_;
+    std::size_t across_;
     std::vector<Scores> scores_;
     std::vector<double> followed_, errors_;
+
+    // The leader, and those that differ from it by one step in the rate or in what goes with it.
+    bool near(std::uint32_t rate, std::uint32_t best) const {
+        const auto steps = [](std::size_t a, std::size_t b) { return a > b ? a - b : b - a; };
+        return steps(rate / across_, best / across_) + steps(rate % across_, best % across_) <= 1;
+    }
 
     // Beyond doubt, lately and in all: a rate that starts badly and catches up stays.
     static bool lost(const Scores& s) {

@@ -286,7 +286,12 @@ double ShapedEngine::scale(std::uint32_t slot) const { return slot < slots_ ? ex
 
 // Leaves of curves and trees have no scales.
 void ShapedEngine::lower_scale(std::uint32_t slot, double scale) {
-    for_each_engine([&](Engine& engine) { engine.lower_scale(slot, scale); });
+    const double before = this->scale(slot);
+    if (linear_) linear_->lower_scale(slot, scale);
+    for (const Companion& one : company_) {  // whose scales may be of another kind
+        const double own = one.engine->scale(slot);
+        if (own > 0) one.engine->lower_scale(slot, own == before ? scale : own * (scale / before));
+    }
     for (const Expert& expert : experts_) expert.lanes().lower_scale(slot, scale);
 }
 

@@ -100,6 +100,16 @@ def rate(value: str | None) -> Any:
         raise OptionError(f"is {value!r}; it must be a number or auto", option="learning_rate") from None
 
 
+def penalty(value: str | None) -> Any:
+    """A sparsity as the library takes it."""
+    if value is None or value == "auto":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise OptionError(f"is {value!r}; it must be a number or auto", option="sparsity") from None
+
+
 def tab(value: str | None) -> str | None:
     """A tab by its name."""
     return {"tab": "\t", "\\t": "\t"}.get(value or "", value)
@@ -263,6 +273,13 @@ MODEL = (
         panel=LEARNING,
     ),
     Flag("bits", "Hash the names of features into 2^BITS places, for bounded memory.", int, short="-b", panel=LEARNING),
+    Flag(
+        "sparsity",
+        "Leave out weights that matter little: auto, or a number without a unit; 1 is a good value. 0 if not given.",
+        means=penalty,
+        panel=LEARNING,
+    ),
+    Flag("l2", "Pull weights towards zero: a number without a unit; 0 if not given.", float, panel=LEARNING),
     Flag("quantile", "The quantile to predict with quantile loss; 0.5 if not given.", float, panel=LEARNING),
 )
 RULES = Flag(

@@ -117,7 +117,7 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
     lines += _score(result, wanted)
     lines.append(("progressive", _progressive(result, wanted)))
     lines.append(("rows", display.learned(result, result.interrupted)))
-    lines.append(("features", f"{result.features:,}"))
+    lines.append(("features", result.said_features))
     lines += [("shape", str(result.shape))] if result.model.options.shape != "linear" else []
     lines += [("missing", _missing(result.missing))] if result.missing else []
     lines.append(("rate", display.rates(result.learning_rate)))

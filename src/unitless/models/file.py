@@ -84,7 +84,14 @@ _WINDOWS = {"window_features": np.uint32, "windows": np.float64}  # likewise
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
 _OPTIONAL = (*_AVERAGE, *_WINDOWS, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
-_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear", "experts": "none", "falling_scales": False}
+_LATER_OPTIONS: dict[str, Any] = {
+    "average": False,
+    "shape": "linear",
+    "experts": "none",
+    "falling_scales": False,
+    "sparsity": 0.0,
+    "l2": 0.0,
+}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays

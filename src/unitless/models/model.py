@@ -16,7 +16,7 @@ from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Company, Kept, Options, Shape
-from ..rates import AUTO_RATES, AUTO_START
+from ..rates import Candidates
 from . import file as model_file
 from .kernels import chosen_kernel
 
@@ -90,15 +90,16 @@ class Model(_core.Learner):
         self._record: dict[str, Any] | None = None
         self._settled: Shape | None = None  # what "auto" has become, once somebody has asked
         self._company: Company | None = None  # likewise
-        auto = options.learning_rate == "auto"
-        self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
-        first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
+        self._candidates = Candidates.of(options, rates)
+        several = len(self._candidates.rates) > 1
         super().__init__(
             **options.core(),
-            rates=list(self._candidates),
-            first_rate=first,
-            last_rate=last,
-            selecting="sweep" if rates else "follow" if auto else "none",
+            rates=list(self._candidates.rates),
+            penalties=list(self._candidates.penalties),
+            across=self._candidates.across,
+            first_rate=self._candidates.first,
+            last_rate=self._candidates.last,
+            selecting="sweep" if rates else "follow" if several else "none",
             classes=classes,
             open=open,
             kernel=chosen_kernel(),

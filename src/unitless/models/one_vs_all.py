@@ -14,6 +14,7 @@ from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
 from ..options import Auto, Clip, Experts, Loss, Options, Rule, Shape, check_names
+from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
 from .model import Model, State
@@ -195,6 +196,16 @@ class OneVsAll(Model):
         """By class: the rate in use; with "auto", that of the rate that leads now."""
         reading, labels = self._reading_and_labels()
         return {label: reading.rate(reading.leader(c)) for c, label in enumerate(labels)}
+
+    @property
+    def sparsity(self) -> dict[Label, float]:
+        """By class: the sparsity in use; with "auto", that of the lane that leads now."""
+        reading, labels = self._reading_and_labels()
+        return {label: reading.penalty(reading.leader(c)) for c, label in enumerate(labels)}
+
+    def prune(self) -> None:
+        """Keep the features to which some class gives a weight other than zero; see `Learner.prune`."""
+        pruning.prune(self)
 
     @property
     def weights(self) -> dict[Label, ByFeature]:

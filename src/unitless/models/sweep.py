@@ -79,6 +79,8 @@ class Sweep(Model):
                 "rates by themselves",
                 option="shape",
             )
+        if settled.sparsity == "auto":
+            raise OptionError("is 'auto'; a sweep compares rates, all with the same sparsity", option="sparsity")
         self._classes = None if classes is None else Classes(classes, open=False)
         if self._classes is not None and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two")

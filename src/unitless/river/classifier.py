@@ -50,6 +50,9 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
         experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 features in
             the first row, softmax for more than two classes; or "none".
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear.
+        l2: a penalty that pulls weights towards zero, likewise.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -81,6 +84,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         shape: Shape = USUAL_SHAPE,
         experts: Experts = USUAL_EXPERTS,
         falling_scales: bool | Auto = "auto",
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -98,6 +103,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.shape = shape
         self.experts = experts
         self.falling_scales = falling_scales
+        self.sparsity = sparsity
+        self.l2 = l2
         if loss not in (known := losses.names(task="binary")):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -115,6 +122,8 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             precision=precision,
             shape=shape,
             experts=experts,
+            sparsity=sparsity,
+            l2=l2,
         )
         self._two: tuple[Label, Label] | None = None  # the negative label and the positive one
         self._side: dict[Label, bool] = {}

@@ -48,6 +48,9 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
         experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 features in
             the first row, "snag" for more; or "none".
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear.
+        l2: a penalty that pulls weights towards zero, likewise.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -79,6 +82,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         shape: Shape = USUAL_SHAPE,
         experts: Experts = USUAL_EXPERTS,
         falling_scales: bool | Auto = "auto",
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -98,6 +103,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.shape = shape
         self.experts = experts
         self.falling_scales = falling_scales
+        self.sparsity = sparsity
+        self.l2 = l2
         if loss in losses.names(task="binary"):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
@@ -119,6 +126,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             precision=precision,
             shape=shape,
             experts=experts,
+            sparsity=sparsity,
+            l2=l2,
         )
 
     @classmethod

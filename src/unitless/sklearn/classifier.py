@@ -67,6 +67,9 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             averages of the weights.
         experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 dense columns,
             softmax for more than two classes, "snag" for wide and sparse numbers; "none"; see `unitless.Learner`.
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
+        l2: a penalty that pulls weights towards zero, likewise.
         n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no
             more; the best weights are kept, and these rows are learned last.
         shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
@@ -127,6 +130,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         falling_scales: bool | Auto = "auto",
         interactions: Any = None,
         bias: bool = True,
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
         extrapolate: bool = False,
         class_weight: Any = None,
         new_classes: NewClasses = "error",
@@ -144,6 +149,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.sparsity = sparsity
+        self.l2 = l2
         self.extrapolate = extrapolate
         self.class_weight = class_weight
         self.new_classes = new_classes
@@ -217,6 +224,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "interactions": self.interactions,
             "bias": self.bias,
             "experts": self.experts,
+            "sparsity": self.sparsity,
+            "l2": self.l2,
             "shape": "linear" if self.shape == "auto" and len(self.classes_) > MANY_CLASSES else self.shape,
         }
         shared["average"] = bool(self.shuffle) and averaged(shared, data)

@@ -42,6 +42,9 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         experts: "auto" or "none"; see `UnitlessClassifier`.
         target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
             the range of the labels seen. Only for losses whose scores are in the unit of y. None: y as it is.
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
+        l2: a penalty that pulls weights towards zero, likewise.
         n_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
         shuffle: `fit` goes through the rows in a random order.
         random_state: of that order.
@@ -94,6 +97,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         falling_scales: bool | Auto = "auto",
         interactions: Any = None,
         bias: bool = True,
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
         extrapolate: bool = False,
         warm_start: bool = False,
     ) -> None:
@@ -111,6 +116,8 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.sparsity = sparsity
+        self.l2 = l2
         self.extrapolate = extrapolate
         self.warm_start = warm_start
 
@@ -156,7 +163,10 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             bias=self.bias,
             shape=self.shape,
             experts=self.experts,
-            average=bool(self.shuffle) and averaged({"shape": self.shape}, data),
+            sparsity=self.sparsity,
+            l2=self.l2,
+            average=bool(self.shuffle)
+            and averaged({"shape": self.shape, "sparsity": self.sparsity, "l2": self.l2}, data),
         )
 
     def _note(self, scores: Float64, y: Float64, weight: Float64 | None, model: Learner | OneVsAll) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from .. import inputs
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
-from ..options import known_shape
+from ..options import is_sparse, known_shape
 
 Holdout: TypeAlias = float | Literal["last"] | None
 PassCount: TypeAlias = int | Literal["auto"] | None
@@ -128,6 +128,8 @@ def averaged(options: Mapping[str, Any], data: inputs.Input) -> bool:
         options: of the model.
         data: its first rows.
     """
+    if is_sparse(options):  # an average of weights that are zero now and then is not sparse
+        return False
     shape = known_shape(options)
     if shape is not None:
         return shape == "linear"

@@ -36,6 +36,8 @@ def train(
     centre: bool | None = None,
     interactions: Any = None,
     bits: int | None = None,
+    sparsity: float | Auto | None = None,
+    l2: float | None = None,
     shuffle: bool = True,
     passes: int | Auto | None = None,
     holdout: float | Literal["last"] | None = None,
@@ -100,6 +102,9 @@ def train(
         centre: use numeric columns less their running mean; True for tables and arrays, if not given.
         interactions: products of features; see `Learner`.
         bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; see `Learner`. The model that is kept is pruned: it knows the features that matter and no others.
+        l2: a penalty that pulls weights towards zero; see `Learner`.
         shuffle: fit what can be fitted; False: follow the rows as they come.
         passes: how often to go through the data; once on a cluster, if not given. "auto", as if not given when fitting:
             until the loss on the rows held back falls no more, and the best weights are kept. Only the first pass is
@@ -192,6 +197,8 @@ def train(
             "centre": centre,
             "interactions": interactions,
             "bits": bits,
+            "sparsity": sparsity,
+            "l2": l2,
             **options,
         }
     )

@@ -130,6 +130,7 @@ class Run(Learning):
         self.row_errors: RowErrors | None = None  # of the same rows
         self.past: Evaluation | None = None  # of them on a sample of the rows that were followed
         self.passes = Passes()
+        self.features_met: int | None = None  # before the model was pruned
         self.drifting = False  # its errors differ along the data
         self.shuffled = ""  # how the rows came into random order
         self.before: list[Any] = []  # files from which the model has learned earlier
@@ -268,6 +269,9 @@ class Run(Learning):
         with interruptible() as interrupted:
             self.progress.done = way.go(Watched(self, watch, interrupted))
         self.interrupted = not self.progress.done
+        if self.progress.done and self.model is not None and self.model.options.sparse:
+            self.features_met = int(np.count_nonzero(self.model._snapshot()["slots"]))
+            self.model.prune()
         if not self.progress.rows and not self.progress.passes:  # stopped before the first row was learned
             raise KeyboardInterrupt
         self.save()
