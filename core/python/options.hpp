@@ -79,8 +79,11 @@ inline Setup setup_of(const nb::dict& given) {
     const auto count = [&](const char* key) { return nb::cast<std::size_t>(given[key]); };
     Setup setup;
     Options& options = setup.engine.options;
-    options.rule = known(rule_named(text("rule")), text("rule"));
-    options.loss = known(loss_named(text("loss")), text("loss"));
+    setup.engine.second_order = text("rule") == "newton";
+    if (!setup.engine.second_order) options.rule = known(rule_named(text("rule")), text("rule"));
+    setup.engine.coupled = text("loss") == "softmax";
+    const std::string loss = setup.engine.coupled ? "logistic" : text("loss");  // of each head
+    options.loss = known(loss_named(loss), loss);
     options.quantile = nb::cast<double>(given["quantile"]);
     options.importance_aware = flag("importance_aware");
     options.bias = flag("bias");

@@ -356,6 +356,19 @@ class Mixture:
     def load(self, state: NDArray[np.float64]) -> None:
         """Go on from there."""
 
+ERROR_LEVELS: list[float]
+
+def error_reach(state: NDArray[np.float64], level: float) -> float:
+    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say."""
+
+def follow_errors(
+    state: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    level: float | None,
+) -> NDArray[np.float64] | None:
+    """Bring quantiles of |error| up to date, row after row; with a level, what `error_reach` was before each row."""
+
 class TextRows:
     """What a chunk of text gives: rows of named features with their labels, and the lines that are bad."""
 

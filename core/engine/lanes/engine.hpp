@@ -11,7 +11,7 @@
 
 namespace unitless {
 
-class LaneEngine final : public Engine {
+class LaneEngine : public Engine {
   public:
     LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock);
 
@@ -39,10 +39,9 @@ class LaneEngine final : public Engine {
               SlotBlock& to) const override;
     void write(std::size_t first, std::size_t count, const SlotBlock& from) override;
 
-  private:
+  protected:
     EngineSetup setup_;
     const Kernel& kernel_;
-    double negative_;        // the label of a class's lane for the rows of other classes
     bool labels_are_signs_;  // errors can be counted
     Lanes lanes_;
     SlotPlaces places_;
@@ -50,19 +49,35 @@ class LaneEngine final : public Engine {
     std::mutex writing_;  // places are given, which several threads may do at once when models are merged
     Selection selection_;
     LanePipeline pipeline_;
+    std::size_t in_use_ = 0;  // slots
+
+    LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, bool in_blocks);
+
+    // Groups of octets that can run side by side: gives how many there are, with working memory for each; and runs one
+    // over a batch, whose longest row has so many features.
+    virtual std::size_t group(LaneBatch& batch, std::size_t longest, std::size_t threads);
+    virtual void run(LaneBatch& batch, std::size_t group);
+    // Lets the losses of a batch's rates be counted.
+    virtual void score(LaneBatch& batch);
+    // What a batch that was predicted gives: by the lanes that lead, or have lost least. Lanes are judged, if asked.
+    virtual void tell(LaneBatch& batch, double* predictions);
+
+    bool counts_losses() const { return setup_.selecting != Selecting::none && chooses_rates(); }
+    std::size_t diverged(const LaneBatch& batch) const;
+    std::size_t best_rate() const;
+    void look_at_octets(const LaneBatch& batch, std::size_t first, std::size_t octets) const;
+
+  private:
+    double negative_;             // the label of a class's lane for the rows of other classes
     std::size_t group_size_ = 1;  // octets that one thread runs side by side
-    std::size_t in_use_ = 0;      // slots
     std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
 
     void make_room(std::size_t slots, bool growing);
     SparseInput placed(const SparseInput& rows, const Labels* labels);
     void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
     void start(LaneBatch& batch, bool learning);
-    void score(LaneBatch& batch);
     bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates() && !keeps_rates(); }
     std::size_t wait_for_all();
-    std::size_t diverged(const LaneBatch& batch) const;
-    std::size_t best_rate() const;
 };
 
 }  // namespace unitless

@@ -68,7 +68,7 @@ class LaneRows {
         }
     }
 
-  private:
+  protected:
     static constexpr bool logistic = std::is_same_v<Loss, Logistic>;
     static constexpr double suspicious = 0x1p500;  // beyond this a lane is stopped: it has diverged
     // A sum of z^2/sqrt(H) beyond this: some H may be no normal number, which makes its part at least 2^505. None is
@@ -138,7 +138,8 @@ class LaneRows {
             }
         }
         if (odd.any()) return learn_the_sound(stage, row, r, raw, p, y, slope);
-        if (row.damp > 0) update<true>(stage, row, r, p, y, slope, nullptr);
+        const auto score = [&](int o) UNITLESS_INLINE_LAMBDA { return p[o]; };
+        if (row.damp > 0) update<true>(stage, row, r, score, y, slope, nullptr);
     }
 
     // Where some lanes are not to move: their slopes are 0 or far too large.
@@ -154,12 +155,13 @@ class LaneRows {
             slope[o] = select(moving[o], slope[o], 0.0);
             any_moving |= any(moving[o]);
         }
-        if (any_moving && row.damp > 0) update<false>(stage, row, r, p, y, slope, moving);
+        const auto score = [&](int o) UNITLESS_INLINE_LAMBDA { return p[o]; };
+        if (any_moving && row.damp > 0) update<false>(stage, row, r, score, y, slope, moving);
     }
 
-    // Steps 2.(d); see Row::update. Where all lanes move there are no masks.
-    template <bool all>
-    UNITLESS_INLINE void update(const Stage& stage, const StagedRow& row, std::size_t r, const Vec8 (&p)[octets],
+    // Steps 2.(d); see Row::update. Where all lanes move there are no masks. `score`: of an octet's lanes.
+    template <bool all, class Score>
+    UNITLESS_INLINE void update(const Stage& stage, const StagedRow& row, std::size_t r, Score score,
                                 const Vec8 (&y)[octets], const Vec8 (&slope)[octets], const Mask8* moving) const {
         const double h = row.weight, pace = labels_.pace ? labels_.pace[r] : 1.0;
         Vec8 reach[octets];
@@ -181,7 +183,8 @@ class LaneRows {
                 if (halting) whole = select(length > __DBL_MIN__, length, 1.0);
                 if constexpr (!all) downhill = select(moving[o], slope[o], 1.0);
                 const Vec8 per_whole = 1.0 / whole;  // apart, so that the division does not wait for the change
-                move[o] = loss_.change(p[o], y[o], downhill, speed * whole) * per_whole;
+                move[o] = change([&]() UNITLESS_INLINE_LAMBDA { return score(o); }, y[o], downhill, speed * whole) *
+                          per_whole;
                 if (halting) move[o] = select(length > __DBL_MIN__, move[o], 0.0);
             }
             if constexpr (!all) move[o] = select(moving[o], move[o], 0.0);
@@ -203,6 +206,15 @@ class LaneRows {
                     (Vec8::load(at + width) + evidence).store(at + width);
                 }
             }
+        }
+    }
+
+    template <class Score>
+    UNITLESS_INLINE Vec8 change(Score score, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
+        if constexpr (logistic) {
+            return loss_.change_from(score, y, slope, tau);
+        } else {
+            return loss_.change(score(), y, slope, tau);
         }
     }
 

@@ -6,7 +6,9 @@
 //   follow  each prediction is made by the leader, the rate with the smallest loss so far, later examples counting for
 //           more (the n-th by n). Rates that have lost to the leader beyond doubt are dropped; its two neighbours
 //           always run, if need be anew from the leader's own state, so that the leader can move on when the data does.
-// All of this for each head by itself, and without units: losses are only ever compared with one another.
+// What is chosen among are the lanes of `Lanes`, or other candidates that are learned side by side (second_order/).
+// All of this for each head by itself, unless heads share their losses, and without units: losses are only ever
+// compared with one another.
 #pragma once
 
 #include <bit>
@@ -35,6 +37,22 @@ inline std::vector<Lane> first_lanes(const EngineSetup& setup) {
     return lanes;
 }
 
+// Do all heads have the same rates, and these the same scores?
+inline bool are_coupled(const EngineState& from, std::size_t heads) {
+    const auto same = [](const LaneScores& a, const LaneScores& b) {
+        return a.loss == b.loss && a.recent == b.recent && a.gap == b.gap && a.square == b.square &&
+               a.total_gap == b.total_gap && a.total_square == b.total_square;
+    };
+    const std::size_t rates = from.lanes.size() / heads;
+    for (std::size_t k = 0; k < from.lanes.size(); ++k)
+        if (from.lanes[k].head != k / rates || from.lanes[k].rate != from.lanes[k % rates].rate ||
+            !same(from.scores[k], from.scores[k % rates]))
+            return false;
+    for (const double followed : from.followed)
+        if (followed != from.followed[0]) return false;
+    return true;
+}
+
 // Throws if the state is not one of lanes with this setup; gives the number of heads.
 inline std::size_t checked_heads(const EngineState& from, const EngineSetup& setup) {
     const std::size_t lanes = from.lanes.size(), heads = lanes ? from.lanes.back().head + 1 : 0;
@@ -52,6 +70,8 @@ inline std::size_t checked_heads(const EngineState& from, const EngineSetup& set
     if (from.scale.size() != from.slots.size() || from.v.size() != lanes * from.slots.size() ||
         from.H.size() != from.v.size())
         throw InputError("the model's arrays differ in length");
+    if (setup.coupled && !are_coupled(from, heads))
+        throw InputError("the classes of a softmax differ in their rates or losses");
     return heads;
 }
 
@@ -82,7 +102,8 @@ class Selection {
     }
 
     // The lane that speaks for a head.
-    std::size_t leader(const Lanes& lanes, std::size_t head) const {
+    template <class Candidates>
+    std::size_t leader(const Candidates& lanes, std::size_t head) const {
         std::size_t best = lanes.begin(head);
         for (std::size_t k = best + 1; k < lanes.begin(head + 1); ++k)
             if (scores_[k].recent < scores_[best].recent) best = k;
@@ -90,26 +111,25 @@ class Selection {
     }
 
     // Every lane's loss on one row that was learned with weight h; `share` is h over the total weight.
-    void observe(const Lanes& lanes, const double* loss, double h, double share) {
+    template <class Candidates>
+    void observe(const Candidates& lanes, const double* loss, double h, double share) {
         if (mode_ == Selecting::sweep) {
             for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k].loss += h * loss[k];
             return;
         }
-        for (std::size_t head = 0; head < lanes.heads(); ++head) {
-            const std::size_t first = leader(lanes, head);
-            const double leading = h * loss[first], fading = 1.0 - share;
-            const bool sound = leading <= __DBL_MAX__;
-            if (sound) followed_[head] += leading;
-            for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
-                Scores& scores = scores_[k];
-                const double own = h * loss[k], gap = own - leading;
-                scores.loss += own;
-                if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
-                if (!sound) continue;
-                scores.gap += gap;
-                scores.square += gap * gap;
-            }
-        }
+        for (std::size_t head = 0; head < lanes.heads(); ++head) observe_head(lanes, head, loss, h, share);
+    }
+
+    // The same where all heads have the losses of the first one, which `loss` has. `share_losses` is to follow, once
+    // for many rows.
+    void observe_shared(const Lanes& lanes, const double* loss, double h, double share) {
+        if (mode_ != Selecting::sweep) return observe_head(lanes, 0, loss, h, share);
+        for (std::size_t k = 0; k < lanes.begin(1); ++k) scores_[k].loss += h * loss[k];
+    }
+    void share_losses(const Lanes& lanes) {
+        const std::size_t rates = lanes.begin(1);
+        for (std::size_t k = rates; k < scores_.size(); ++k) scores_[k] = scores_[k - rates];
+        for (double& loss : followed_) loss = followed_[0];
     }
 
     // Every lane's loss on rows that are predicted and not learned, [row][stride]; of rates that are followed alone.
@@ -166,9 +186,13 @@ class Selection {
     }
 
     // At powers of two rates are dropped; at every look the leaders get their neighbours back.
-    void look(Lanes& lanes, std::uint64_t examples) { sift(lanes, (examples & (examples - 1)) == 0); }
+    template <class Candidates>
+    void look(Candidates& lanes, std::uint64_t examples) {
+        sift(lanes, (examples & (examples - 1)) == 0);
+    }
 
-    void sift(Lanes& lanes, bool dropping) {
+    template <class Candidates>
+    void sift(Candidates& lanes, bool dropping) {
         std::vector<Lane> all;
         std::vector<std::size_t> from;
         for (std::size_t head = 0; head < lanes.heads(); ++head) {
@@ -209,6 +233,23 @@ class Selection {
         return steps(rate / across_, best / across_) + steps(rate % across_, best % across_) <= 1;
     }
 
+    template <class Candidates>
+    void observe_head(const Candidates& lanes, std::size_t head, const double* loss, double h, double share) {
+        const std::size_t first = leader(lanes, head);
+        const double leading = h * loss[first], fading = 1.0 - share;
+        const bool sound = leading <= __DBL_MAX__;
+        if (sound) followed_[head] += leading;
+        for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
+            Scores& scores = scores_[k];
+            const double own = h * loss[k], gap = own - leading;
+            scores.loss += own;
+            if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
+            if (!sound) continue;
+            scores.gap += gap;
+            scores.square += gap * gap;
+        }
+    }
+
     // Beyond doubt, lately and in all: a rate that starts badly and catches up stays.
     static bool lost(const Scores& s) {
         if (!(s.loss <= __DBL_MAX__)) return true;
@@ -216,7 +257,8 @@ class Selection {
                s.total_gap + s.gap > doubt * std::sqrt(s.total_square + s.square);
     }
 
-    void rearrange(Lanes& lanes, std::vector<Lane> all, std::size_t heads, const std::vector<std::size_t>& from) {
+    template <class Candidates>
+    void rearrange(Candidates& lanes, std::vector<Lane> all, std::size_t heads, const std::vector<std::size_t>& from) {
         std::vector<Scores> scores;
         for (const std::size_t k : from) scores.push_back(scores_[k]);
         lanes.rearrange(std::move(all), heads, from);

@@ -282,7 +282,10 @@ void ShapedEngine::settle() noexcept {
     }
 }
 
-double ShapedEngine::scale(std::uint32_t slot) const { return slot < slots_ ? experts_[0].lanes().scale()[slot] : 0.0; }
+double ShapedEngine::scale(std::uint32_t slot) const {
+    if (linear_) return linear_->scale(slot);
+    return slot < slots_ ? experts_[0].lanes().scale()[slot] : 0.0;
+}
 
 // Leaves of curves and trees have no scales.
 void ShapedEngine::lower_scale(std::uint32_t slot, double scale) {

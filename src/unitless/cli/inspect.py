@@ -134,7 +134,7 @@ def _features(
         ("classes", _listed(about["classes"] or [])),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
         ("shape", _shape(about)),
-        ("rate", _rates(about["learning_rate"])),
+        ("rate", display.rates(about["learning_rate"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
         ("features", f"{about['feature_count']:,}" + _weighted(about)),
         ("trained", _trained(about["training"])),
@@ -329,13 +329,6 @@ def _listed(classes: list[str]) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else display.number(value)
-
-
-def _rates(rate: Any) -> str:
-    values = sorted(rate.values()) if isinstance(rate, dict) else [rate]
-    if not values:
-        return ""
-    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
 
 
 def _weighing(about: dict[str, Any]) -> str:

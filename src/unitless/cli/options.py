@@ -17,9 +17,10 @@ from .. import rules
 from ..data import formats
 from ..errors import OptionError
 from ..losses import names
+from ..models.error_quantiles import USUAL_LEVEL
 from ..options import USUAL_EXPERTS, USUAL_SHAPE
 
-_LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary")) + "."
+_LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary", "classes")) + "."
 
 READING = "How the data is read"
 LEARNING = "What is learned"
@@ -387,6 +388,13 @@ CHECKPOINT = Flag(
     "checkpoint",
     "Save the model each time after this number of rows. With --on: the file to keep each round in.",
     means=checkpoint,
+    panel=OUTPUT,
+)
+INTERVAL = Flag(
+    "interval",
+    "The level of the intervals (of classes: sets) whose coverage and width are shown, a probability.",
+    float,
+    USUAL_LEVEL,
     panel=OUTPUT,
 )
 JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)

@@ -44,6 +44,7 @@ OPTIONS = (
     options.FOLLOW,
     Flag("model", "Where to save the model.", short="-m", panel=OUTPUT),
     Flag("metrics", "Which metrics to show; all if not given.", many=True, panel=OUTPUT),
+    options.INTERVAL,
     options.PLOT,
     Flag("report", "Write a page about the model and its score to this file (.html), to be passed on.", panel=OUTPUT),
     options.JSON,

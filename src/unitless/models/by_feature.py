@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
-from ..rates import Candidates
+from ..rates import WALKS, Candidates, Walk
 from ..rules import RULES
 from .model import BIAS, Feature
 
@@ -121,30 +121,36 @@ class Reading:
                 self.features.append(name(feature_of.get(slot, slot)))
 
     def lanes(self, head: int) -> list[int]:
-        """The lanes of a head: one for each of its rates."""
-        return lanes_of(self.state, head)
+        """The lanes of a head: one for each of its rates. Classes that were not met yet may have the last one's."""
+        return lanes_of(self.state, min(head, int(self.state["lane_heads"][-1])))
 
     def leader(self, head: int) -> int:
         """The lane that speaks for a head."""
         return leading_lane(self.state, head)
 
-    def rate(self, lane: int) -> float:
-        """The learning rate of a lane."""
-        return self.candidates.rates[int(self.state["lane_rates"][lane])]
+    def candidate(self, lane: int) -> float | Walk:
+        """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""
+        number = int(self.state["lane_rates"][lane])
+        return WALKS[number] if RULES[self.options.rule].second_order else self.candidates.rates[number]
 
     def penalty(self, lane: int) -> float:
         """The sparsity of a lane."""
         return self.candidates.penalties[int(self.state["lane_rates"][lane])]
 
-    def rates(self, head: int) -> dict[float, float]:
+    def rate(self, lane: int) -> float:
+        """The learning rate of a lane; not-a-number with rule "newton", which has none."""
+        found = self.candidate(lane)
+        return math.nan if isinstance(found, Walk) else found
+
+    def rates(self, head: int) -> dict[float | Walk, float]:
         """The rates of a head and their mean losses."""
         if not len(self.scores):
             return {self.candidates.rates[0]: math.nan}
         total = max(scored_weight(self.state), sys.float_info.min)
-        best: dict[float, float] = {}  # of a sparse model's rate: with the penalty that suits it best
+        best: dict[float | Walk, float] = {}  # of a sparse model's rate: with the penalty that suits it best
         for lane in self.lanes(head):
-            loss, rate = float(self.scores[lane, 0]) / total, self.rate(lane)
-            best[rate] = min(loss, best.get(rate, math.inf))
+            loss, candidate = float(self.scores[lane, 0]) / total, self.candidate(lane)
+            best[candidate] = min(loss, best.get(candidate, math.inf))
         return best
 
     @property

@@ -24,11 +24,13 @@ and, mostly short or empty,
     windows          float64  scale, low, high, mean, weight, square and count of each (core/preparation/window.hpp)
     slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
     shape.NAME       float64  curves, trees, other experts and their mixture, as the core has them; only of such models
+                              Of any softmax: softmax.classes, their number, if some were announced and not met
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
 totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
 settled where it is not linear, who learns beside it where somebody may, from when on rates were no longer chosen, how
-it was trained if `train` did that (the table's columns, the task, how far it came), and a digest of all the rest.
+large its errors are where that was counted (error_quantiles.py), how it was trained if `train` did that (the table's
+columns, the task, how far it came), and a digest of all the rest.
 """
 
 from __future__ import annotations
@@ -48,20 +50,22 @@ from numpy.typing import NDArray
 
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
+from ..losses import LOSSES
 from ..options import Company, Kept, Options, Shape
 from ..rules import RULES
 from .foreign import is_vw_model
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
+    from .error_quantiles import ErrorQuantiles
     from .model import Model, State
 
 # The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the next
 # of merged models that have kept slopes; the last one of models with other experts, which may have all of these.
 VERSION, NEWER, SHAPED, MERGED, EXPERTS = 2, 3, 4, 5, 6
-Kind: TypeAlias = Literal["Learner", "OneVsAll", "Sweep"]
+Kind: TypeAlias = Literal["Learner", "OneVsAll", "Softmax", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
-_KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Sweep": "sweep"}
+_KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Softmax": "softmax", "Sweep": "sweep"}
 _KEY = "unitless"
 _ARRAYS = {
     "slots": np.uint32,
@@ -95,6 +99,7 @@ _LATER_OPTIONS: dict[str, Any] = {
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
+_ANNOUNCED = "shape.softmax.classes"  # how many classes a softmax knows of, where it has not met all of them
 _TOTALS = ("t", "T", "N", "label_min", "label_max")
 _PLAIN = ("columns", "names", "examples", "negative")
 _LONGEST = 256  # characters of the names of products for each byte of a file
@@ -153,7 +158,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_bytes(model: Model) -> bytes:
     """The file's content. The same model gives the same bytes."""
     state, labels = model._state_and_labels()
-    return _encoded(model, state, labels, model._training, model._earlier)
+    return _encoded(model, state, labels, model._training, model._earlier, model._errors)
 
 
 def _encoded(
@@ -162,6 +167,7 @@ def _encoded(
     labels: list[Any] | None,
     training: dict[str, Any] | None,
     earlier: State | None,
+    errors: ErrorQuantiles | None,
 ) -> bytes:
     slopes = state.get("slopes", np.zeros(0))
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
@@ -202,10 +208,12 @@ def _encoded(
     if model.options.experts != "none":
         header["company"] = settled_company(state)
     arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
+    if errors is not None:
+        header["errors"] = errors.plain()
     if training is not None:
         header["training"] = training
     if earlier is not None:
-        arrays["earlier"] = np.frombuffer(_encoded(model, *earlier, None, None), np.uint8)
+        arrays["earlier"] = np.frombuffer(_encoded(model, *earlier, None, None, None), np.uint8)
     header["digest"] = _digest(header, arrays)
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
@@ -215,9 +223,14 @@ def _version(options: Options, earlier: State | None, merged: bool) -> int:
         return EXPERTS
     if merged:
         return MERGED
-    if options.shape != "linear":
+    if _has_more(options):
         return SHAPED
     return NEWER if options.average or earlier is not None else VERSION
+
+
+def _has_more(options: Options) -> bool:
+    """Whether the core keeps more than weights: curves, trees, or how certain the weights are."""
+    return options.shape != "linear" or RULES[options.rule].second_order
 
 
 def _shape(state: _core.Snapshot) -> dict[str, Any]:
@@ -260,6 +273,8 @@ def from_bytes(data: bytes) -> Any:
             _module("training_record").check(training, model)
         model._training = training
         model._earlier = _earlier(arrays.pop("earlier", None), header)
+        if (errors := header.get("errors")) is not None:
+            model._errors = _module("error_quantiles").ErrorQuantiles.read(errors)
         plain = {key: header[key] for key in _PLAIN}
         state = _core_snapshot(**{**arrays, **floats, **later}, **plain, **totals)
         _check_slopes(header, state)
@@ -296,7 +311,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
 def _fresh(header: dict[str, Any]) -> Model:
     """A model of the file's kind and options that has seen nothing."""
     options, labels = header["options"], header["labels"]
-    listed = type(labels) is list or (labels is None and header["kind"] != "OneVsAll")
+    listed = type(labels) is list or (labels is None and header["kind"] in ("Learner", "Sweep"))
     if type(header["open"]) is not bool or not listed:
         raise ModelFileError("this is not a valid model file: classes that are not a list")
     kind, rates = header["kind"], header["rates"]
@@ -422,7 +437,8 @@ def _check(header: dict[str, Any], totals: dict[str, float], arrays: _Arrays, mo
     require((arrays["centre_kinds"] <= 1).all(), "means of an unknown kind")
     require(arrays["target"][0] in (0, 1) and arrays["target"][2] >= 0 <= arrays["target"][4], "an impossible target")
     heads = int(arrays["lane_heads"].max(initial=0)) + 1
-    require(header["labels"] is None or heads == len(header["labels"]) + header["open"], "other classes than it has")
+    classes = int(arrays[_ANNOUNCED].sum()) if _ANNOUNCED in arrays else heads - header["open"]
+    require(header["labels"] is None or classes == len(header["labels"]), "other classes than it has")
     require(all(0 <= totals[key] < math.inf for key in ("t", "T", "N")), "totals that are not finite")
     low, high = totals["label_min"], totals["label_max"]
     require((low, high) == (math.inf, -math.inf) or -math.inf < low <= high < math.inf, "an impossible range of labels")
@@ -487,7 +503,7 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     names, shaped, accompanied = _shape_names(arrays), options.shape != "linear", options.experts != "none"
     _require(("settled" in header) == shaped, "a shape that does not agree with the options")
     _require(("company" in header) == accompanied, "experts that do not agree with the options")
-    versions = (EXPERTS,) if accompanied else (SHAPED, MERGED) if shaped else (VERSION, NEWER, MERGED)
+    versions = (EXPERTS,) if accompanied else (SHAPED, MERGED) if _has_more(options) else (VERSION, NEWER, MERGED)
     _require(header["version"] in versions, "a shape that does not agree with the file's version")
     settled = header.get("settled", "linear")
     # What "auto" becomes is settled by the first row that is learned.
@@ -496,8 +512,9 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     company = header.get("company", "none")
     possible = [*get_args(Company), *([] if header["examples"] else [None])]
     _require(company in possible, "impossible experts")
-    alone = settled in (None, "linear") and company in (None, "none")
-    _require(not alone or not names, "curves, trees or experts that a linear model does not have")
+    alone = settled in (None, "linear") and company in (None, "none") and not RULES[options.rule].second_order
+    bent = set(names) - ({_ANNOUNCED} if LOSSES[options.loss].coupled else set())
+    _require(not alone or not bent, "curves, trees or experts that a linear model does not have")
     _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
     _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
     _require("shape.settled" not in names, "arrays with impossible names")

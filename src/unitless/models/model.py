@@ -18,6 +18,7 @@ from ..losses import LOSSES
 from ..options import Company, Kept, Options, Shape
 from ..rates import Candidates
 from . import file as model_file
+from .error_quantiles import ErrorQuantiles
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
@@ -87,6 +88,7 @@ class Model(_core.Learner):
     ) -> None:
         self._options = options
         self._earlier: State | None = None  # the best state so far, where its training was interrupted
+        self._errors: ErrorQuantiles | None = None  # how large they are, where somebody has kept count
         self._record: dict[str, Any] | None = None
         self._settled: Shape | None = None  # what "auto" has become, once somebody has asked
         self._company: Company | None = None  # likewise

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -14,11 +14,17 @@ from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
 from ..options import Auto, Clip, Experts, Loss, Options, Rule, Shape, check_names
+from ..rates import Walk
+from ..rules import RULES
 from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
+from .file import Kind
 from .model import Model, State
 from .shape_reading import ShapeReading
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class OneVsAll(Model):
@@ -57,7 +63,7 @@ class OneVsAll(Model):
         ['right', 'upper left']
     """
 
-    _kind = "OneVsAll"
+    _kind: ClassVar[Kind] = "OneVsAll"
 
     def __init__(
         self,
@@ -76,18 +82,27 @@ class OneVsAll(Model):
         settled = Options(
             rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, experts=experts, **options
         )
+        if LOSSES[settled.loss].coupled:
+            raise OptionError(f"is {loss!r}, by which one model tells all classes apart: use ul.Softmax", option="loss")
+        if RULES[rule].second_order:
+            raise OptionError(
+                Phrase(Option("rule", rule), " learns all classes at once: use Softmax instead of OneVsAll")
+            )
+        self._begin(settled, classes)
+
+    def _begin(self, settled: Options, classes: Iterable[Any] | int | None) -> None:
         settled.check_lanes()
         self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two, or None to let them join when they are first met")
-        super().__init__(settled, classes=len(self._classes.labels), open=self._classes.open)
+        Model.__init__(self, settled, classes=len(self._classes.labels), open=self._classes.open)
 
     @classmethod
     def _fresh(
         cls, options: dict[str, Any], labels: list[Label] | None, open: bool, rates: Sequence[float] | None
-    ) -> OneVsAll:
-        model = OneVsAll(None if open else labels, **options)
+    ) -> Self:
+        model = cls(None if open else labels, **options)
         if open:
             model._classes.accept(Classes(labels, open=True).labels)
         return model
@@ -186,7 +201,7 @@ class OneVsAll(Model):
         return np.asarray(odds / total[..., None])
 
     @property
-    def rates(self) -> dict[Label, dict[float, float]]:
+    def rates(self) -> dict[Label, dict[float | Walk, float]]:
         """By class: the rates that are running, and the mean progressive loss of each ("auto")."""
         reading, labels = self._reading_and_labels()
         return {label: reading.rates(c) for c, label in enumerate(labels)}
@@ -257,7 +272,7 @@ class OneVsAll(Model):
         ]
 
     def __repr__(self) -> str:
-        return f"<OneVsAll({self._changed_options()}): {self._counted(f'{len(self.classes)} classes')}>"
+        return f"<{self._kind}({self._changed_options()}): {self._counted(f'{len(self.classes)} classes')}>"
 
 
 def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip | None:

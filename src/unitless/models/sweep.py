@@ -9,17 +9,19 @@ from typing import Any
 import numpy as np
 
 from .. import _core, html, inputs, shown
-from ..errors import InputError, OptionError
+from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import DEFAULTS, LOSSES
 from ..options import Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
 from ..rates import rate_grid
+from ..rules import RULES
 from .by_feature import scored_weight
 from .classes import Classes, Label
 from .learner import Learner
 from .model import Model
 from .one_vs_all import OneVsAll, by_row, class_clip, label_array
+from .softmax import model_of_classes
 
 
 class Sweep(Model):
@@ -69,10 +71,14 @@ class Sweep(Model):
         chosen: Loss = loss or DEFAULTS["regression" if classes is None else "classes"]
         if classes is not None:
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
+        if rule in RULES and RULES[rule].second_order:
+            raise OptionError(Phrase(Option("rule", rule), " has no learning rate that a sweep could compare"))
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes()
         if settled.experts != "none":
             raise OptionError("is for models that predict; a sweep compares the rates of one", option="experts")
+        if LOSSES[settled.loss].coupled and classes is None:
+            raise OptionError(f"is {loss!r}, which is for several classes: name them as `classes`", option="loss")
         if settled.shape != "linear":
             raise OptionError(
                 f"is {settled.shape!r}; a sweep compares the rates of one linear model, and other shapes choose their "
@@ -151,8 +157,9 @@ class Sweep(Model):
         return np.asarray(self._totals(state) / max(scored_weight(state), sys.float_info.min))
 
     def _totals(self, state: _core.Snapshot) -> Float64:
-        """The sum of each rate's losses, over all rows and classes."""
-        return np.asarray(state["scores"].reshape(-1, len(self._rates), 6)[:, :, 0].sum(axis=0))
+        """The sum of each rate's losses, over all rows and classes; with softmax all classes have one loss together."""
+        by_class = state["scores"].reshape(-1, len(self._rates), 6)[:, :, 0]
+        return np.asarray(by_class[0] if LOSSES[self._options.loss].coupled else by_class.sum(axis=0))
 
     def _leader(self) -> int:
         """The place of the best rate. Sums are compared, as `predict` does: means that are equal can differ in them."""
@@ -182,7 +189,8 @@ class Sweep(Model):
             raise InputError(f"there is no rate number {index}; the {len(self._rates)} rates are numbered from 0")
         options = {**self._options.asdict(), "learning_rate": self._rates[index]}
         state = self._snapshot()
-        single = Learner(**options) if self._classes is None else OneVsAll(self._classes.labels, **options)
+        labels = None if self._classes is None else self._classes.labels
+        single = Learner(**options) if labels is None else model_of_classes(labels, **options)
         rates, heads = len(self._rates), len(state["lane_heads"]) // len(self._rates)
 
         def part(values: Float64) -> Float64:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from river import base
 from river.utils import dataframe
 
 from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import IDENTITY, LOSSES, NumberLoss
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
+from ..models.prediction_errors import bounds
 from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Clip, Experts, Order, Precision, Rule, Schedule, Shape
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
@@ -105,7 +108,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.falling_scales = falling_scales
         self.sparsity = sparsity
         self.l2 = l2
-        if loss in losses.names(task="binary"):
+        if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
         self._begin(
@@ -140,7 +143,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         """Learn from one row and its target; an example of weight 2 counts as two."""
         if self._direct:
             try:
-                learn_one(self._model, x, y, w)
+                self._errors.add(self._model, learn_one(self._model, x, y, w), y, w)  # type: ignore[arg-type]
                 return
             except InputError:  # looked at below: it can be learned, or the error explained
                 pass
@@ -155,6 +158,16 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
                 pass
         model: Any = self._model or Learner(**self._options)
         return float(model.link(model.predict_one(rows.numbers(x, self.missing))))
+
+    def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> tuple[float, float]:
+        """Between which numbers the target of a row lies, with this probability; changes nothing.
+
+        They are the prediction ± how large errors were lately: of the predictions that were made before rows were
+        learned. While there are too few rows to say (9 for a level of 0.9, 99 for 0.99), they are infinite.
+        """
+        reach = self._reach(level)
+        low, high = bounds(np.array([self.predict_one(x)]), reach, LOSSES[self.loss].smallest_label)
+        return float(low[0]), float(high[0])
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
         """Learn the rows of a pandas, polars or pyarrow frame in order, exactly as `learn_one` would one by one."""

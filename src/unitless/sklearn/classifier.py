@@ -15,10 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from .. import losses
 from ..errors import InputError, OptionError
 from ..inputs import Float64
-from ..losses import LOSSES, ClassLoss
+from ..losses import LOSSES, ClassLoss, ManyClassesLoss
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
+from ..models.prediction_errors import sets_of, shares_of
+from ..models.softmax import model_of_classes
 from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import labels, rows
@@ -59,7 +62,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
 
     Args:
         rule: how weights are updated; see `unitless.Learner`.
-        loss: "logistic", or "hinge", which has no probabilities.
+        loss: "logistic"; "softmax", one model of all classes instead of one for each; or "hinge", which has no
+            probabilities.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
         shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X is
@@ -119,7 +123,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self,
         *,
         rule: Rule = "nag",
-        loss: ClassLoss = "logistic",
+        loss: ClassLoss | ManyClassesLoss = "logistic",
         learning_rate: float | Auto = "auto",
         shape: Shape = USUAL_SHAPE,
         experts: Experts = USUAL_EXPERTS,
@@ -211,7 +215,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         return self.new_classes == "allow"
 
     def _new_model(self, data: Rows) -> Learner | OneVsAll:
-        if self.loss not in (known := losses.names(task="binary")):
+        if self.loss not in (known := losses.names(for_classes=True)):
             raise OptionError(
                 f"is {self.loss!r}; a classifier's is one of {', '.join(map(repr, known))}", option="loss"
             )
@@ -230,10 +234,12 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         }
         shared["average"] = bool(self.shuffle) and averaged(shared, data)
         if self._open:
-            return OneVsAll(None, **shared)
+            return model_of_classes(None, **shared)
         if len(self.classes_) < 2:
             raise InputError(f"there is one class only, {self.classes_.tolist()[0]!r}; two or more can be told apart")
-        return Learner(**shared) if len(self.classes_) == 2 else OneVsAll(self.classes_.tolist(), **shared)
+        if len(self.classes_) > 2:
+            return model_of_classes(self.classes_.tolist(), **shared)
+        return Learner(**{**shared, "loss": LOSSES[self.loss].of_a_score})  # a softmax of two classes is one score
 
     def _prepared(
         self, model: Learner | OneVsAll, given: Labels, weight: Float64 | None
@@ -297,6 +303,19 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         """The logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    @_with_probabilities
+    def predict_set(self, X: Any, level: float = USUAL_LEVEL) -> NDArray[np.bool_]:
+        """For each row the classes among which the true one is with this probability: a boolean array, a column for
+        each of `classes_`.
+
+        A class is in the set if 1 - its probability is at most a quantile of what that was for the true classes of rows
+        that had not been learned (see `UnitlessRegressor.predict`). The likeliest class always is.
+        """
+        reach = self._reach(level, "level")
+        scores = self._class_scores(X)
+        best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return sets_of(shares_of(self.model_, scores), best, reach)
 
     def _class_scores(self, X: Any) -> Float64:
         """A column for each of `classes_`; one score for each row if there is one model for two classes."""

@@ -16,6 +16,7 @@ from ..losses import LOSSES, NumberLoss
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
+from ..models.prediction_errors import bounds
 from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import rows
@@ -195,10 +196,24 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             return math.nan
         return 1.0 - self._spread[3] / self._spread[2]
 
-    def predict(self, X: Any) -> Float64:
-        """The number for each row: a NumPy array, whatever X is."""
+    def predict(self, X: Any, interval: float | None = None) -> Any:
+        """The number for each row: a NumPy array, whatever X is.
+
+        Args:
+            X: rows.
+            interval: a probability, such as 0.9, at most 0.999: give two arrays, the predictions and an array with two
+                columns, the limits between which the truth lies with this probability. They are the prediction ± a
+                quantile of the errors: after `fit` of those on the rows that it had held back, a tenth, before it
+                learned them too (where they are fewer than 20, and with `shuffle=False`, of the predictions made before
+                rows were learned, late in the first pass); `partial_fit` follows on with the errors of predictions made
+                before rows were learned.
+        """
+        reach = None if interval is None else self._reach(interval, "interval")
         scores = self._scores(X)
-        return self.model_.link(scores)
+        numbers = self.model_.link(scores)
+        if reach is None:
+            return numbers
+        return numbers, np.stack(bounds(numbers, reach, LOSSES[self.loss].smallest_label), axis=1)
 
     @property
     def coef_(self) -> Float64:

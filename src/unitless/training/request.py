@@ -13,6 +13,7 @@ from typing import Any, Literal
 from .. import notebook_bar
 from ..data.memory import memory_size
 from ..errors import Option, OptionError, Phrase
+from ..models.error_quantiles import USUAL_LEVEL
 from ..options import Auto, Experts, Loss, Rule, Shape
 from .plan import Plan
 from .result import TrainResult
@@ -44,6 +45,7 @@ def train(
     learn_holdout: bool = True,
     seed: int = 0,
     memory: int | str | None = None,
+    interval: float = USUAL_LEVEL,
     model: str | os.PathLike[str] | None = None,
     resume: Any = None,
     checkpoint: int | str | os.PathLike[str] | None = None,
@@ -91,7 +93,7 @@ def train(
         task: "regression", "binary" or "classes". Detected if not given: two values are binary; text or up to 20
             different whole numbers are classes; anything else is a number to predict.
         positive: which of two labels is the one to be found; yes, true, 1, the larger or later one if not given.
-        loss: squared for numbers and logistic for classes, if not given.
+        loss: squared for numbers and logistic for classes, if not given. "softmax" is one model of several classes.
         rule: "nag" if not given; see `Learner`.
         learning_rate: "auto" if not given.
         shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees
@@ -117,6 +119,8 @@ def train(
         seed: of the random order, and of which rows are held back.
         memory: how much of it rows may take while they are put into random order ("2GB", or bytes); a quarter of the
             machine's if not given. Larger tables go through temporary files. The model is the same.
+        interval: the level of the intervals (of classes: sets) whose coverage and width the metrics show. It changes
+            nothing of the model: `Predictor.predict` makes intervals of any level.
         model: where to save the model, at the end, at checkpoints and when interrupted.
         resume: a model (or its file) to go on with. If its training was interrupted, it goes on where it stopped, with
             the same result as if it had never been; otherwise it learns this data in addition.
@@ -215,6 +219,7 @@ def train(
         False if follow else shuffle,
         None if memory is None else memory_size(memory),
         learn_holdout,
+        interval,
     )
     if in_parts and follow:
         raise OptionError(

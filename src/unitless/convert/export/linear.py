@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.labels import Task
-from ...errors import OptionError
+from ...errors import Option, OptionError, Phrase
 from ...inference.predictor import Predictor
 from ...inputs import Float64
 from ...losses import LOSSES, Loss
@@ -103,6 +103,17 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = Non
     options, rule = model.options, RULES[model.options.rule]
     if options.bits is not None:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
+    if rule.second_order and not extrapolate:
+        raise OptionError(
+            Phrase(
+                *(
+                    "a model with ",
+                    Option("rule", rule.name),
+                    " says less the less certain it is, which an exported one ",
+                ),
+                *("does not know: export it with ", Option("extrapolate", True), ", as the plain linear model"),
+            )
+        )
     reading = model._reading()
     state = reading.state
     columns = state["columns"] or 0
