@@ -8,6 +8,7 @@
 
 #include "base/name_hash.hpp"
 #include "engine/information.hpp"
+#include "engine/second_order/kernel.hpp"
 #include "python/learner.hpp"
 
 using namespace nanobind::literals;
@@ -105,14 +106,15 @@ nb::tuple merged_slots(const nb::list& parts, const nb::dict& merging) {
     return arrays_of(to);
 }
 
-NewGrid inverted(const Grid& matrix) {
+nb::tuple inverted(const Grid& matrix) {
     if (matrix.shape(0) != matrix.shape(1)) throw InputError("only a square matrix has an inverse");
     std::vector<double> to(matrix.data(), matrix.data() + matrix.size());
+    bool sound = false;
     {
         const nb::gil_scoped_release release;
-        invert(to.data(), matrix.shape(0));
+        sound = invert(to.data(), matrix.shape(0));
     }
-    return table_of(to, matrix.shape(0), matrix.shape(0));
+    return nb::make_tuple(table_of(to, matrix.shape(0), matrix.shape(0)), sound);
 }
 
 NewGrid multiplied(const Grid& matrix, const Grid& vectors) {
@@ -179,6 +181,7 @@ void define_merging(nb::module_& m, nb::class_<PyLearner>& learner) {
     learner.def("_read_slots", &read_slots, "slots"_a, "lanes"_a)
         .def("_load_merged", &load_merged, "snapshot"_a, "parts"_a, "merging"_a);
     m.def("merged_slots", &merged_slots, "parts"_a, "merging"_a);
+    m.attr("most_second_order") = most_features;
     m.def("inverted", &inverted, "matrix"_a);
     m.def("multiplied", &multiplied, "matrix"_a, "vectors"_a);
     m.def("numbered_names", &numbered_names, "lists"_a);

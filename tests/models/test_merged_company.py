@@ -31,11 +31,12 @@ KINDS: dict[str, tuple[dict[str, Any], bool]] = {
 def problem(kind: str, rows: int, seed: int = 0) -> tuple[Any, Any]:
     options, thin = KINDS[kind]
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(rows, FEATURES)) * np.logspace(-3, 3, FEATURES) + 1
+    X = (rng.normal(size=(rows, FEATURES)) + 1) * np.logspace(-3, 3, FEATURES)
     if thin:
         X *= rng.random(X.shape) < 0.4
-    y = X @ (np.logspace(3, -3, FEATURES) * np.cos(np.arange(FEATURES))) + 0.3 * rng.normal(size=rows) + 4
-    return (sparse.csr_matrix(X) if thin else X), (y > 4 if options.get("loss") == "logistic" else y)
+    w = np.cos(np.arange(FEATURES))
+    y = X @ (np.logspace(3, -3, FEATURES) * w) + 0.3 * rng.normal(size=rows) - (0.4 if thin else 1.0) * w.sum()
+    return (sparse.csr_matrix(X) if thin else X), (y > 0 if options.get("loss") == "logistic" else y + 4)
 
 
 def fresh(kind: str) -> ul.Learner:

@@ -13,9 +13,10 @@ from unitless import _core
 from unitless.models.company import companion_state
 from unitless.models.merged_information import Frame, Known, Shift, _covariances
 from unitless.models.merged_state import Lanes, Layout
+from unitless.rates import WALKS
 
 WIDTH = 6
-STEADY = [rate for rate, (_, walk, _) in enumerate(_core.second_order_walks) if walk == 0]
+STEADY = [rate for rate, (_, walk, _) in enumerate(WALKS) if walk == 0]
 
 
 def problem(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -156,10 +157,13 @@ def test_an_inverse_is_that_of_the_matrix() -> None:
     for n in (0, 1, 2, 17, 101):
         Z = rng.normal(size=(n + 5, n))
         matrix = Z.T @ Z + 0.1 * np.eye(n)
-        inverse = _core.inverted(matrix)
+        inverse, sound = _core.inverted(matrix)
+        assert sound
         np.testing.assert_allclose(inverse @ matrix, np.eye(n), atol=1e-10)
         np.testing.assert_array_equal(inverse, inverse.T)
         vectors = rng.normal(size=(3, n))
         np.testing.assert_allclose(_core.multiplied(matrix, vectors), vectors @ matrix, atol=1e-9)
+    assert not _core.inverted(np.diag([1.0, -1.0]))[1]
+    assert not _core.inverted(np.ones((2, 2)))[1]
     with pytest.raises(ul.InputError, match="square"):
         _core.inverted(np.zeros((2, 3)))

@@ -22,7 +22,7 @@ _COUNTS = ("examples", "next_look")
 _GOING_ON = -1.0  # as the core says that rates are still chosen
 _CLOCK = ".clock"
 _RULES = {"snag": "snag"}  # of those that have another rule than the model
-_WITHOUT_AVERAGE = ("newton",)
+_WITHOUT_AVERAGE = ("newton", "walker")
 
 
 def companions(state: _core.Snapshot) -> list[str]:

@@ -23,7 +23,16 @@ from ..options import Options
 from ..rules import RULES
 from .classes import Label
 from .company import MET, companion_arrays, companion_options, companion_state, companions
-from .merged_information import Frame, Known, Shift, is_second_order, second_order_state, told_to_all
+from .merged_information import (
+    Frame,
+    Known,
+    Merged,
+    Shift,
+    is_second_order,
+    second_order_state,
+    standing_in,
+    told_to_all,
+)
 from .merged_means import LINEAR, Moved, Terms, slopes_of, stored_slopes
 from .merged_mixture import merged_mixture
 from .merged_shape import (
@@ -318,13 +327,26 @@ class _Together:
     ) -> _core.Snapshot:
         """A state of second-order lanes with what they know; `most`: see `Frame`."""
         frame = Frame.of([states[key] for key in lanes.keys], self.layout, most)
-        known = [
-            (Known.of(states[key], frame, self.layout, lanes.lanes, own), shift)
-            for key, own, shift in zip(lanes.keys, lanes.own, lanes.shifts, strict=True)
+
+        def known(key: int, source: list[int]) -> Known:
+            return Known.of(states[key], frame, self.layout, lanes.lanes, source)
+
+        models = [
+            Merged(known(key, own), shift) for key, own, shift in zip(lanes.keys, lanes.own, lanes.shifts, strict=True)
         ]
-        with_base = self.base is not None and id(self.base) in states
-        base = known.pop() if with_base else None
-        merged = told_to_all(frame, lanes.lanes, known, base, apart=True)
+        base = None
+        if self.base is not None and id(self.base) in states:
+            *models, base = models
+            by_label = self._by_label(self.base, states[id(self.base)])
+            sources = [
+                standing_in(lanes.lanes, states[key], own).source(by_label)
+                for key, own in zip(lanes.keys, lanes.own, strict=True)
+            ]
+            models = [
+                replace(model, before=known(id(self.base), source))
+                for model, source in zip(models, sources, strict=False)
+            ]
+        merged = told_to_all(frame, lanes.lanes, models, base, apart=True)
         return second_order_state(snapshot, frame, lanes.lanes, merged, self.models[0]._open_to_classes())
 
     def _shape(

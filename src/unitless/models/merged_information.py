@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
+from ..rates import WALKS
 from .merged_means import Terms
 from .merged_state import Lanes, Layout, Slots
 
@@ -124,7 +125,7 @@ class Known:
         covariances = _covariances(state)
         stand_ins = [lane % len(covariances) for lane in source[:rates]]
         for rate, lane in enumerate(stand_ins):
-            precision = _core.inverted(covariances[lane])
+            precision, _ = _core.inverted(covariances[lane])
             told = precision - np.diag(_prior(int(state["lane_rates"][lane]), state["t"], state["slots"]))
             meant = _core.multiplied(precision, np.ascontiguousarray(v[:, :, rate].T))
             A[rate][np.ix_(places, places)] = told[np.ix_(own, own)] * rho[:, None] * rho
@@ -137,10 +138,6 @@ class Known:
         recent = np.maximum(self.recent - base.recent, 0.0)
         return Known(self.A - base.A, self.b - base.b, self.t - base.t, recent)
 
-    def times(self, share: Float64) -> Known:
-        """Rows that count so many times, by rate."""
-        return replace(self, A=self.A * share[:, None, None], b=self.b * share[:, None, None])
-
 
 @dataclass(frozen=True)
 class Shift:
@@ -150,43 +147,46 @@ class Shift:
     offset: float  # how much larger the labels become
 
 
-def told_to_all(
-    frame: Frame,
-    lanes: Lanes,
-    parts: Sequence[tuple[Known, Shift]],
-    base: tuple[Known, Shift] | None,
-    apart: bool,
-) -> Known:
+@dataclass(frozen=True)
+class Merged:
+    """A model that is merged: what it knows, and to what it is brought."""
+
+    known: Known
+    shift: Shift
+    before: Known | None = None  # what the same lanes of the base knew, which it went on from
+
+
+def told_to_all(frame: Frame, lanes: Lanes, models: Sequence[Merged], base: Merged | None, apart: bool) -> Known:
     """What all know, `t` being the sum. `apart`: they have followed different streams, so that walks do not matter."""
-    first, _ = parts[0]
-    rates = lanes.rates[: len(first.A)]
-    walking = np.array([_core.second_order_walks[rate][1] > 0 for rate in rates])
-    gained = [part.t - (base[0].t if base else 0.0) for part, _ in parts]
-    total = sum(gained)
-    start = None if base is None else frame.moved(*base)
-    if not total > 0:
-        return start if start is not None else frame.moved(*parts[0])
-    A, b = np.zeros_like(first.A), np.zeros_like(first.b)
-    recent = np.zeros_like(first.recent)
-    if start is not None:
-        A += start.A * ~walking[:, None, None]
-        b += start.b * ~walking[:, None, None]
-        recent += start.recent
-    for (part, shift), weight in zip(parts, gained, strict=True):
-        if not weight > 0:
-            continue
-        new = part if base is None else part.since(base[0])
-        recent += new.recent
-        told = frame.moved(new, shift)
-        if walking.any() and not (apart and base is None):
-            whole = frame.moved(part, shift).times(np.full(len(rates), weight / total))
-            told = replace(told, A=_by_rate(walking, whole.A, told.A), b=_by_rate(walking, whole.b, told.b))
-        A, b = A + told.A, b + told.b
-    return Known(A, b, total + (base[0].t if base else 0.0), recent)
+    gained = [model.known.t - (base.known.t if base else 0.0) for model in models]
+    new = [(model, weight) for model, weight in zip(models, gained, strict=True) if weight > 0]
+    start = None if base is None else frame.moved(base.known, base.shift)
+    if not new:
+        return start if start is not None else models[0].known
+    first, total = models[0].known, sum(gained)
+    first = start or Known(np.zeros_like(first.A), np.zeros_like(first.b), 0.0, np.zeros_like(first.recent))
+    A, b, recent = first.A, first.b, first.recent
+    mean_A, mean_b = np.zeros_like(A), np.zeros_like(b)
+    for model, weight in new:
+        told = model.known if model.before is None else model.known.since(model.before)
+        recent = recent + told.recent
+        moved, whole = frame.moved(told, model.shift), frame.moved(model.known, model.shift)
+        A, b = A + moved.A, b + moved.b
+        mean_A, mean_b = mean_A + whole.A * (weight / total), mean_b + whole.b * (weight / total)
+    rates = lanes.rates[: len(A)]
+    walking = np.array([WALKS[rate][1] > 0 for rate in rates])
+    by_mean = np.zeros(len(rates), bool) if apart and base is None else walking
+    t = total + (base.known.t if base else 0.0)
+    # A lane that was dropped and taken up anew has gone on from another's state, whose prior was not its own.
+    priors = [np.diag(_prior(rate, t, frame.slots)) for rate in rates]
+    by_mean = by_mean | [not _core.inverted(one + prior)[1] for one, prior in zip(A, priors, strict=True)]
+    A, b = (np.where(by_mean[:, None, None], one, other) for one, other in ((mean_A, A), (mean_b, b)))
+    return Known(A, b, t, recent)
 
 
-def _by_rate(which: NDArray[np.bool_], one: Float64, other: Float64) -> Float64:
-    return np.where(which[:, None, None], one, other)
+def standing_in(lanes: Lanes, state: _core.Snapshot, source: list[int]) -> Lanes:
+    """The merged lanes at the rates of a model that stand for theirs: those at which a base is compared with it."""
+    return Lanes(lanes.heads, [int(state["lane_rates"][lane]) for lane in source])
 
 
 def second_order_state(
@@ -199,7 +199,7 @@ def second_order_state(
     packed = []
     for rate in range(rates):
         prior = _prior(lanes.rates[rate], snapshot["t"], frame.slots)
-        P = _core.inverted(known.A[rate] + np.diag(prior))
+        P, _ = _core.inverted(known.A[rate] + np.diag(prior))
         v[:, :, rate] = _core.multiplied(P, known.b[rate]).T
         H[:, :, rate] = np.diag(P)[:, None]
         for i, place in enumerate(features):
@@ -218,14 +218,14 @@ def second_order_state(
 
 def _prior(rate: int, t: float, slots: Slots) -> Float64:
     """What of a precision was there before any row, after a walk of so many rows."""
-    prior, walk, bias_walk = _core.second_order_walks[rate]
+    prior, walk, bias_walk = WALKS[rate]
     return np.where(slots == 0, *(1.0 / (1.0 / prior + own * t) if own else prior for own in (bias_walk, walk)))
 
 
 def _order(state: _core.Snapshot, layout: Layout) -> Slots:
     """The features that have a place, in the order in which they were met, as the merged model numbers them."""
     at = np.searchsorted(state["slots"], state["shape"][_ORDER].astype(np.uint32))
-    return layout.place(state)[at]
+    return np.asarray(layout.place(state)[at])
 
 
 def _covariances(state: _core.Snapshot) -> Float64:

@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import _core
-from .merged_information import Frame, Known, Shift, is_second_order, second_order_state, told_to_all
+from .merged_information import (
+    Frame,
+    Known,
+    Merged,
+    Shift,
+    is_second_order,
+    second_order_state,
+    standing_in,
+    told_to_all,
+)
 from .merged_state import Lanes, Part
 from .model import State
 from .rounds import Agreed, Said, empty_round, layout_of, merged_part, where_of
@@ -33,14 +42,20 @@ def informed_round(
     lanes = Lanes.of([agreed.lanes(state) for state in ([start] if start else parts)])
     frame = Frame.of([state for state, _ in states], layout, most)
     means, _ = agreed.means_in(layout)
-    known = []
-    for state in states:
+
+    def merged_from(state: State) -> Merged:
         by_label = agreed.lanes(state)
+        source = lanes.source(by_label)
         part = Part.of(state[0], by_label, layout, lanes)
-        shift = Shift(part.drift(means), part.offset(agreed.target))
-        known.append((Known.of(state[0], frame, layout, lanes, lanes.source(by_label)), shift))
-    before = known.pop() if start else None
-    merged = told_to_all(frame, lanes, known, before, apart=False)
+        before = None
+        if start is not None:
+            same = standing_in(lanes, state[0], source).source(agreed.lanes(start))
+            before = Known.of(start[0], frame, layout, lanes, same)
+        known = Known.of(state[0], frame, layout, lanes, source)
+        return Merged(known, Shift(part.drift(means), part.offset(agreed.target)), before)
+
+    models = [merged_from(state) for state in parts]
+    merged = told_to_all(frame, lanes, models, merged_from(start) if start else None, apart=False)
     part = merged_part(agreed, base, said, layout, lanes)
     snapshot = empty_round(agreed, part, layout, lanes, where_of(layout, [state for state, _ in states]))
     return second_order_state(snapshot, frame, lanes, merged, agreed.open)
