@@ -57,6 +57,15 @@ def merged_slots(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Slots of several models as one's: the scale, H by lane, and v by lane with the averages of v beside it."""
 
+most_second_order: int
+"""How many features have a place in second-order learners."""
+
+def inverted(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """The inverse of a positive definite matrix, and whether it was one: the same bits on all machines."""
+
+def multiplied(matrix: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix times each of the vectors, [vector][number]."""
+
 def numbered_names(lists: list[list[str]]) -> tuple[list[str], list[NDArray[np.uint32]]]:
     """All names of several lists in the order in which they are first met; and for each list, their places in it."""
 
