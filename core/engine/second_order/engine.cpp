@@ -64,18 +64,15 @@ void SecondOrderEngine::reserve(std::size_t slots, bool growing) {
 
 // ---------------------------------------------------------------------------------------------------- rows
 
-// Throws if the rows bring more features than there are places for; nothing has changed then.
-void SecondOrderEngine::check_width(const SparseInput& rows, const Labels& labels, std::size_t row) const {
-    if (setup_.block || slots_ <= 1 + most_features) return;
-    std::vector<std::uint32_t> fresh;
+void SecondOrderEngine::check_features(const SparseInput& rows, const Labels& labels, std::size_t row,
+                                       std::vector<std::uint32_t>& met) const {
     for (std::size_t r = 0; r < rows.rows; ++r) {
         if (!(weight_of(labels, r) > 0)) continue;
         for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k) {
             const std::uint32_t slot = slot_at(rows, k);
-            if (places_.of(slot) != Places::none || std::find(fresh.begin(), fresh.end(), slot) != fresh.end())
-                continue;
-            fresh.push_back(slot);
-            if (places_.count() + fresh.size() > most_features)
+            if (places_.of(slot) != Places::none || std::find(met.begin(), met.end(), slot) != met.end()) continue;
+            met.push_back(slot);
+            if (places_.count() + met.size() > most_features)
                 throw InputError(
                     "rule='newton' takes at most " + std::to_string(most_features) + " features, and here is one more",
                     Place{row + r}, "leave some out, or use rule='nag', which takes any number");
@@ -253,7 +250,10 @@ void SecondOrderEngine::lower_scale(std::uint32_t slot, double scale) {
 
 void SecondOrderEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
     const std::size_t sane = sane_rows(labels, rows.rows, !setup_.has_classes());
-    check_width(part_of(rows, 0, sane), labels, row);
+    if (may_have_enough(slots_, false)) {
+        std::vector<std::uint32_t> met;
+        check_features(part_of(rows, 0, sane), labels, row, met);
+    }
     for (std::size_t done = 0, next; done < sane; done = next) {
         std::uint64_t some = std::min(most_rows, sane - done);
         const std::uint64_t examples = clock_.examples, look = Selection::next_look(examples);
