@@ -9,16 +9,18 @@ import pytest
 
 import unitless as ul
 from unitless import reference
-from unitless.losses import DEFAULTS, LOSSES, ClassLoss, LossName, NumberLoss, listed, names
+from unitless.losses import DEFAULTS, LOSSES, ClassLoss, LossName, ManyClassesLoss, NumberLoss, listed, names
 from unitless.rules import FIRST_ORDER, RULES, RuleName, like
 
 SOURCE = pathlib.Path(ul.__file__).parent
+OF_ONE_SCORE = names(of_one_class=None)
 
 
 def test_the_types_name_the_losses_that_have_records() -> None:
     assert {*LOSSES} == {*get_args(LossName)}
     assert {*names(task="regression")} == {*get_args(NumberLoss)}
     assert {*names(task="binary")} == {*get_args(ClassLoss)}
+    assert {*names(task="classes")} == {*names(coupled=True)} == {*get_args(ManyClassesLoss)}
     assert {*DEFAULTS.values()} <= {*LOSSES}
 
 
@@ -26,7 +28,7 @@ def test_the_types_name_the_rules_that_have_records() -> None:
     assert tuple(RULES) == get_args(RuleName)
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", OF_ONE_SCORE)
 def test_the_core_and_the_reference_have_every_loss(name: str) -> None:
     loss = LOSSES[name]
     labels = [0.0, 1.0] if loss.smallest_label == 0 else [-1.0, 1.0]
@@ -39,7 +41,7 @@ def test_the_core_and_the_reference_have_every_loss(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.parametrize("name", OF_ONE_SCORE)
 def test_the_smallest_label_is_what_the_core_accepts(name: str) -> None:
     learner = ul.Learner(loss=name)  # type: ignore[arg-type]
     if LOSSES[name].smallest_label == 0:

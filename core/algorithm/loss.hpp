@@ -123,10 +123,15 @@ struct Logistic {
         return {m, small, -y * select(m > 0.0, small * part, part)};
     }
     UNITLESS_INLINE Vec8 change(const Vec8& p, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
+        return change_from([&]() UNITLESS_INLINE_LAMBDA { return p; }, y, slope, tau);
+    }
+    // The same where p is not at hand: short steps do without it.
+    template <class Score>
+    UNITLESS_INLINE Vec8 change_from(Score p, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
         const Vec8 s = absolute(slope), b = 1.0 - s, d = s * tau;
         Vec8 delta = series(d, b);
         const Mask8 far = d > 0.0625;
-        if (any(far)) delta = select(far, long_step(d, s, y * p, tau, delta), delta);
+        if (any(far)) delta = select(far, long_step(d, s, y * p(), tau, delta), delta);
         return y * delta;
     }
 

@@ -72,6 +72,11 @@ class Engine {
     // Waits for rows under way, whatever has become of them.
     virtual void settle() noexcept {}
 
+    // The scale of a slot, or 0 if there is none; and a smaller one, while no rows are under way: v and H stay, and so
+    // does the average, as if all that was learned had been in the new unit. Of no use to rules without scales.
+    virtual double scale(std::uint32_t slot) const = 0;
+    virtual void lower_scale(std::uint32_t slot, double scale) = 0;
+
     virtual std::size_t class_count() const { return 0; }
     virtual void add_classes(std::size_t /*count*/) {
         throw InputError("this model has a fixed list of classes, so no class can be added");

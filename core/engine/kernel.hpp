@@ -10,6 +10,7 @@
 #include "engine/second_order/kernel.hpp"
 #include "engine/shapes/kernel.hpp"
 #include "engine/single/kernel.hpp"
+#include "engine/softmax/kernel.hpp"
 #include "rows/kernel.hpp"
 
 namespace unitless {
@@ -29,6 +30,7 @@ struct Kernel {
     const PlacedKernel* placed;
     const LaneKernel* lanes;
     const ShapeKernel* shapes;
+    const SoftmaxKernel* softmax;
     const SecondOrderKernel* second_order;
     // The loss alone, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware change.
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,

@@ -46,6 +46,7 @@ Merging merging_of(const nb::dict& how) {
             flag("sums_squares"),
             flag("shrinks"),
             flag("bounded"),
+            flag("adds_up"),
             flag("base"),
             nb::cast<std::vector<double>>(how["t"]),
             nb::cast<double>(how["merged_t"])};

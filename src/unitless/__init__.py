@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .models.merge import merge
     from .models.model import BIAS
     from .models.one_vs_all import OneVsAll
+    from .models.softmax import Softmax
     from .models.sweep import Sweep
     from .plotting import (
         plot_explanation,
@@ -60,6 +61,7 @@ __all__ = [
     "Predictor",
     "RateSweep",
     "Score",
+    "Softmax",
     "Sweep",
     "TrainResult",
     "WorkerError",
@@ -99,6 +101,7 @@ _HOMES = {
     "Predictor": "inference.predictor",
     "RateSweep": "training.sweep_rates",
     "Score": "inference.scoring",
+    "Softmax": "models.softmax",
     "Sweep": "models.sweep",
     "TrainResult": "training.result",
     "__version__": "version",

@@ -1,7 +1,7 @@
 """The compiled core. Private: `unitless.Learner` is its public face."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,12 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
+    window_features: NotRequired[
+        NDArray[np.uint32]
+    ]  # centred columns whose scales may fall (core/preparation/window.hpp)
+    windows: NotRequired[NDArray[np.float64]]  # of each: scale, low, high, mean, weight, square, count
     shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
+    company: NotRequired[Literal["none", "newton", "snag", "softmax"] | None]
     slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:
@@ -142,6 +147,8 @@ class Learner:
         rates: list[float],
         first_rate: int,
         last_rate: int,
+        penalties: list[float],
+        across: int,
         selecting: str,
         classes: int,
         open: bool,
@@ -152,6 +159,8 @@ class Learner:
         order: str,
         clip: str,
         precision: str,
+        proximal: bool,
+        l2: float,
         average: bool,
         shape: str,
         target: bool,
@@ -340,6 +349,19 @@ class Mixture:
 
     def load(self, state: NDArray[np.float64]) -> None:
         """Go on from there."""
+
+ERROR_LEVELS: list[float]
+
+def error_reach(state: NDArray[np.float64], level: float) -> float:
+    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say."""
+
+def follow_errors(
+    state: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    level: float | None,
+) -> NDArray[np.float64] | None:
+    """Bring quantiles of |error| up to date, row after row; with a level, what `error_reach` was before each row."""
 
 class TextRows:
     """What a chunk of text gives: rows of named features with their labels, and the lines that are bad."""

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 # For type checkers only, which cannot read records; a test compares these names with the records.
 NumberLoss: TypeAlias = Literal["squared", "quantile", "poisson"]
 ClassLoss: TypeAlias = Literal["logistic", "hinge"]
-LossName: TypeAlias = Literal[NumberLoss, ClassLoss]
+ManyClassesLoss: TypeAlias = Literal["softmax"]
+LossName: TypeAlias = Literal[NumberLoss, ClassLoss, ManyClassesLoss]
 
-LossTask: TypeAlias = Literal["regression", "binary"]
+LossTask: TypeAlias = Literal["regression", "binary", "classes"]
 LinkName: TypeAlias = Literal["identity", "logistic", "exp"]
 
 
@@ -84,7 +85,9 @@ class Loss:
 
     name: LossName
     about: str  # one sentence for help texts
-    task: LossTask  # "regression": labels are numbers; "binary": they are the signs of two classes
+    # "regression": labels are numbers; "binary": they are the signs of two classes; "classes": they are several
+    # classes, which one model tells apart. (A loss of two does for several as well: a model for each, `OneVsAll`.)
+    task: LossTask
     link: Link
     scikit_learn: str  # the estimator of scikit-learn that predicts as a model with this loss does
     best_constant: Literal["mean", "quantile", "majority"] = "mean"  # of the labels, what minimises it
@@ -96,11 +99,22 @@ class Loss:
     curvature: float = 0.0  # the largest second derivative; 0: there is none that would say how far to go
     second_order: bool = False  # a rule of second order takes it
     other_class: float = -1.0  # in one-vs-all, the label of rows of the other classes; that of its own is 1
+    of_one_class: LossName | None = None  # of several classes: the loss of the score of one
 
     @property
     def for_classes(self) -> bool:
-        """Whether its labels are two classes, not numbers."""
-        return self.task == "binary"
+        """Whether its labels are classes, not numbers."""
+        return self.task != "regression"
+
+    @property
+    def coupled(self) -> bool:
+        """Whether the scores of several classes have one loss together: `Softmax`."""
+        return self.of_one_class is not None
+
+    @property
+    def of_a_score(self) -> LossName:
+        """The loss of a single score: itself, or that of one class among several."""
+        return self.of_one_class or self.name
 
 
 _RECORDS = (
@@ -151,6 +165,16 @@ _RECORDS = (
         smallest_label=0.0,
         rounds_below_zero=True,
         other_class=0.0,
+    ),
+    Loss(
+        "softmax",
+        "Log loss of several classes, which one model tells apart: predicts the logarithm of each one's odds.",
+        task="classes",
+        link=LOGISTIC,
+        scikit_learn="linear_model.LogisticRegression",
+        curvature=0.25,
+        of_one_class="logistic",
+        second_order=True,
     ),
 )
 

@@ -24,9 +24,13 @@ Precision = Literal["float32", "float64"]
 Auto = Literal["auto"]
 Kept = Literal["last", "averaged"]  # which weights predict
 Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
+Experts = Literal["none", "auto"]
+Company = Literal["none", "newton", "snag", "softmax"]  # what experts="auto" becomes
 
 # The shape that `train`, `compare` and the estimators take if none is asked for. This is the only place that says it.
 USUAL_SHAPE: Shape = "auto"
+# Whether they have other experts beside that.
+USUAL_EXPERTS: Experts = "auto"
 
 # More classes than these are told apart by linear models if the shape is "auto": a leaf has weights for each of them.
 MANY_CLASSES = 20
@@ -85,6 +89,21 @@ def _fraction(name: str, value: Any) -> float:
     return result
 
 
+def _penalty(name: str, value: Any) -> float:
+    result = number(name, value)
+    if not 0 <= result < math.inf:
+        raise OptionError(f"is {result:g}; it must be finite and not negative", option=name)
+    return result
+
+
+def _penalty_or_auto(name: str, value: Any) -> float | Auto:
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    if isinstance(value, str) or value is None:
+        raise OptionError(f"is {value!r}; it must be a number or 'auto'", option=name)
+    return _penalty(name, value)
+
+
 def _bits(name: str, value: Any) -> int | None:
     if value is None:
         return None
@@ -112,11 +131,15 @@ class Options:
     clip: Clip | None = _declared(None, _choice(None, *get_args(Clip)), lambda value: value or "none")
     target: Auto | None = _declared(None, _choice(None, "auto"), lambda value: value is not None)
     centre: bool = _declared(False, _flag)
+    falling_scales: bool = _declared(False, _flag)
     interactions: Interactions | None = _declared(None, lambda _, value: _interactions(value), passed=False)
     bits: int | None = _declared(None, _bits)
     precision: Precision = _declared("float64", _choice(*get_args(Precision)))
     average: bool = _declared(False, _flag)
     shape: Shape = _declared("linear", _choice(*get_args(Shape)), passed=False)
+    experts: Experts = _declared("none", _choice(*get_args(Experts)))
+    sparsity: float | Auto = _declared(0.0, _penalty_or_auto, passed=False)
+    l2: float = _declared(0.0, _penalty)
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -151,10 +174,20 @@ class Options:
                     *(" or ", Option("centre", True)),
                 )
             )
+        if self.falling_scales and not self.centre:
+            raise OptionError(
+                Phrase(Option("falling_scales", True), " is for columns that are centred: use ", Option("centre", True))
+            )
+        if self.falling_scales and not RULES[self.rule].unit_free:
+            raise OptionError(
+                Phrase(Option("falling_scales", True), f" is for rules with scales; rule {self.rule!r} has none")
+            )
         if RULES[self.rule].second_order:
             self._check_second_order()
         if self.learning_rate == "auto":
             self.check_lanes()
+        if self.sparse:
+            self._check_sparse()
         if self.shape not in ("linear", "auto"):
             self._check_shape()
 
@@ -192,6 +225,19 @@ class Options:
                     )
                 )
 
+    def _check_sparse(self) -> None:
+        """Refuse what sparse models cannot be."""
+        asked = Option("l2") if self.sparsity == 0 else Option("sparsity")
+        if self.rule != "nag":
+            raise OptionError(Phrase(asked, " is for rule 'nag'; this one is ", Option("rule", self.rule)))
+        for name, value in (*_SINGLE, ("average", True)):
+            if getattr(self, name) == value:
+                raise OptionError(Phrase(Option(name, value), " does not go with ", asked, ": leave out one of them"))
+        if self.shape not in ("linear", "auto"):
+            raise OptionError(
+                Phrase(asked, " is for linear models: leave it out, or leave out ", Option("shape", self.shape))
+            )
+
     def _check_shape(self) -> None:
         """Refuse what goes with linear models alone."""
         shape = Option("shape", self.shape)
@@ -216,6 +262,11 @@ class Options:
             )
 
     @property
+    def sparse(self) -> bool:
+        """Whether weights are penalised, so that some are zero or small."""
+        return is_sparse(vars(self))
+
+    @property
     def known_shape(self) -> Shape | None:
         """The shape, as far as the options settle it; None for "auto" that the first row will settle."""
         return known_shape(vars(self))
@@ -235,6 +286,7 @@ class Options:
                 for name, (value, about) in passed.items()
             },
             "shape": self.known_shape or "auto",
+            "proximal": self.sparse,
             "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
         }
@@ -247,7 +299,18 @@ def known_shape(options: Mapping[str, Any]) -> Shape | None:
         return shape
     single = any(options.get(name) == value for name, value in _SINGLE)
     second_order = RULES[options.get("rule", Options.rule)].second_order
-    return "linear" if single or second_order or options.get("bits") is not None else None
+    return "linear" if single or second_order or options.get("bits") is not None or is_sparse(options) else None
+
+
+def is_sparse(options: Mapping[str, Any]) -> bool:
+    """Whether options ask for weights that are penalised."""
+    return any(options.get(name) not in (None, 0) for name in ("sparsity", "l2"))
+
+
+def can_fall(options: Mapping[str, Any]) -> bool:
+    """Whether there are scales that can fall: those of centred columns, if the rule has scales."""
+    rule = RULES.get(options.get("rule", "nag"))
+    return bool(options.get("centre")) and rule is not None and rule.unit_free
 
 
 def check_names(options: Iterable[str]) -> None:

@@ -39,11 +39,10 @@ FIRST = "these are options of Vowpal Wabbit; here they are:\n"
         ),
         (
             "train a.vw --l1 1e-6 --l2=0 --loss_function=logistic -l0.5",
-            "  --l1 1e-6                 not available yet\n"
-            "  --l2 0                    not available yet\n"
+            "  --l1 1e-6                 --sparsity auto; a penalty without a unit; 1 is a good value\n"
             "  --loss_function logistic  --loss logistic; found by the labels if it is not given\n"
             "  -l 0.5                    --rate 0.5; usually it is better to leave it out\n"
-            "The command without --l1 1e-6, --l2 0: unitless train a.vw --loss logistic --rate 0.5",
+            "The command: unitless train a.vw --sparsity auto --l2=0 --loss logistic --rate 0.5",
         ),
         (
             "train a.vw -q ab -q c:",

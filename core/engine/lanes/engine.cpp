@@ -25,22 +25,19 @@ void look(const double* octet, double* average, const std::vector<double>& scale
 }  // namespace
 
 LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock)
+    : LaneEngine(setup, kernel, clock, false) {}
+
+LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, bool in_blocks)
     : Engine(setup, clock),
       setup_(setup),
       kernel_(kernel),
-      negative_(facts_of(setup.options.loss).negative),
       labels_are_signs_(facts_of(setup.options.loss).labels == LabelKind::sign),
-      lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, setup.average),
-      selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()) {
-    pipeline_.run = [this](LaneBatch& batch, std::size_t group) {
-        const std::size_t first = group * group_size_, octets = std::min(group_size_, batch.octets.size() - first);
-        const bool four = octets == 1 && lanes_.lanes().size() <= first * 8 + 4;
-        const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
-        run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
-            aligned(batch.room, 0) + first * batch.room_each);
-        for (std::size_t o = first; batch.look && o < first + octets; ++o)
-            look(lanes_.octet(o), lanes_.average(o), batch.look_scales, *batch.look);
-    };
+      lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, setup.average,
+             setup.penalties, in_blocks),
+      places_(setup.options.proximal && setup.slots > 0),
+      selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size(), setup.across),
+      negative_(facts_of(setup.options.loss).negative) {
+    pipeline_.run = [this](LaneBatch& batch, std::size_t group) { run(batch, group); };
     pipeline_.score = [this](LaneBatch& batch) {
         if (batch.learning) score(batch);
     };
@@ -54,9 +51,30 @@ std::size_t LaneEngine::learn_width() const {
 
 void LaneEngine::reserve(std::size_t slots, bool growing) {
     in_use_ = slots;
+    if (places_.on()) places_.reserve(slots);
+    make_room(places_.on() ? places_.count() : slots, growing);
+}
+
+void LaneEngine::make_room(std::size_t slots, bool growing) {
     if (slots <= lanes_.capacity()) return;
     finish();
     lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
+}
+
+// Rows by the places of their slots. Those that are learned get places; `labels`: null if none is.
+SparseInput LaneEngine::placed(const SparseInput& rows, const Labels* labels) {
+    if (!places_.on()) return rows;
+    const std::size_t end = rows.rows ? end_of(rows, rows.rows - 1) : rows.first;
+    if (row_places_.size() < end + row_margin) row_places_.resize(end + row_margin);
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        const bool learned = labels && weight_of(*labels, r) > 0;
+        for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
+            row_places_[k] = learned ? places_.allot(rows.slots[k]) : places_.find(rows.slots[k]);
+    }
+    make_room(places_.count(), true);
+    SparseInput here = rows;
+    here.slots = row_places_.data();
+    return here;
 }
 
 void LaneEngine::add_classes(std::size_t count) {
@@ -66,16 +84,18 @@ void LaneEngine::add_classes(std::size_t count) {
 
 void LaneEngine::save(std::size_t slots, EngineState& to) const {
     save_common(to);
-    lanes_.save(slots, to);
+    lanes_.save(slots, to, places_);
     selection_.save(to);
 }
 
 void LaneEngine::load(const EngineState& from) {
     const std::size_t heads = checked_heads(from, setup_), capacity = lanes_.capacity();
     check_average(from);
-    lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, setup_.average);
-    lanes_.reserve(capacity);
-    lanes_.load(from);
+    for (const std::uint32_t slot : from.slots) places_.allot(slot);
+    lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, setup_.average, setup_.penalties,
+                   lanes_.in_blocks());
+    lanes_.reserve(places_.on() ? places_.count() : capacity);
+    lanes_.load(from, places_);
     selection_.load(from);
     load_common(from);
 }
@@ -84,7 +104,7 @@ void LaneEngine::read(const std::uint32_t* slots, std::size_t count, const std::
                       SlotBlock& to) const {
     const Averaging::Step step = averaging_.step(clock_.t);
     for (std::size_t k = 0; k < count; ++k) {
-        const std::uint32_t slot = slots[k];
+        const std::uint32_t slot = places_.find(slots[k]);
         if (slot >= lanes_.capacity() || lanes_.scale()[slot] == 0) {
             to.clear(k);
             continue;
@@ -104,9 +124,16 @@ void LaneEngine::read(const std::uint32_t* slots, std::size_t count, const std::
 
 void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& from) {
     const double unit = averaging_.unit_at_look(clock_.t);
+    std::unique_lock guard(writing_, std::defer_lock);
+    if (places_.on()) {
+        guard.lock();
+        for (std::size_t k = 0; k < count; ++k)
+            if (from.scale[k] != 0) places_.allot(static_cast<std::uint32_t>(first + k));
+        make_room(places_.count(), true);
+    }
     for (std::size_t k = 0; k < count; ++k) {
         if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
-        const std::size_t slot = first + k;
+        const std::size_t slot = places_.find(static_cast<std::uint32_t>(first + k));
         lanes_.scale()[slot] = from.scale[k];
         const double *H = &from.H[k * from.lanes], *values = &from.values[k * from.width];
         for (std::size_t i = 0; i < from.lanes; ++i) {
@@ -118,14 +145,14 @@ void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& fr
     }
 }
 
-std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + pipeline_.bytes(); }
+std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + places_.bytes() + pipeline_.bytes(); }
 
 // ---------------------------------------------------------------------------------------------------- learning
 
 // All lanes over a batch's staged rows.
 void LaneEngine::start(LaneBatch& batch, bool learning) {
     const std::size_t count = lanes_.octet_count(), size = batch.rows * count * 8;
-    const bool losses = learning && setup_.selecting != Selecting::none && chooses_rates();
+    const bool losses = learning && counts_losses();
     batch.learning = learning;
     batch.stride = count * 8;
     double* results = aligned(batch.results, 2 * size);
@@ -137,15 +164,35 @@ void LaneEngine::start(LaneBatch& batch, bool learning) {
     for (std::size_t o = 0; o < count; ++o)
         batch.octets.push_back({!learning && predicts_with_average() ? lanes_.average(o) : lanes_.octet(o),
                                 lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
-                                losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8});
-    batch.room_each = 8 * longest + 8;
-    aligned(batch.room, count * batch.room_each);
+                                losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8,
+                                lanes_.penalty_of(o)});
     batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_.classes(),
                          negative_,      batch.stride,      batch.labels.offset};
     Workers* helpers = batch.rows * count < 64 ? nullptr : &workers();  // less is not worth another thread's attention
+    pipeline_.push(group(batch, longest, helpers ? helpers->count() : 1), helpers);
+}
+
+std::size_t LaneEngine::group(LaneBatch& batch, std::size_t longest, std::size_t threads) {
+    const std::size_t count = batch.octets.size();
+    batch.room_each = 8 * longest + 8;
+    aligned(batch.room, count * batch.room_each);
     if (pipeline_.empty())  // two at once fill each other's gaps, if all threads have something to do
-        group_size_ = count >= 2 * (helpers ? helpers->count() : 1) ? 2 : 1;
-    pipeline_.push((count + group_size_ - 1) / group_size_, helpers);
+        group_size_ = count >= 2 * threads ? 2 : 1;
+    return (count + group_size_ - 1) / group_size_;
+}
+
+void LaneEngine::run(LaneBatch& batch, std::size_t group) {
+    const std::size_t first = group * group_size_, octets = std::min(group_size_, batch.octets.size() - first);
+    const bool four = octets == 1 && lanes_.lanes().size() <= first * 8 + 4;
+    const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
+    run(setup_.options, &batch.octets[first], static_cast<int>(octets), batch.lane_labels, batch.stage, batch.rows,
+        aligned(batch.room, 0) + first * batch.room_each);
+    look_at_octets(batch, first, octets);
+}
+
+void LaneEngine::look_at_octets(const LaneBatch& batch, std::size_t first, std::size_t octets) const {
+    for (std::size_t o = first; batch.look && o < first + octets; ++o)
+        look(lanes_.octet(o), lanes_.average(o), batch.look_scales, *batch.look);
 }
 
 void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
@@ -160,7 +207,8 @@ void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* pr
     }
 }
 
-void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
+void LaneEngine::learn_some(const SparseInput& given, const Labels& labels, double* predictions, std::size_t row) {
+    const SparseInput rows = placed(given, &labels);
     LaneBatch& batch = pipeline_.next();
     batch.make_stage(rows);
     batch.weight_before = clock_.t;
@@ -220,10 +268,9 @@ void LaneEngine::settle() noexcept {
     }
 }
 
-// Lets the losses of a batch's rates be counted.
 void LaneEngine::score(LaneBatch& batch) {
     const std::size_t classes = lanes_.class_count(), width = learn_width();
-    const bool several = setup_.selecting != Selecting::none, counting = several && chooses_rates();
+    const bool several = setup_.selecting != Selecting::none, counting = counts_losses();
     for (const Octet& octet : batch.octets)
         if (counting) kernel_.lanes->losses(setup_.options, octet, batch.lane_labels, batch.stage, batch.rows);
     const double *p = batch.predicted(), *losses = batch.losses();
@@ -258,9 +305,10 @@ std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
         std::size_t running = 0, last = 0;
         for (std::size_t k = lanes_.begin(head); k < lanes_.begin(head + 1); ++k) {
             if (settled && k != selection_.leader(lanes_, head)) continue;
-            const bool sound = batch.diverged_at[k] == Octet::never;
+            const std::size_t at = batch.diverged_at[lanes_.place(k)];
+            const bool sound = at == Octet::never;
             running += alone ? sound : selection_.scores()[k].loss <= __DBL_MAX__ && (counting || sound);
-            if (!sound) last = std::max(last, batch.diverged_at[k]);
+            if (!sound) last = std::max(last, at);
         }
         if (running == 0) return batch.row + last;
     }
@@ -269,7 +317,8 @@ std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
 
 // ---------------------------------------------------------------------------------------------------- predicting
 
-void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions) {
+void LaneEngine::predict(const SparseInput& given, const Asking& asking, double* predictions) {
+    const SparseInput rows = placed(given, nullptr);
     LaneBatch& batch = pipeline_.next();
     batch.make_stage(rows);
     batch.rows = rows.rows;
@@ -287,15 +336,19 @@ void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* 
     }
     start(batch, false);
     pipeline_.drain();
+    tell(batch, predictions);
+}
+
+void LaneEngine::tell(LaneBatch& batch, double* predictions) {
     const std::size_t width = predict_width(), best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
     for (std::size_t head = 0; head < width; ++head) {
         const std::size_t lane =
             setup_.selecting == Selecting::follow ? selection_.leader(lanes_, head) : lanes_.begin(head) + best;
         const double* p = batch.predicted() + lane;
-        for (std::size_t r = 0; r < rows.rows; ++r) predictions[r * width + head] = p[r * batch.stride];
+        for (std::size_t r = 0; r < batch.rows; ++r) predictions[r * width + head] = p[r * batch.stride];
     }
     if (judged_by_)
-        selection_.judge(lanes_, kernel_, setup_.options, *judged_by_, batch.predicted(), rows.rows, batch.stride);
+        selection_.judge(lanes_, kernel_, setup_.options, *judged_by_, batch.predicted(), batch.rows, batch.stride);
 }
 
 // Of a sweep: the rate whose losses add up to least.

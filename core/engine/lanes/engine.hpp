@@ -2,6 +2,8 @@
 // the next one is staged: scales do not depend on what is learned.
 #pragma once
 
+#include <mutex>
+
 #include "engine/engine.hpp"
 #include "engine/lanes/lane_pipeline.hpp"
 #include "engine/lanes/lanes.hpp"
@@ -9,7 +11,7 @@
 
 namespace unitless {
 
-class LaneEngine final : public Engine {
+class LaneEngine : public Engine {
   public:
     LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock);
 
@@ -26,6 +28,8 @@ class LaneEngine final : public Engine {
     void sift_rates() override;
     void finish() override;
     void settle() noexcept override;
+    double scale(std::uint32_t slot) const override { return slot < lanes_.capacity() ? lanes_.scale()[slot] : 0.0; }
+    void lower_scale(std::uint32_t slot, double scale) override { lanes_.lower_scale(slot, scale); }
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;
@@ -35,25 +39,45 @@ class LaneEngine final : public Engine {
               SlotBlock& to) const override;
     void write(std::size_t first, std::size_t count, const SlotBlock& from) override;
 
-  private:
+  protected:
     EngineSetup setup_;
     const Kernel& kernel_;
-    double negative_;        // the label of a class's lane for the rows of other classes
     bool labels_are_signs_;  // errors can be counted
     Lanes lanes_;
+    SlotPlaces places_;
+    std::vector<std::uint32_t> row_places_;  // of the rows that are being staged
+    std::mutex writing_;  // places are given, which several threads may do at once when models are merged
     Selection selection_;
     LanePipeline pipeline_;
-    std::size_t group_size_ = 1;  // octets that one thread runs side by side
-    std::size_t in_use_ = 0;      // slots
-    std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
+    std::size_t in_use_ = 0;  // slots
 
-    void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
-    void start(LaneBatch& batch, bool learning);
-    void score(LaneBatch& batch);
-    bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates() && !keeps_rates(); }
-    std::size_t wait_for_all();
+    LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, bool in_blocks);
+
+    // Groups of octets that can run side by side: gives how many there are, with working memory for each; and runs one
+    // over a batch, whose longest row has so many features.
+    virtual std::size_t group(LaneBatch& batch, std::size_t longest, std::size_t threads);
+    virtual void run(LaneBatch& batch, std::size_t group);
+    // Lets the losses of a batch's rates be counted.
+    virtual void score(LaneBatch& batch);
+    // What a batch that was predicted gives: by the lanes that lead, or have lost least. Lanes are judged, if asked.
+    virtual void tell(LaneBatch& batch, double* predictions);
+
+    bool counts_losses() const { return setup_.selecting != Selecting::none && chooses_rates(); }
     std::size_t diverged(const LaneBatch& batch) const;
     std::size_t best_rate() const;
+    void look_at_octets(const LaneBatch& batch, std::size_t first, std::size_t octets) const;
+
+  private:
+    double negative_;             // the label of a class's lane for the rows of other classes
+    std::size_t group_size_ = 1;  // octets that one thread runs side by side
+    std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
+
+    void make_room(std::size_t slots, bool growing);
+    SparseInput placed(const SparseInput& rows, const Labels* labels);
+    void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
+    void start(LaneBatch& batch, bool learning);
+    bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates() && !keeps_rates(); }
+    std::size_t wait_for_all();
 };
 
 }  // namespace unitless

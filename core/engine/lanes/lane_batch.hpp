@@ -30,12 +30,13 @@ struct LaneBatch {
     std::vector<double> values, results, room;
     std::vector<std::size_t> diverged_at;  // by lane
     std::vector<Octet> octets;
-    std::size_t room_each = 0;  // for each octet
+    std::size_t room_each = 0;  // for each octet, or for each block of them
     Stage stage{};
 
     // What is to be done with the results.
     bool learning = false;
     std::size_t rows = 0, row = 0, stride = 0;  // row: the number of the first, for messages
+    std::size_t joined = 0;                     // heads that are there since the first row's class was met in it
     Labels labels{};
     LaneLabels lane_labels{};
     double* predictions = nullptr;
@@ -58,7 +59,7 @@ struct LaneBatch {
     }
 
     const double* predicted() { return aligned(results, 0); }  // [row][lane]
-    const double* losses() { return predicted() + rows * stride; }
+    double* losses() { return aligned(results, 0) + rows * stride; }
 
     std::size_t bytes() const {
         return staged.capacity() * sizeof(StagedRow) + slots.capacity() * sizeof(std::uint32_t) +

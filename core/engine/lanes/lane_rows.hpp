@@ -25,6 +25,24 @@ UNITLESS_INLINE Vec8 with_offset(const LaneLabels& labels, std::size_t r, const 
     return labels.offset && labels.offset[r] != 0 ? scores + Vec8::all(labels.offset[r]) : scores;
 }
 
+// Predictions within the range of the labels before the row, where the options ask for it.
+UNITLESS_INLINE Vec8 limited(const Options& options, const StagedRow& row, const Vec8& p) {
+    if (options.clip == Clip::none || !(row.label_min <= row.label_max)) return p;
+    return smaller(larger(p, Vec8::all(row.label_min)), Vec8::all(row.label_max));
+}
+
+// Some lanes of an octet are not sound: their numbers have run away.
+UNITLESS_RARE inline void note_divergence(const Octet& lanes, const LaneLabels& labels, const Mask8& sound,
+                                          std::size_t r) {
+    double flags[width];
+    select(sound, 0.0, 1.0).store(flags);
+    for (int i = 0; i < present; ++i) {
+        if (flags[i] == 0) continue;
+        if (lanes.diverged_at[i] == Octet::never) lanes.diverged_at[i] = r;
+        if (lanes.loss) lanes.loss[r * labels.stride + static_cast<unsigned>(i)] = infinity;
+    }
+}
+
 // `octets` of them side by side, so that one can compute while the other waits for its own results.
 // Of the rule only two things matter here; the rest has been staged.
 template <class Loss, bool adaptive, bool aware, int octets>
@@ -50,7 +68,7 @@ class LaneRows {
         }
     }
 
-  private:
+  protected:
     static constexpr bool logistic = std::is_same_v<Loss, Logistic>;
     static constexpr double suspicious = 0x1p500;  // beyond this a lane is stopped: it has diverged
     // A sum of z^2/sqrt(H) beyond this: some H may be no normal number, which makes its part at least 2^505. None is
@@ -75,16 +93,11 @@ class LaneRows {
                 total[o] = total[o] + Vec8::load(v(o, stage.slot[k])) * Vec8::all(stage.z[k]);
     }
 
-    Vec8 limited(const StagedRow& row, const Vec8& p) const {
-        if (options_.clip == Clip::none || !(row.label_min <= row.label_max)) return p;
-        return smaller(larger(p, Vec8::all(row.label_min)), Vec8::all(row.label_max));
-    }
-
     UNITLESS_INLINE void predict(const Stage& stage, const StagedRow& row, std::size_t r) const {
         Vec8 vz[octets];
         dot(stage, row, vz);
         for (int o = 0; o < octets; ++o)
-            limited(row, with_offset(labels_, r, Vec8::all(row.spread) * vz[o]))
+            limited(options_, row, with_offset(labels_, r, Vec8::all(row.spread) * vz[o]))
                 .store(lanes_[o].prediction + r * labels_.stride);
     }
 
@@ -109,7 +122,7 @@ class LaneRows {
         Flags odd;
         for (int o = 0; o < octets; ++o) {
             raw[o] = with_offset(labels_, r, Vec8::all(row.spread) * raw[o]);
-            p[o] = limited(row, raw[o]);
+            p[o] = limited(options_, row, raw[o]);
             y[o] = label_of(labels_, r, class_[o]);
             p[o].store(lanes_[o].prediction + r * labels_.stride);
             odd.note_beyond(raw[o], Vec8::all(suspicious));
@@ -125,7 +138,8 @@ class LaneRows {
             }
         }
         if (odd.any()) return learn_the_sound(stage, row, r, raw, p, y, slope);
-        if (row.damp > 0) update<true>(stage, row, r, p, y, slope, nullptr);
+        const auto score = [&](int o) UNITLESS_INLINE_LAMBDA { return p[o]; };
+        if (row.damp > 0) update<true>(stage, row, r, score, y, slope, nullptr);
     }
 
     // Where some lanes are not to move: their slopes are 0 or far too large.
@@ -136,27 +150,18 @@ class LaneRows {
         bool any_moving = false;
         for (int o = 0; o < octets; ++o) {
             const Mask8 sound = (absolute(raw[o]) <= suspicious) & (absolute(slope[o]) <= suspicious);
-            if (any(~sound)) note_divergence(o, sound, r);
+            if (any(~sound)) note_divergence(lanes_[o], labels_, sound, r);
             moving[o] = sound & ~(slope[o] == 0.0);
             slope[o] = select(moving[o], slope[o], 0.0);
             any_moving |= any(moving[o]);
         }
-        if (any_moving && row.damp > 0) update<false>(stage, row, r, p, y, slope, moving);
+        const auto score = [&](int o) UNITLESS_INLINE_LAMBDA { return p[o]; };
+        if (any_moving && row.damp > 0) update<false>(stage, row, r, score, y, slope, moving);
     }
 
-    UNITLESS_RARE void note_divergence(int o, const Mask8& sound, std::size_t r) const {
-        double flags[width];
-        select(sound, 0.0, 1.0).store(flags);
-        for (int i = 0; i < present; ++i) {
-            if (flags[i] == 0) continue;
-            if (lanes_[o].diverged_at[i] == Octet::never) lanes_[o].diverged_at[i] = r;
-            if (lanes_[o].loss) lanes_[o].loss[r * labels_.stride + static_cast<unsigned>(i)] = infinity;
-        }
-    }
-
-    // Steps 2.(d); see Row::update. Where all lanes move there are no masks.
-    template <bool all>
-    UNITLESS_INLINE void update(const Stage& stage, const StagedRow& row, std::size_t r, const Vec8 (&p)[octets],
+    // Steps 2.(d); see Row::update. Where all lanes move there are no masks. `score`: of an octet's lanes.
+    template <bool all, class Score>
+    UNITLESS_INLINE void update(const Stage& stage, const StagedRow& row, std::size_t r, Score score,
                                 const Vec8 (&y)[octets], const Vec8 (&slope)[octets], const Mask8* moving) const {
         const double h = row.weight, pace = labels_.pace ? labels_.pace[r] : 1.0;
         Vec8 reach[octets];
@@ -178,7 +183,8 @@ class LaneRows {
                 if (halting) whole = select(length > __DBL_MIN__, length, 1.0);
                 if constexpr (!all) downhill = select(moving[o], slope[o], 1.0);
                 const Vec8 per_whole = 1.0 / whole;  // apart, so that the division does not wait for the change
-                move[o] = loss_.change(p[o], y[o], downhill, speed * whole) * per_whole;
+                move[o] = change([&]() UNITLESS_INLINE_LAMBDA { return score(o); }, y[o], downhill, speed * whole) *
+                          per_whole;
                 if (halting) move[o] = select(length > __DBL_MIN__, move[o], 0.0);
             }
             if constexpr (!all) move[o] = select(moving[o], move[o], 0.0);
@@ -203,9 +209,18 @@ class LaneRows {
         }
     }
 
+    template <class Score>
+    UNITLESS_INLINE Vec8 change(Score score, const Vec8& y, const Vec8& slope, const Vec8& tau) const {
+        if constexpr (logistic) {
+            return loss_.change_from(score, y, slope, tau);
+        } else {
+            return loss_.change(score(), y, slope, tau);
+        }
+    }
+
     UNITLESS_RARE Vec8 stop(int o, const Vec8& move, std::size_t r) const {
         const Mask8 sound = absolute(move) <= suspicious;
-        note_divergence(o, sound, r);
+        note_divergence(lanes_[o], labels_, sound, r);
         return select(sound, move, 0.0);
     }
 

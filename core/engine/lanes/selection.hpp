@@ -7,7 +7,8 @@
 //           more (the n-th by n). Rates that have lost to the leader beyond doubt are dropped; its two neighbours
 //           always run, if need be anew from the leader's own state, so that the leader can move on when the data does.
 // What is chosen among are the lanes of `Lanes`, or other candidates that are learned side by side (second_order/).
-// All of this for each head by itself, and without units: losses are only ever compared with one another.
+// All of this for each head by itself, unless heads share their losses, and without units: losses are only ever
+// compared with one another.
 #pragma once
 
 #include <bit>
@@ -36,6 +37,22 @@ inline std::vector<Lane> first_lanes(const EngineSetup& setup) {
     return lanes;
 }
 
+// Do all heads have the same rates, and these the same scores?
+inline bool are_coupled(const EngineState& from, std::size_t heads) {
+    const auto same = [](const LaneScores& a, const LaneScores& b) {
+        return a.loss == b.loss && a.recent == b.recent && a.gap == b.gap && a.square == b.square &&
+               a.total_gap == b.total_gap && a.total_square == b.total_square;
+    };
+    const std::size_t rates = from.lanes.size() / heads;
+    for (std::size_t k = 0; k < from.lanes.size(); ++k)
+        if (from.lanes[k].head != k / rates || from.lanes[k].rate != from.lanes[k % rates].rate ||
+            !same(from.scores[k], from.scores[k % rates]))
+            return false;
+    for (const double followed : from.followed)
+        if (followed != from.followed[0]) return false;
+    return true;
+}
+
 // Throws if the state is not one of lanes with this setup; gives the number of heads.
 inline std::size_t checked_heads(const EngineState& from, const EngineSetup& setup) {
     const std::size_t lanes = from.lanes.size(), heads = lanes ? from.lanes.back().head + 1 : 0;
@@ -53,6 +70,8 @@ inline std::size_t checked_heads(const EngineState& from, const EngineSetup& set
     if (from.scale.size() != from.slots.size() || from.v.size() != lanes * from.slots.size() ||
         from.H.size() != from.v.size())
         throw InputError("the model's arrays differ in length");
+    if (setup.coupled && !are_coupled(from, heads))
+        throw InputError("the classes of a softmax differ in their rates or losses");
     return heads;
 }
 
@@ -60,8 +79,13 @@ class Selection {
   public:
     using Scores = LaneScores;
 
-    Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates)
-        : mode_(mode), scores_(lanes), followed_(heads), errors_(mode == Selecting::sweep ? rates : 0) {}
+    // `across`: rates so many places apart are neighbours too (setup.hpp).
+    Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates, std::size_t across = 1)
+        : mode_(mode),
+          across_(across),
+          scores_(lanes),
+          followed_(heads),
+          errors_(mode == Selecting::sweep ? rates : 0) {}
 
     const std::vector<Scores>& scores() const { return scores_; }
     const std::vector<double>& followed() const { return followed_; }  // by head: loss of the predictions made
@@ -93,21 +117,19 @@ class Selection {
             for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k].loss += h * loss[k];
             return;
         }
-        for (std::size_t head = 0; head < lanes.heads(); ++head) {
-            const std::size_t first = leader(lanes, head);
-            const double leading = h * loss[first], fading = 1.0 - share;
-            const bool sound = leading <= __DBL_MAX__;
-            if (sound) followed_[head] += leading;
-            for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
-                Scores& scores = scores_[k];
-                const double own = h * loss[k], gap = own - leading;
-                scores.loss += own;
-                if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
-                if (!sound) continue;
-                scores.gap += gap;
-                scores.square += gap * gap;
-            }
-        }
+        for (std::size_t head = 0; head < lanes.heads(); ++head) observe_head(lanes, head, loss, h, share);
+    }
+
+    // The same where all heads have the losses of the first one, which `loss` has. `share_losses` is to follow, once
+    // for many rows.
+    void observe_shared(const Lanes& lanes, const double* loss, double h, double share) {
+        if (mode_ != Selecting::sweep) return observe_head(lanes, 0, loss, h, share);
+        for (std::size_t k = 0; k < lanes.begin(1); ++k) scores_[k].loss += h * loss[k];
+    }
+    void share_losses(const Lanes& lanes) {
+        const std::size_t rates = lanes.begin(1);
+        for (std::size_t k = rates; k < scores_.size(); ++k) scores_[k] = scores_[k - rates];
+        for (double& loss : followed_) loss = followed_[0];
     }
 
     // Every lane's loss on rows that are predicted and not learned, [row][stride]; of rates that are followed alone.
@@ -176,24 +198,15 @@ class Selection {
         for (std::size_t head = 0; head < lanes.heads(); ++head) {
             const std::size_t first = leader(lanes, head);
             const std::uint32_t best = lanes.lanes()[first].rate;
-            std::uint32_t low = best > 0 ? best - 1 : best;
-            const std::uint32_t high = best + 1 < lanes.rates().size() ? best + 1 : best;
-            const auto add = [&](std::uint32_t rate, std::size_t k) {
+            std::size_t k = lanes.begin(head);
+            for (std::uint32_t rate = 0; rate < lanes.rates().size(); ++rate) {
+                const bool runs = k < lanes.begin(head + 1) && lanes.lanes()[k].rate == rate;
+                const std::size_t own = runs ? k++ : first;
+                const bool sound = scores_[own].loss <= __DBL_MAX__;
+                if (!near(rate, best) && (!runs || (dropping && lost(scores_[own])))) continue;
                 all.push_back({static_cast<std::uint32_t>(head), rate});
-                from.push_back(k);
-            };
-            for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
-                const std::uint32_t rate = lanes.lanes()[k].rate;
-                for (; low <= high && low < rate; ++low) add(low, first);  // a neighbour that was missing
-                if (rate == low) ++low;
-                const bool near = rate + 1 >= best && rate <= best + 1;
-                if (near) {
-                    add(rate, scores_[k].loss <= __DBL_MAX__ ? k : first);  // one that diverged starts anew
-                } else if (!dropping || !lost(scores_[k])) {
-                    add(rate, k);
-                }
+                from.push_back(sound || !near(rate, best) ? own : first);  // a neighbour that diverged starts anew
             }
-            for (; low <= high; ++low) add(low, first);
         }
         if (dropping)
             for (Scores& scores : scores_) {
@@ -210,8 +223,32 @@ class Selection {
   private:
     static constexpr double doubt = 6.0;  // standard deviations
     Selecting mode_;
+    std::size_t across_;
     std::vector<Scores> scores_;
     std::vector<double> followed_, errors_;
+
+    // The leader, and those that differ from it by one step in the rate or in what goes with it.
+    bool near(std::uint32_t rate, std::uint32_t best) const {
+        const auto steps = [](std::size_t a, std::size_t b) { return a > b ? a - b : b - a; };
+        return steps(rate / across_, best / across_) + steps(rate % across_, best % across_) <= 1;
+    }
+
+    template <class Candidates>
+    void observe_head(const Candidates& lanes, std::size_t head, const double* loss, double h, double share) {
+        const std::size_t first = leader(lanes, head);
+        const double leading = h * loss[first], fading = 1.0 - share;
+        const bool sound = leading <= __DBL_MAX__;
+        if (sound) followed_[head] += leading;
+        for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
+            Scores& scores = scores_[k];
+            const double own = h * loss[k], gap = own - leading;
+            scores.loss += own;
+            if (scores.recent <= __DBL_MAX__) scores.recent = scores.recent * fading + own;  // else it is out
+            if (!sound) continue;
+            scores.gap += gap;
+            scores.square += gap * gap;
+        }
+    }
 
     // Beyond doubt, lately and in all: a rate that starts badly and catches up stays.
     static bool lost(const Scores& s) {

@@ -235,6 +235,16 @@ std::size_t SecondOrderEngine::last_failure() const {
 
 void SecondOrderEngine::sift_rates() { selection_.sift(lanes_, true); }
 
+double SecondOrderEngine::scale(std::uint32_t slot) const {
+    const std::uint32_t place = places_.of(slot);
+    return slot == 0 ? bias_scale_ : place == Places::none ? 0.0 : places_.scale(place);
+}
+
+// v and P stay, as if all that was learned had been in the new unit.
+void SecondOrderEngine::lower_scale(std::uint32_t slot, double scale) {
+    if (const std::uint32_t place = places_.of(slot); place != Places::none) places_.scale(place) = scale;
+}
+
 // ---------------------------------------------------------------------------------------------------- learning
 
 void SecondOrderEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {

@@ -66,7 +66,10 @@ LeafLanes Expert::working_memory(std::size_t longest_row, std::size_t most_leave
     }
     head_of_.assign(lanes, 0);
     for (std::size_t k = 0; k < lanes_.lanes().size(); ++k) head_of_[k] = lanes_.lanes()[k].head;
-    double* at = aligned(memory_, 4 * lanes + 8 * longest_row + (most_leaves + 2) * head_stride() + 8);
+    const std::size_t rates = lanes_.lanes().size() / heads();
+    const std::size_t coupling = setup_.coupled ? Coupling::doubles({heads(), rates}) : 0;
+    double* at = aligned(memory_, 4 * lanes + 8 * longest_row + (most_leaves + 2) * head_stride() + 8 + coupling);
+    if (setup_.coupled) speaking_.resize(heads() + SoftmaxKernel::speak_doubles(heads()));
     const auto take = [&](std::size_t count) { return std::exchange(at, at + count); };
     LeafLanes all{octets,
                   heads(),
@@ -82,7 +85,10 @@ LeafLanes Expert::working_memory(std::size_t longest_row, std::size_t most_leave
                   nullptr,
                   nullptr,
                   nullptr,
+                  nullptr,
+                  rates,
                   nullptr};
+    if (setup_.coupled) all.coupling = take(coupling);
     all.y = take(lanes);
     all.p = take(lanes);
     all.slope = take(lanes);
@@ -175,6 +181,7 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const StagedRow& row = rows.stage.rows[r];
         const double h = row.weight;
+        const std::size_t met = class_count();
         if (h > 0 && setup_.open) join(labels.y[r]);
         LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         if (h > 0) {
@@ -190,8 +197,7 @@ void Expert::learn(const ShapedRows& rows, const Labels& labels, const Clock& cl
             leading[head] = h > 0 ? lanes.slope[first] : 0.0;
             residuals[head] = -leading[head];
         }
-        for (std::size_t head = 0; head < width; ++head)
-            predictions[r * width + head] = lanes.p[leaders[speaking(head)]];
+        say(lanes, leaders, met, width, predictions + r * width);
         if (!(h > 0)) continue;
         kernel_.shapes->update(setup_.options, rows.stage, row, labels.pace ? labels.pace[r] : 1.0, leading.data(),
                                leaf_row, lanes);
@@ -238,14 +244,39 @@ void Expert::predict(const ShapedRows& rows, std::size_t width, const double* of
     pieces_ = 0;
     const LeafLanes lanes = working_memory(0, 0);
     const LaneLabels none{nullptr, nullptr, false, 0, 0, offset};
-    std::vector<std::size_t> leaders(width);
-    for (std::size_t head = 0; head < width; ++head) leaders[head] = leader(speaking(head));
+    std::vector<std::size_t> leaders(heads());
+    for (std::size_t head = 0; head < heads(); ++head) leaders[head] = leader(head);
     for (std::size_t r = 0; r < rows.rows; ++r) {
         const LeafRow leaf_row{leaves_.data(), find_leaves(rows, r), 0};
         kernel_.shapes->foresee(setup_.options, rows.stage, rows.stage.rows[r], none, r, leaf_row, lanes);
-        for (std::size_t head = 0; head < width; ++head) predictions[r * width + head] = lanes.p[leaders[head]];
-        if (labels) selection_.judge(lanes_, kernel_, setup_.options, labels_from(*labels, r), lanes.p, 1, 0);
+        say(lanes, leaders, class_count(), width, predictions + r * width);
+        if (labels) judge(labels_from(*labels, r), lanes);
     }
+}
+
+void Expert::say(const LeafLanes& lanes, const std::vector<std::size_t>& leaders, std::size_t met, std::size_t width,
+                 double* predictions) {
+    if (!setup_.coupled) {
+        for (std::size_t head = 0; head < width; ++head) predictions[head] = lanes.p[leaders[speaking(head)]];
+        return;
+    }
+    double* const said = speaking_.data();
+    const double* const outputs = lanes.p + leaders[0];
+    kernel_.softmax->speak(outputs, lanes.rates, met, setup_.open ? outputs + (heads() - 1) * lanes.rates : nullptr,
+                           said, said + heads());
+    for (std::size_t head = 0; head < width; ++head) predictions[head] = said[std::min(head, met)];
+}
+
+// All rates by the label of one row.
+void Expert::judge(const Labels& labels, const LeafLanes& lanes) {
+    if (!setup_.coupled) return selection_.judge(lanes_, kernel_, setup_.options, labels, lanes.p, 1, 0);
+    const double h = weight_of(labels, 0);
+    if (setup_.selecting != Selecting::follow || !(h > 0)) return;
+    std::vector<double> loss(lanes.rates);
+    const std::size_t y = std::min(static_cast<std::size_t>(labels.y[0]), heads() - 1);
+    kernel_.softmax->losses(lanes.p, {heads(), lanes.rates}, y, loss.data(), lanes.coupling);
+    selection_.observe_shared(lanes_, loss.data(), h, 0.0);
+    selection_.share_losses(lanes_);
 }
 
 bool Expert::diverged() const {

@@ -84,7 +84,7 @@ class Expert {
     bool lost_ = false;             // of the last rows: what leads has diverged, and no other rate could take its place
     std::vector<double> evidence_;  // [leaf][head]
     std::vector<double> rows_;      // by leaf: about how many rows had it, for those who read the model
-    std::vector<double> memory_;
+    std::vector<double> memory_, speaking_;
     std::vector<std::uint32_t> head_of_, leaves_;
     std::vector<double*> octets_, leaf_octets_;
     static constexpr std::size_t walked_at_once = 32;  // rows of a piece
@@ -97,6 +97,11 @@ class Expert {
     static std::size_t stride_of(std::size_t heads) { return heads == 1 ? 1 : (heads + 7) / 8 * 8; }
     std::size_t head_stride() const { return stride_of(heads()); }
     LeafLanes working_memory(std::size_t longest_row, std::size_t most_leaves);
+    // What is said of a row whose lanes have been foreseen, by the lanes that lead; of classes, those that were met
+    // before it have heads that speak for them.
+    void say(const LeafLanes& lanes, const std::vector<std::size_t>& leaders, std::size_t met, std::size_t width,
+             double* predictions);
+    void judge(const Labels& labels, const LeafLanes& lanes);
     std::size_t find_leaves(const ShapedRows& rows, std::size_t r);
     void hand_down(std::uint32_t leaf, std::uint32_t right, double share, bool first, double t, double root_t);
 };

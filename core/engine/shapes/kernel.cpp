@@ -5,6 +5,7 @@
 
 #include "algorithm/dispatch.hpp"
 #include "engine/lanes/lane_rows.hpp"
+#include "engine/softmax/coupling.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
@@ -75,6 +76,39 @@ void foresee_with(const Options& options, Rescale kind, const Stage& stage, cons
     }
 }
 
+// A rate of which one lane is stopped is stopped as a whole.
+UNITLESS_RARE void stop_rate(const LeafLanes& lanes, std::size_t rate) {
+    for (std::size_t k = rate; k < lanes.heads * lanes.rates; k += lanes.rates) {
+        lanes.slope[k] = 0;
+        lanes.loss[k] = infinity;
+    }
+}
+
+// The same for heads that share a softmax.
+void foresee_coupled(Rescale kind, const Stage& stage, const StagedRow& row, const LaneLabels& labels, std::size_t r,
+                     const LeafRow& leaves, const LeafLanes& lanes) {
+    const Coupled heads{lanes.heads, lanes.rates};
+    const Coupling at(heads, lanes.coupling);
+    Flags odd;
+    for (std::size_t o = 0; o < lanes.octets; ++o) {
+        if (row.weight > 0 && row.grown) rescale(kind, stage, row, lanes.linear[o]);
+        const Vec8 raw = sum_of(stage, row, leaves, lanes.linear[o], lanes.leaves[o]);
+        const Vec8 p = smaller(larger(raw, Vec8::all(-suspicious)), Vec8::all(suspicious));
+        odd.note_beyond(raw, Vec8::all(suspicious));
+        p.store(lanes.p + o * width);
+        p.store(at.o + o * width);
+    }
+    if (!(row.weight > 0)) return;
+    couple(heads, static_cast<std::size_t>(labels.y[r]), at);
+    for (std::size_t o = 0; o < lanes.octets; ++o) {
+        label_of(labels, r, Vec8::load(lanes.label + o * width)).store(lanes.y + o * width);
+        Vec8::load(at.slope + o * width).store(lanes.slope + o * width);
+    }
+    for (std::size_t k = 0; k < lanes.heads * lanes.rates; ++k) lanes.loss[k] = at.loss[k % lanes.rates];
+    for (std::size_t k = 0; odd.any() && k < lanes.heads * lanes.rates; ++k)
+        if (absolute(lanes.p[k]) >= suspicious) stop_rate(lanes, k % lanes.rates);
+}
+
 // G += h g^2 of the leading lane; keeps 1/sqrt(G) and gives its sum over the row's leaves, by head.
 template <bool adaptive>
 void step_leaves(const StagedRow& row, const double* leading, const LeafRow& leaves, const LeafLanes& lanes,
@@ -126,6 +160,7 @@ void update_with(const Options& options, const Stage& stage, const StagedRow& ro
     step_leaves<adaptive>(row, leading, leaves, lanes, reach);
     const bool falling = !adaptive && options.schedule == Schedule::root;
     const double common = pace * row.weight * leaves.damp * (falling ? 1.0 / row.root_t : 1.0);
+    bool stopped = false;
     for (std::size_t o = 0; o < lanes.octets; ++o) {
         const Vec8 slope = Vec8::load(lanes.slope + o * width);
         const std::uint32_t* const head = lanes.head + o * width;
@@ -150,15 +185,23 @@ void update_with(const Options& options, const Stage& stage, const StagedRow& ro
         const Mask8 moving = (absolute(slope) > 0.0) & (length > __DBL_MIN__);
         if constexpr (aware) {
             const Vec8 whole = select(moving, length, 1.0), downhill = select(moving, slope, 1.0);
-            move =
-                loss.change(Vec8::load(lanes.p + o * width), Vec8::load(lanes.y + o * width), downhill, speed * whole) /
-                whole;
+            const Vec8 y = Vec8::load(lanes.y + o * width), p = Vec8::load(lanes.p + o * width);
+            if constexpr (std::is_same_v<Loss, Logistic>) {
+                const auto score = [&]() UNITLESS_INLINE_LAMBDA {
+                    return lanes.coupling ? margin_of(Coupling({lanes.heads, lanes.rates}, lanes.coupling), o * width)
+                                          : p;
+                };
+                move = loss.change_from(score, y, downhill, speed * whole) / whole;
+            } else {
+                move = loss.change(p, y, downhill, speed * whole) / whole;
+            }
         }
         move = select(moving, move, 0.0);
         if (any_beyond(move, Vec8::all(suspicious))) [[unlikely]] {
             const Mask8 sound = absolute(move) <= suspicious;
             move = select(sound, move, 0.0);
             select(sound, Vec8::load(lanes.loss + o * width), infinity).store(lanes.loss + o * width);
+            stopped = true;
         }
         for (std::size_t k = row.begin; k < row.end; ++k) {
             double* const v = lanes.linear[o] + std::size_t{stage.slot[k]} * octet_doubles;
@@ -176,11 +219,14 @@ void update_with(const Options& options, const Stage& stage, const StagedRow& ro
             (Vec8::load(w) + move * step).store(w);
         }
     }
+    for (std::size_t k = 0; stopped && lanes.coupling && k < lanes.heads * lanes.rates; ++k)
+        if (!(lanes.loss[k] <= __DBL_MAX__)) stop_rate(lanes, k % lanes.rates);
 }
 
 void foresee(const Options& options, const Stage& stage, const StagedRow& row, const LaneLabels& labels, std::size_t r,
              const LeafRow& leaves, const LeafLanes& lanes) {
     const Rescale kind = with_rule(options.rule, [](auto rule) { return decltype(rule)::type::rescale; });
+    if (lanes.coupling) return foresee_coupled(kind, stage, row, labels, r, leaves, lanes);
     with_loss(options.loss, [&](auto loss) {
         foresee_with<typename decltype(loss)::type>(options, kind, stage, row, labels, r, leaves, lanes);
     });

@@ -4,6 +4,7 @@
 
 #include "algorithm/options.hpp"
 #include "engine/lanes/kernel.hpp"
+#include "engine/softmax/kernel.hpp"
 
 namespace unitless {
 
@@ -33,6 +34,9 @@ struct LeafLanes {
     double* evidence;            // G: [leaf][head], one for all rates
     // Working memory, by lane, then by octet and feature, then by leaf of the row and head.
     double *y, *p, *slope, *loss, *step, *leaf_step;
+    // Where heads share a softmax: the rates of each, and what a Coupling needs; otherwise null.
+    std::size_t rates;
+    double* coupling;
 };
 
 // What a leaf of a tree has noticed so far; after it in memory, by candidate for a split: low (double), rows and sums

@@ -88,6 +88,15 @@ def count(value: int, what: str) -> str:
     return f"{value:,} {what}{'s' * (value != 1)}"
 
 
+def intervals(metrics: dict[str, float], level: float) -> list[tuple[str, str]]:
+    """How good intervals or sets are, as a line of facts; none if nothing is known."""
+    if "coverage" not in metrics:
+        return []
+    name, size = ("intervals", "width") if "width" in metrics else ("sets", "set size")
+    held = f"{100 * level:.4g}% {name} hold {share(metrics['coverage'])} of the rows"
+    return [(name, f"{held}, mean {size} {number(metrics[size])}")]
+
+
 def rates(rate: Any) -> str:
     """A learning rate, or the range of those of classes."""
     if not isinstance(rate, dict):

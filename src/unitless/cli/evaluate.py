@@ -41,6 +41,7 @@ OPTIONS = (
         panel=LEARNING,
     ),
     options.SHAPE,
+    options.EXPERTS,
     *options.MODEL,
     *WAY,
     *options.COLUMNS,
@@ -68,7 +69,7 @@ def command(
     diverges is left out from then on. Which is better is decided by a paired test: the difference of
     two rules on the same rows has an interval of its own.
     """
-    shared = arguments.passed_on(given, (options.SHAPE, *options.MODEL, *WAY, *options.COLUMNS))
+    shared = arguments.passed_on(given, (options.SHAPE, options.EXPERTS, *options.MODEL, *WAY, *options.COLUMNS))
     from ..errors import DivergedError  # noqa: PLC0415
     from ..training.compare import RULES, compare  # noqa: PLC0415
 

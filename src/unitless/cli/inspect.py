@@ -136,7 +136,7 @@ def _features(
         ("shape", _shape(about)),
         ("rate", display.rates(about["learning_rate"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
-        ("features", f"{about['feature_count']:,}"),
+        ("features", f"{about['feature_count']:,}" + _weighted(about)),
         ("trained", _trained(about["training"])),
         ("bias", "" if about["bias"] is None else display.number(about["bias"])),
     ]
@@ -253,6 +253,7 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         "examples": model.examples,
         "weight": model.total_weight,
         "feature_count": len(features),
+        "weights": _weights(model) if model.options.sparse else None,
         "bytes": model.nbytes,
         "training": None
         if progress is None
@@ -267,6 +268,19 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         },
         "bias": None if isinstance(model, OneVsAll) else model.weights.get(BIAS),
     }
+
+
+def _weights(model: Learner | OneVsAll) -> int:
+    """How many features have a weight, for some class."""
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
+
+    reading = model._reading()
+    leaders = [reading.leader(head) for head in range(len(model.classes) if isinstance(model, OneVsAll) else 1)]
+    return int(((reading.v[:, leaders] != 0).any(axis=1) & (reading.state["slots"] != 0)).sum())
+
+
+def _weighted(about: dict[str, Any]) -> str:
+    return "" if about["weights"] is None else f", of which {about['weights']:,} have a weight"
 
 
 def _experts(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:

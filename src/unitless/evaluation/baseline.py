@@ -203,7 +203,7 @@ class Baseline:
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._model, self._loss = model, LOSSES[model.options.loss]
-        self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
+        self._judge = Learner(loss=self._loss.of_a_score, quantile=model.options.quantile)
         self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
         self._reader = Evaluation(model, small=True)  # which knows how to read labels
         self._learned, self._scored = self._fresh(self._loss.has_quantile), self._fresh()
@@ -328,7 +328,7 @@ class Baseline:
             "zero_one": 1.0 - (float(truth[best]) if best >= 0 else 0.0),
             "log_loss": -hit,
             "brier": 1.0 + float((shares * shares).sum()) - 2 * float((truth * shares).sum()),
-            "loss": sum(self._class_loss(share, of) for share, of in pairs),
+            "loss": -hit if self._loss.coupled else sum(self._class_loss(share, of) for share, of in pairs),
         }
 
     def _class_loss(self, share: float, truth: float) -> float:

@@ -36,6 +36,8 @@ from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from . import metrics
+from .coverage import Coverage, Predicted
+from .held_errors import HeldErrors
 from .history import Moment, Track
 from .intervals import CONFIDENCE, chernoff_interval, relative_entropy, rmse_interval
 from .label_sums import LabelSums, running
@@ -69,17 +71,21 @@ class Evaluation:
     Args:
         model: whose predictions they are; it says which loss and which classes, and is not changed.
         small: take as little memory as possible, for hundreds of evaluations side by side; it has no `state`.
+        intervals: what counts how good the intervals around the predictions are, or the sets of classes.
     """
 
-    def __init__(self, model: Learner | OneVsAll, *, small: bool = False) -> None:
+    def __init__(
+        self, model: Learner | OneVsAll, *, small: bool = False, intervals: Coverage | HeldErrors | None = None
+    ) -> None:
         if not isinstance(model, Learner | OneVsAll):
             raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
         self._model, self._loss = model, LOSSES[model.options.loss]
-        self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
+        self._judge = Learner(loss=self._loss.of_a_score, quantile=model.options.quantile)
         self._binary = isinstance(model, Learner) and self._loss.for_classes
         self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
         self._sums: dict[str, float] = {}
         self._small = small
+        self.intervals = intervals
         self._ranking: Ranking | SmallRanking | None = None
         if self._binary:
             self._ranking = SmallRanking() if small else Ranking()
@@ -170,6 +176,8 @@ class Evaluation:
     def _count(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
         """Rows in order, all with a weight; no weights: each counts 1."""
         rows = self._rows(p, truth)
+        if self.intervals is not None:
+            self.intervals.count(Predicted.of(rows), h)
         if isinstance(rows, metrics.ClassRows):
             self._confuse(truth, rows.best, h)
         elif self._ranking is not None:
@@ -289,7 +297,8 @@ class Evaluation:
         if not self.examples:
             return {}
         means = {name: total / self.weight for name, total in self._sums.items()}
-        return metrics.values(self._task, self._loss, means, self._found(means))
+        found = metrics.values(self._task, self._loss, means, self._found(means))
+        return found if self.intervals is None else found | self.intervals.metrics
 
     def _found(self, means: dict[str, float]) -> Found:
         if (ranking := self._ranking) is not None:
@@ -384,6 +393,7 @@ class Evaluation:
             "label_sums": None if self._label_sums is None else self._label_sums.state(),
             "history": self._octaves.state(),
             "curve": self._quarters.state(),
+            **({"intervals": self.intervals.state()} if isinstance(self.intervals, Coverage) else {}),
         }
 
     @classmethod
@@ -393,7 +403,17 @@ class Evaluation:
         known = state["classes"]
         if evaluation._class_labels()[: len(known)] != known:
             raise ModelFileError("the evaluation is of a model with other classes")
+        evaluation._restore_intervals(state.get("intervals"))
         return evaluation
+
+    def _restore_intervals(self, state: Any) -> None:
+        """Those of a stream, which go on with what the model knows of its errors."""
+        if state is None or self._model._errors is None:
+            return
+        try:
+            self.intervals = Coverage.restore(state, self._model._errors)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(f"this is not the state of an evaluation: {error}") from None
 
     @classmethod
     def join(
@@ -513,7 +533,10 @@ class Evaluation:
             raise ValueError("counts that do not add up to the weight")
 
     def absorb(self, other: Evaluation) -> None:
-        """Count what another evaluation of the same model, as small as this one, has counted side by side with it."""
+        """Count what another evaluation of the same model, as small as this one, has counted side by side with it.
+
+        Neither may have intervals: those of a stream depend on the rows before.
+        """
         if other.examples:
             self._octaves.join(self.now, other._octaves, other.now)
             self._quarters.join(self.now, other._quarters, other.now)
@@ -550,7 +573,7 @@ class Evaluation:
     def _kind(self) -> dict[str, Any]:
         """What a model must share with another for its evaluation to be taken up."""
         kind = "OneVsAll" if isinstance(self._model, OneVsAll) else "Learner"
-        return {"kind": kind, "loss": self._judge.options.loss, "quantile": self._judge.options.quantile}
+        return {"kind": kind, "loss": self._loss.name, "quantile": self._judge.options.quantile}
 
     def _class_labels(self) -> list[Label]:
         return self._model.classes if isinstance(self._model, OneVsAll) else []

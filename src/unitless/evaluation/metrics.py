@@ -106,8 +106,10 @@ class ClassRows:
 
     @cached_property
     def loss(self) -> Float64:
-        """The sum of the losses of the classes' models."""
+        """The sum of the losses of the classes' models; of one model of all, its loss."""
         loss = LOSSES[self.model.options.loss]
+        if loss.coupled:
+            return -np.log(np.maximum(self.share_of_own, LEAST_SHARE))
         if not loss.link.gives_probabilities:
             labels = np.full(self.scores.size, loss.other_class)
             labels[self.own] = 1.0

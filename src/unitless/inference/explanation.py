@@ -25,9 +25,10 @@ from ..models.learner import Learner
 from ..models.model import Feature, Model
 from ..models.one_vs_all import OneVsAll
 from ..models.shape_reading import ShapeReading
+from ..models.softmax import log_odds
 from ..rules import RULES
 from .predictor import Predictor, as_mapping, numbered, places
-from .shaped_explanation import raw_row, taken_apart
+from .shaped_explanation import mean_slopes, raw_row, taken_apart
 
 _WORD = 2**64 - 1
 TOP = 20  # features that are shown one by one
@@ -179,7 +180,12 @@ def explain_batch(
     reading = model._reading()
     taken = _Row(reading, batch.data, model._word_features)
     bent = model._bends()
-    explanation = taken.shaped(model._shape_reading(), head, len(scores), offset) if bent else taken.explained(head)
+    if bent:
+        explanation = taken.shaped(model._shape_reading(), head, len(scores), offset)
+    elif LOSSES[model.options.loss].coupled and len(scores) > 1:
+        explanation = taken.coupled(head, len(scores))
+    else:
+        explanation = taken.explained(head)
     if offset != 0:
         explanation = _with_offset(explanation, offset, model)
     prediction: Any = float(scores[0])
@@ -396,6 +402,25 @@ class _Row:
         parts.sort(key=_largest_first)
         centre = self._target_centre()
         return Explanation(parts, bias + centre, score + centre, limited + centre, None)
+
+    def coupled(self, head: int, heads: int) -> Explanation:
+        """The score of a class under a softmax: a feature adds to it by all of their weights."""
+        reading = self._reading
+        terms, biases = self.terms(reading.v[:, [reading.leader(k) for k in range(heads)]])
+        shares = np.array([term for _, term in terms]).reshape(-1, heads)
+
+        def said(outputs: Float64) -> float:
+            return float(log_odds(outputs)[0, head])
+
+        base, moved = biases[None, :], shares.sum(axis=0)[None, :]
+        first, last = said(base), said(base + moved)
+        slopes = mean_slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)[0]
+        parts = [
+            Contribution(name, value, None, float(share @ slopes))
+            for (name, _, value, _), share in zip(self._parts, shares, strict=True)
+        ]
+        parts.sort(key=_largest_first)
+        return Explanation(parts, first, last, last, None)
 
     def shaped(self, shaped: ShapeReading, head: int, heads: int, offset: float) -> Explanation:
         """The score of a head of a model that is more than linear, without the row's offset."""

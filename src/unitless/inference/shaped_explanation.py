@@ -20,6 +20,7 @@ from ..inputs import Float64
 from ..losses import LOSSES
 from ..models.model import Feature
 from ..models.shape_reading import Expert, ShapeReading
+from ..models.softmax import log_odds
 
 _POINTS = 16  # on the way, of which there are fewer if there are many classes
 _STEPS = 1024  # about so many questions to the mixture, at most
@@ -72,7 +73,7 @@ def taken_apart(
     moved = shares.sum(axis=0) if features else np.zeros_like(base)
     said = _said(shaped, head, offset)
     first, last = said(base), said(base + moved)
-    slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
+    slopes = mean_slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
     amounts = [float((share * slopes).sum()) for share in shares]
     return Parts(dict(zip(features, amounts, strict=True)), first, last)
 
@@ -161,6 +162,8 @@ def _said(shaped: ShapeReading, head: int, offset: float) -> Callable[[Float64],
     limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
 
     def said(scores: Float64) -> float:
+        if LOSSES[options.loss].coupled:
+            scores = log_odds(scores)
         if limited:
             scores = np.clip(scores, state["label_min"], state["label_max"])
         if mixture is None:
@@ -172,7 +175,9 @@ def _said(shaped: ShapeReading, head: int, offset: float) -> Callable[[Float64],
     return said
 
 
-def _slopes(said: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float) -> Float64:
+def mean_slopes(
+    said: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float
+) -> Float64:
     """The mean slope of what is said, by expert and head, on the way from `base` to `base + moved`.
 
     What the points on the way do not see of the change is added along the way.

@@ -6,7 +6,6 @@ import heapq
 import math
 import sys
 from collections import Counter
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import Float64
 from ..options import Options
-from ..rates import WALKS, Walk
+from ..rates import WALKS, Candidates, Walk
 from ..rules import RULES
 from .model import BIAS, Feature
 
@@ -51,6 +50,21 @@ def average(options: Options, state: _core.Snapshot) -> Float64:
     return (state["average"].reshape(len(before), -1) * growth[:, None]).ravel()
 
 
+def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapshot) -> Float64:
+    """The v of a sparse model, [slot][lane], in whose place its state has u (core/engine/lanes/proximal_rows.hpp)."""
+    lanes = state["lane_rates"]
+    u, H = (state[name].reshape(-1, len(lanes)) for name in ("v", "H"))  # type: ignore[literal-required]
+    _, _, weight, _, square = state["target"].tolist()
+    pace = math.sqrt(square / weight) if weight > 0 else 1.0
+    tempo = pace * (math.sqrt(state["T"] / state["N"]) if state["N"] > 0 else 1.0)
+    rates, penalties = np.array(candidates.rates)[lanes], np.array(candidates.penalties)[lanes]
+    free = (state["slots"] != 0)[:, None]  # the bias has no penalty
+    beyond = np.abs(u) - free * (rates * penalties * (pace * tempo))
+    root = np.sqrt(H) + free * (rates * (options.l2 * tempo))
+    there = (beyond > 0) & (sys.float_info.min <= H)
+    return np.divide(np.where(u > 0, -beyond, beyond), root, out=np.zeros_like(u), where=there)
+
+
 def latest_look(options: Options, examples: int, features: int) -> int:
     """The number of examples by which the next look has come, after so many."""
     slots = 0 if options.bits is None else 2**options.bits
@@ -63,13 +77,26 @@ def scored_weight(state: _core.Snapshot) -> float:
     return last - state["missed"]
 
 
+def lanes_of(state: _core.Snapshot, head: int) -> list[int]:
+    """The lanes of a head: one for each of its rates."""
+    return [lane for lane, its in enumerate(state["lane_heads"].tolist()) if its == head]
+
+
+def leading_lane(state: _core.Snapshot, head: int) -> int:
+    """The lane that speaks for a head."""
+    lanes = lanes_of(state, head)
+    return lanes[int(np.argmin(state["scores"].reshape(-1, 6)[lanes, 1]))] if len(lanes) > 1 else lanes[0]
+
+
 class Reading:
     """A model's state, read by feature and by lane. A lane is one set of weights: that of one rate of one class."""
 
-    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
-        self.options, self.candidates, self.state = options, rates, state
+    def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
+        self.options, self.candidates, self.state = options, candidates, state
         kept = average(options, state) if state["kept"] == "averaged" else state["v"]
         self.v = kept.reshape(-1, len(state["lane_heads"]))
+        if options.sparse:
+            self.v = sparse_weights(options, candidates, state)
         self.scores = state["scores"].reshape(-1, 6)
         products = state["products"].reshape(-1, 3).tolist()
         names = state["names"]
@@ -94,18 +121,21 @@ class Reading:
                 self.features.append(name(feature_of.get(slot, slot)))
 
     def lanes(self, head: int) -> list[int]:
-        """The lanes of a head: one for each of its rates."""
-        return [lane for lane, its in enumerate(self.state["lane_heads"].tolist()) if its == head]
+        """The lanes of a head: one for each of its rates. Classes that were not met yet may have the last one's."""
+        return lanes_of(self.state, min(head, int(self.state["lane_heads"][-1])))
 
     def leader(self, head: int) -> int:
         """The lane that speaks for a head."""
-        lanes = self.lanes(head)
-        return lanes[int(np.argmin(self.scores[lanes, 1]))] if len(lanes) > 1 else lanes[0]
+        return leading_lane(self.state, head)
 
     def candidate(self, lane: int) -> float | Walk:
         """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""
         number = int(self.state["lane_rates"][lane])
-        return WALKS[number] if RULES[self.options.rule].second_order else float(self.candidates[number])
+        return WALKS[number] if RULES[self.options.rule].second_order else self.candidates.rates[number]
+
+    def penalty(self, lane: int) -> float:
+        """The sparsity of a lane."""
+        return self.candidates.penalties[int(self.state["lane_rates"][lane])]
 
     def rate(self, lane: int) -> float:
         """The learning rate of a lane; not-a-number with rule "newton", which has none."""
@@ -115,9 +145,13 @@ class Reading:
     def rates(self, head: int) -> dict[float | Walk, float]:
         """The rates of a head and their mean losses."""
         if not len(self.scores):
-            return {self.candidates[0]: math.nan}
+            return {self.candidates.rates[0]: math.nan}
         total = max(scored_weight(self.state), sys.float_info.min)
-        return {self.candidate(lane): float(self.scores[lane, 0]) / total for lane in self.lanes(head)}
+        best: dict[float | Walk, float] = {}  # of a sparse model's rate: with the penalty that suits it best
+        for lane in self.lanes(head):
+            loss, candidate = float(self.scores[lane, 0]) / total, self.candidate(lane)
+            best[candidate] = min(loss, best.get(candidate, math.inf))
+        return best
 
     @property
     def scale(self) -> Float64:

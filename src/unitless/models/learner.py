@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 
 from .. import html, inputs, shown
+from ..errors import OptionError
 from ..inputs import Float64
-from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
+from ..losses import LOSSES
+from ..options import Auto, Clip, Experts, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
 from ..rates import Walk
+from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
 from .model import BIAS, LARGE, Model
@@ -43,6 +46,8 @@ class Learner(Model):
             the same way. Predictions stay within the range of the labels seen before.
         centre: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
             does not matter either. Booleans, sparse matrices and mappings are taken as they are.
+        falling_scales: let the scale of a centred column fall when its values have become at least 30 times smaller, as
+            they do when millimetres become metres. Looked at every 4,000 examples. Without it a scale only grows.
         interactions: products of features, made on the fly. 2: all pairs, squares included; "ordered": i·j and j·i as
             two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
             that ends in * means all features that begin so; columns of arrays are named by their number.
@@ -63,6 +68,20 @@ class Learner(Model):
               same if a column is replaced by its logarithm, or by any other increasing function of it.
 
             "curves" and "trees" predict with a mixture: of a linear model, one with curves, and one with trees too.
+        experts: "auto": other learners read the same rows, and predictions are a mixture of all, better than the best
+            of them. Settled by the first row, for squared and logistic loss and the rule "nag":
+
+            - arrays, tables and rows of names with at most 100 columns: a second-order learner (`rule="newton"`) and,
+              of more than two classes, a softmax model;
+            - wider, sparse and hashed data: of numbers and two classes the rule "snag", of more classes softmax.
+
+            "none": the rule alone.
+        sparsity: how large the sum of gradients behind a weight must be for the weight to be other than zero. It has no
+            unit, so that one number means the same for every feature: the larger, the fewer weights; 1 is a good
+            value, 0 is off. "auto" runs several, from 0 to 30, and predicts with the one whose loss is smallest so far.
+            A model with a penalty is FTRL-Proximal in normalised form; it takes plain gradients (`importance_aware`
+            does not matter), its shape is "linear", and "auto" chooses among 3 rates. `prune` then forgets what is 0.
+        l2: a penalty that pulls weights towards zero without making them zero; it has no unit either. 0 is off.
         further: options that `Options` declares and that are not named here.
 
     Example:
@@ -94,11 +113,15 @@ class Learner(Model):
         clip: Clip | None = None,
         target: Auto | None = None,
         centre: bool = False,
+        falling_scales: bool = False,
         interactions: Any = None,
         bits: int | None = None,
         precision: Precision = "float64",
         average: bool = False,
         shape: Shape = "linear",
+        experts: Experts = "none",
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
         **further: Any,
     ) -> None:
         check_names(further)
@@ -114,13 +137,19 @@ class Learner(Model):
             clip=clip,
             target=target,
             centre=centre,
+            falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             precision=precision,
             average=average,
             shape=shape,
+            experts=experts,
+            sparsity=sparsity,
+            l2=l2,
             **further,
         )
+        if LOSSES[options.loss].coupled:
+            raise OptionError(f"is {loss!r}, which is for several classes: use ul.Softmax", option="loss")
         super().__init__(options)
 
     @classmethod
@@ -130,7 +159,7 @@ class Learner(Model):
         return Learner(**options)
 
     def _has_one_lane(self) -> bool:
-        return not self._options.several_lanes
+        return len(self._candidates.rates) == 1 and not self._options.several_lanes
 
     def learn(self, X: Any, y: Any, weight: Any = None, offset: Any = None) -> Float64:
         """Learn from rows in order. Gives the predictions made before each row was learned.
@@ -178,6 +207,31 @@ class Learner(Model):
         """The rate in use: with "auto", that of the rate that leads now. Not-a-number with "newton", which has none."""
         reading = self._reading()
         return reading.rate(reading.leader(0))
+
+    @property
+    def sparsity(self) -> float:
+        """The sparsity in use: with "auto", that of the lane that leads now."""
+        reading = self._reading()
+        return reading.penalty(reading.leader(0))
+
+    def prune(self) -> None:
+        """Keep the weights that are not zero, and forget all other features: a sparse model becomes as small as it can.
+
+        Predictions stay the same, to the last bit; memory and files shrink to what matters. Of the rates and
+        penalties that were tried the leading ones remain. A pruned model learns on: features that were forgotten begin
+        anew when they are met, and the leader's neighbours are tried again. Only for models with `sparsity`.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> rng = np.random.default_rng(0)
+            >>> X = rng.normal(size=(2000, 50))
+            >>> m = ul.Learner(loss="logistic", sparsity=10)
+            >>> _ = m.learn(X, X[:, 3] > X[:, 5])
+            >>> m.prune()
+            >>> sorted(name for name in m.weights if name != "(bias)")
+            [3, 5]
+        """
+        pruning.prune(self)
 
     @property
     def weights(self) -> ByFeature:

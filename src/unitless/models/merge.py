@@ -60,6 +60,10 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     Neither the order of the models matters nor what is merged first, to rounding: merging all at once, or merging
     merged models, gives the same (with `precision="float32"` to the rounding of that).
 
+    States of models with `sparsity` or `l2` are sums over their examples, which add up (`bounded` does not matter):
+    evidence for a weight that was too little in every part may be enough in all of them. With `centre` or `target`
+    they cannot be merged.
+
     Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew
     apart cannot be averaged: each of the merged ones is one of the models' trees, drawn in proportion to their G.
 
@@ -109,6 +113,7 @@ def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str
     models, start = [model for _, model in learners], None if base is None else base[1]
     for _, model in everyone:
         _check_alike(models[0], model)
+    _check_sums(models[0].options)
     merged = _merged_at_rest(models, start, bounded)
     merged._training = training
     return merged
@@ -309,6 +314,13 @@ class _Together:
         offsets = [offset(state) for state in (*states, *([base] if base else []))]
         mixtures = [state["shape"]["mixture"] for state in states]
         return {"mixture": merged_mixture(mixtures, base["shape"]["mixture"] if base else None, offsets)}
+
+
+def _check_sums(options: Options) -> None:
+    """The weights of sparse models are not what is added up, so that a bias cannot take up a difference of offsets."""
+    for name in ("centre", "target"):
+        if options.sparse and getattr(options, name):
+            raise MergeError(f"models with sparsity or l2 cannot be merged if they were made with {name}=")
 
 
 def _check_alike(a: Model, b: Model) -> None:

@@ -35,7 +35,7 @@ def lanes_by_label(
     found: list[dict[int, int]] = [{} for _ in range(int(state["lane_heads"].max(initial=0)) + 1)]
     for lane, (head, rate) in enumerate(zip(state["lane_heads"].tolist(), state["lane_rates"].tolist(), strict=True)):
         found[head][rate] = lane
-    return [found[head] for head in heads]
+    return [found[min(head, len(found) - 1)] for head in heads]  # a softmax has no heads of classes that it has not met
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from .. import _core, html, inputs
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Kept, Options, Shape
-from ..rates import AUTO_RATES, AUTO_START
+from ..options import Company, Kept, Options, Shape
+from ..rates import Candidates
 from . import file as model_file
+from .error_quantiles import ErrorQuantiles
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
@@ -87,17 +88,20 @@ class Model(_core.Learner):
     ) -> None:
         self._options = options
         self._earlier: State | None = None  # the best state so far, where its training was interrupted
+        self._errors: ErrorQuantiles | None = None  # how large they are, where somebody has kept count
         self._record: dict[str, Any] | None = None
         self._settled: Shape | None = None  # what "auto" has become, once somebody has asked
-        auto = options.learning_rate == "auto"
-        self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
-        first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
+        self._company: Company | None = None  # likewise
+        self._candidates = Candidates.of(options, rates)
+        several = len(self._candidates.rates) > 1
         super().__init__(
             **options.core(),
-            rates=list(self._candidates),
-            first_rate=first,
-            last_rate=last,
-            selecting="sweep" if rates else "follow" if auto else "none",
+            rates=list(self._candidates.rates),
+            penalties=list(self._candidates.penalties),
+            across=self._candidates.across,
+            first_rate=self._candidates.first,
+            last_rate=self._candidates.last,
+            selecting="sweep" if rates else "follow" if several else "none",
             classes=classes,
             open=open,
             kernel=chosen_kernel(),
@@ -124,6 +128,30 @@ class Model(_core.Learner):
         if self._settled is None:
             self._settled = model_file.settled_shape(self._options, self._snapshot())
         return self._settled
+
+    @property
+    def company(self) -> Company:
+        """Who learns beside the model's own rule, under one mixture, where `experts="auto"` asks for it.
+
+        "newton": a second-order learner and, of many classes, a softmax model; "snag": the rule of that name;
+        "softmax": such a model alone; "none": nobody, or nobody yet.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> m = ul.Learner(experts="auto")
+            >>> _ = m.learn(np.eye(3), [1.0, 2.0, 3.0])
+            >>> m.company
+            'newton'
+        """
+        if self._options.experts == "none":
+            return "none"
+        if self._company is None:
+            self._company = model_file.settled_company(self._snapshot())
+        return self._company or "none"
+
+    def _mixes(self) -> bool:
+        """Whether there are several experts."""
+        return self._bends() or self.company != "none"
 
     def _bends(self) -> bool:
         """Whether it is more than linear."""
@@ -184,7 +212,7 @@ class Model(_core.Learner):
 
     def _restore_state(self, state: _core.Snapshot) -> None:
         self._restore(state)
-        self._settled = None
+        self._settled = self._company = None
 
     @property
     def _training(self) -> dict[str, Any] | None:

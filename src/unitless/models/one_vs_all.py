@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,13 +13,18 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
-from ..options import Auto, Clip, Loss, Options, Rule, Shape, check_names
+from ..options import Auto, Clip, Experts, Loss, Options, Rule, Shape, check_names
 from ..rates import Walk
 from ..rules import RULES
+from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
+from .file import Kind
 from .model import Model, State
 from .shape_reading import ShapeReading
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class OneVsAll(Model):
@@ -40,6 +45,7 @@ class OneVsAll(Model):
             `Learner` does; each class finds its own.
         clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
         shape: "linear", "curves", "trees", "auto" or "curves only", for all classes alike; see `Learner`.
+        experts: "auto" has softmax models beside this one, under the mixture; see `Learner`.
         options: all further options of `Learner`.
 
     Example:
@@ -57,7 +63,7 @@ class OneVsAll(Model):
         ['right', 'upper left']
     """
 
-    _kind = "OneVsAll"
+    _kind: ClassVar[Kind] = "OneVsAll"
 
     def __init__(
         self,
@@ -68,27 +74,35 @@ class OneVsAll(Model):
         *,
         clip: Clip | None = "labels",
         shape: Shape = "linear",
+        experts: Experts = "none",
         **options: Any,
     ) -> None:
         check_names(options)
         clip = class_clip(loss, clip, options)
-        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, **options)
-        settled.check_lanes()
+        settled = Options(
+            rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, experts=experts, **options
+        )
+        if LOSSES[settled.loss].coupled:
+            raise OptionError(f"is {loss!r}, by which one model tells all classes apart: use ul.Softmax", option="loss")
         if RULES[rule].second_order:
             raise OptionError(
                 Phrase(Option("rule", rule), " learns all classes at once: use Softmax instead of OneVsAll")
             )
+        self._begin(settled, classes)
+
+    def _begin(self, settled: Options, classes: Iterable[Any] | int | None) -> None:
+        settled.check_lanes()
         self._lock = forkable_lock()  # what the core and this class know of the classes changes together
         self._classes = Classes(classes, open=classes is None)
         if not self._classes.open and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two, or None to let them join when they are first met")
-        super().__init__(settled, classes=len(self._classes.labels), open=self._classes.open)
+        Model.__init__(self, settled, classes=len(self._classes.labels), open=self._classes.open)
 
     @classmethod
     def _fresh(
         cls, options: dict[str, Any], labels: list[Label] | None, open: bool, rates: Sequence[float] | None
-    ) -> OneVsAll:
-        model = OneVsAll(None if open else labels, **options)
+    ) -> Self:
+        model = cls(None if open else labels, **options)
         if open:
             model._classes.accept(Classes(labels, open=True).labels)
         return model
@@ -199,6 +213,16 @@ class OneVsAll(Model):
         return {label: reading.rate(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
+    def sparsity(self) -> dict[Label, float]:
+        """By class: the sparsity in use; with "auto", that of the lane that leads now."""
+        reading, labels = self._reading_and_labels()
+        return {label: reading.penalty(reading.leader(c)) for c, label in enumerate(labels)}
+
+    def prune(self) -> None:
+        """Keep the features to which some class gives a weight other than zero; see `Learner.prune`."""
+        pruning.prune(self)
+
+    @property
     def weights(self) -> dict[Label, ByFeature]:
         """w by class and feature, in the data's units."""
         reading, labels = self._reading_and_labels()
@@ -248,7 +272,7 @@ class OneVsAll(Model):
         ]
 
     def __repr__(self) -> str:
-        return f"<OneVsAll({self._changed_options()}): {self._counted(f'{len(self.classes)} classes')}>"
+        return f"<{self._kind}({self._changed_options()}): {self._counted(f'{len(self.classes)} classes')}>"
 
 
 def class_clip(loss: Loss, clip: Clip | None, options: dict[str, Any]) -> Clip | None:

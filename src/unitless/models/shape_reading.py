@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ from .. import _core
 from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
 from ..options import Options
+from ..rates import Candidates
 from ..rules import RULES
 from .by_feature import Reading
 from .model import Feature
@@ -146,8 +146,8 @@ class Expert:
 class ShapeReading:
     """A model's state as plain objects."""
 
-    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
-        self.linear = Reading(options, rates, state)
+    def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
+        self.linear = Reading(options, candidates, state)
         self.options, self.state = options, state
         self._arrays: dict[str, Any] = state.get("shape", {})
         self.shape: str = self._arrays.get("settled") or "linear"

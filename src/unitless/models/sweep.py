@@ -21,6 +21,7 @@ from .classes import Classes, Label
 from .learner import Learner
 from .model import Model
 from .one_vs_all import OneVsAll, by_row, class_clip, label_array
+from .softmax import model_of_classes
 
 
 class Sweep(Model):
@@ -74,12 +75,18 @@ class Sweep(Model):
             raise OptionError(Phrase(Option("rule", rule), " has no learning rate that a sweep could compare"))
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes()
+        if settled.experts != "none":
+            raise OptionError("is for models that predict; a sweep compares the rates of one", option="experts")
+        if LOSSES[settled.loss].coupled and classes is None:
+            raise OptionError(f"is {loss!r}, which is for several classes: name them as `classes`", option="loss")
         if settled.shape != "linear":
             raise OptionError(
                 f"is {settled.shape!r}; a sweep compares the rates of one linear model, and other shapes choose their "
                 "rates by themselves",
                 option="shape",
             )
+        if settled.sparsity == "auto":
+            raise OptionError("is 'auto'; a sweep compares rates, all with the same sparsity", option="sparsity")
         self._classes = None if classes is None else Classes(classes, open=False)
         if self._classes is not None and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two")
@@ -150,8 +157,9 @@ class Sweep(Model):
         return np.asarray(self._totals(state) / max(scored_weight(state), sys.float_info.min))
 
     def _totals(self, state: _core.Snapshot) -> Float64:
-        """The sum of each rate's losses, over all rows and classes."""
-        return np.asarray(state["scores"].reshape(-1, len(self._rates), 6)[:, :, 0].sum(axis=0))
+        """The sum of each rate's losses, over all rows and classes; with softmax all classes have one loss together."""
+        by_class = state["scores"].reshape(-1, len(self._rates), 6)[:, :, 0]
+        return np.asarray(by_class[0] if LOSSES[self._options.loss].coupled else by_class.sum(axis=0))
 
     def _leader(self) -> int:
         """The place of the best rate. Sums are compared, as `predict` does: means that are equal can differ in them."""
@@ -181,7 +189,8 @@ class Sweep(Model):
             raise InputError(f"there is no rate number {index}; the {len(self._rates)} rates are numbered from 0")
         options = {**self._options.asdict(), "learning_rate": self._rates[index]}
         state = self._snapshot()
-        single = Learner(**options) if self._classes is None else OneVsAll(self._classes.labels, **options)
+        labels = None if self._classes is None else self._classes.labels
+        single = Learner(**options) if labels is None else model_of_classes(labels, **options)
         rates, heads = len(self._rates), len(state["lane_heads"]) // len(self._rates)
 
         def part(values: Float64) -> Float64:

@@ -66,7 +66,7 @@ def compare(
         target: the column to predict, or the labels themselves.
         rules: which to compare.
         learning_rate: "auto", or a number for all.
-        shape: of all of them; as for `train`.
+        shape: of all of them; as for `train`. But `experts` is "none" if it is not given, so that rules are compared.
         weight: as for `train`; so are task, positive, shuffle, passes, seed and memory.
         holdout: the fraction of the rows on which the learners are scored as they are at the end. Only for rows in
             random order.
@@ -95,7 +95,7 @@ def compare(
             raise OptionError(f"compare runs several learners and has no option {name!r}; {hint}")
     if judged_by not in (None, *JUDGES):
         raise OptionError(f"is {judged_by!r}; it must be one of {', '.join(map(repr, JUDGES))}", option="judged_by")
-    reading, learning = reading_and_learning({**options, "shape": shape})
+    reading, learning = reading_and_learning({"experts": "none", **options, "shape": shape})
     if type(passes) is not int:
         raise OptionError(f"is {passes!r}; to compare learners it must be a whole number", option="passes")
     if not isinstance(holdout, int | float):

@@ -14,14 +14,17 @@ from ..data.labels import Numbers
 from ..data.progress import Progress
 from ..errors import Error, InputError
 from ..evaluation.baseline import Baseline, LastLabel
+from ..evaluation.coverage import Coverage
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.row_errors import RowErrors
 from ..inputs import Float64
 from ..models.classes import Classes
+from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
+from ..models.prediction_errors import has_errors, hide_unmet
 from .screening import usable
 
 
@@ -31,10 +34,11 @@ class Learning:
     Args:
         on_error: what becomes of rows that cannot be learned: "fail", or "skip".
         fitted: rows come in random order.
+        interval: the level of the intervals that are counted beside; none if not given.
     """
 
-    def __init__(self, on_error: str, fitted: bool) -> None:
-        self.on_error, self.fitted = on_error, fitted
+    def __init__(self, on_error: str, fitted: bool, interval: float | None = None) -> None:
+        self.on_error, self.fitted, self._interval = on_error, fitted, interval
         self.progress = Progress()
         self.target: Target | None = None
         self.model: Learner | OneVsAll | None = None
@@ -46,7 +50,19 @@ class Learning:
     def take_up(self, model: Learner | OneVsAll, target: Target) -> None:
         """From here on it is this model that learns, and nothing has been counted."""
         self.model, self.target = model, target
-        self.evaluation, self.baseline, self.last_label = Evaluation(model), Baseline(model), LastLabel(model)
+        self.begin_counting(model)
+
+    def begin_counting(self, model: Learner | OneVsAll) -> None:
+        """Nothing has been counted of the predictions of this model; of its errors it may know from earlier."""
+        self.evaluation = Evaluation(model, intervals=self._followed(model))
+        self.baseline, self.last_label = Baseline(model), LastLabel(model)
+
+    def _followed(self, model: Learner | OneVsAll) -> Coverage | None:
+        """What follows the errors of predictions that are made before their rows are learned."""
+        if self._interval is None or not has_errors(model):
+            return None
+        model._errors = model._errors or ErrorQuantiles()
+        return Coverage(self._interval, model._errors, follows=True)
 
     def begin(self, batch: Batch) -> bool:
         """Whether there is a model for the batch."""
@@ -90,10 +106,7 @@ class Learning:
                 known = len(model.classes)
             if counting:
                 scores = by_row(flat, batch.rows, known)
-                if new:  # before a class was met it had no score, however many rows are learned at once
-                    met = np.maximum.accumulate(np.where(weight == 0, -1, numbers) if weight is not None else numbers)
-                    met = np.maximum(met, known - len(new) - 1)
-                    scores[np.arange(known) > met[:, None]] = -np.inf
+                scores = hide_unmet(scores, numbers, weight, known - len(new))
                 truth = np.where(numbers < 0, known, numbers).astype(np.intp)
                 self.evaluation.add_numbered(scores, truth, weight)
                 self._observe(truth, weight)

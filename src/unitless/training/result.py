@@ -53,6 +53,8 @@ class TrainResult:
         self.passes = progress.passes
         self.missing = dict(progress.missing)
         self.seconds = progress.seconds
+        self.features_met = run.features_met
+        """How many features a sparse model had met before it was pruned; None of others."""
         self.fitted = run.fitted
         self.rounds: Sequence[Any] = run.told
         """What there is to say of each round, where shards learned at the same time; empty otherwise."""
@@ -180,8 +182,14 @@ class TrainResult:
 
     @property
     def features(self) -> int:
-        """How many features the model has met."""
+        """How many features the model has met; of a sparse model, how many have a weight."""
         return len(self.model.scales) - (BIAS in self.model.scales)
+
+    @property
+    def said_features(self) -> str:
+        """The same in words: of a sparse model with the number of those that it has met."""
+        of = "" if self.features_met is None else f" of {self.features_met:,} have a weight"
+        return f"{self.features:,}{of}"
 
     def top_features(self, count: int = 10) -> list[tuple[str, float]]:
         """The features that matter most, by |w|·s, which has no unit; of classes, the largest over all of them."""

@@ -94,7 +94,9 @@ def sweep_rates(
     known = _KnownClasses(source, None if classes is None else list(classes))
 
     def run(data: Any, rule: Rule) -> SweepRun:
-        request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": grid[0], "shape": "linear"})
+        request = ModelRequest(
+            task, positive, {**learning, "rule": rule, "learning_rate": grid[0], "shape": "linear", "experts": "none"}
+        )
         return SweepRun(data, target, weight, reading, request, plan, grid, known)
 
     runs = SharedRun(rules, source, run)

@@ -144,7 +144,7 @@ def _about(model: Learner | OneVsAll, plain: Linear, version: int) -> dict[str, 
         "target": ((model._training or {}).get("schema") or {}).get("target"),
         "classes": plain.labels or None,
         "loss": plain.loss.name,
-        "link": plain.loss.link.name,
+        "link": "softmax" if plain.loss.coupled else plain.loss.link.name,
     }
 
 

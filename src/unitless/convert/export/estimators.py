@@ -23,7 +23,8 @@ def to_sklearn(model: Learner | OneVsAll | Sweep) -> Any:
     Numbers are predicted by a `LinearRegression`, or by the regressor of scikit-learn that has the model's loss, if
     that is not squared error. Two classes are told apart by a `LogisticRegression`, or, with another loss than
     logistic, by a `LinearSVC` (which has no probabilities); many classes by a `OneVsRestClassifier` of such, whose
-    probabilities are the model's `shares`.
+    probabilities are the model's `shares`. A `Softmax` is one `LogisticRegression`, with the same probabilities; its
+    `decision_function` has what the softmax is taken of, not the logarithms of odds.
 
     Classes are sorted, as everywhere in scikit-learn: `classes_` has them. Columns are the model's features in its
     order: `feature_names_in_` has their names, if it knows any. Limits to the range of the labels seen are left out.
@@ -48,7 +49,7 @@ def to_sklearn(model: Learner | OneVsAll | Sweep) -> Any:
         raise OptionError("scikit-learn's linear models have no products of features; export to ONNX or JSON instead")
     intercepts = plain.intercepts - plain.means @ plain.weights
     if plain.task == "classes":
-        return _one_vs_rest(plain, intercepts)
+        return _multinomial(plain, intercepts) if plain.loss.coupled else _one_vs_rest(plain, intercepts)
     if plain.task == "binary":
         return _classifier(plain, plain.weights[:, 0], float(intercepts[0]), label_array(plain.labels))
     return _regressor(plain, float(intercepts[0]), exported.options.quantile)
@@ -87,10 +88,28 @@ def _classifier(plain: Linear, weights: Float64, intercept: float, classes: Any)
     return _with_features(classifier, plain)
 
 
-def _one_vs_rest(plain: Linear, intercepts: Float64) -> Any:
+def _sorted_heads(plain: Linear) -> list[int]:
     if len({type(label) for label in plain.labels}) > 1:
         raise OptionError("scikit-learn sorts classes: they must be all text or all numbers; export to ONNX or JSON")
-    order = sorted(range(len(plain.labels)), key=lambda head: plain.labels[head])
+    return sorted(range(len(plain.labels)), key=lambda head: plain.labels[head])
+
+
+def _multinomial(plain: Linear, intercepts: Float64) -> Any:
+    """One model of all classes; of two, how they differ."""
+    order = _sorted_heads(plain)
+    if len(order) < 2:
+        raise OptionError("scikit-learn has no model of a single class; let the model learn rows of another one")
+    weights, offsets = plain.weights.T[order], intercepts[order]
+    if len(order) == 2:
+        weights, offsets = weights[1:] - weights[:1], offsets[1:] - offsets[:1]
+    classifier = _estimator(plain.loss)
+    classifier.coef_, classifier.intercept_ = weights.copy(), offsets.copy()
+    classifier.classes_ = label_array([plain.labels[head] for head in order])
+    return _with_features(classifier, plain)
+
+
+def _one_vs_rest(plain: Linear, intercepts: Float64) -> Any:
+    order = _sorted_heads(plain)
     of_two = [_classifier(plain, plain.weights[:, head], float(intercepts[head]), np.array([0, 1])) for head in order]
     whole = _part("multiclass").OneVsRestClassifier(type(of_two[0])())
     whole.estimators_, whole.classes_ = of_two, label_array([plain.labels[head] for head in order])

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -370,11 +371,17 @@ class _Graph:
         model = self.model
         heads = len(model.intercepts)
         if model.task == "classes":
-            self._node("Identity", score, name="scores")
-            self._output("scores", self.float, heads)
             self._label(self._node("ArgMax", score, axis=1, keepdims=0))
+            if model.loss.coupled:
+                self._node("Softmax", score, axis=1, name="probabilities")
+                self._log_odds(score)
+            else:
+                self._node("Identity", score, name="scores")
+                if model.loss.link.gives_probabilities:
+                    self._shares(score)
+            self._output("scores", self.float, heads)
             if model.loss.link.gives_probabilities:
-                self._shares(score)
+                self._output("probabilities", self.float, heads)
             return
         self._node("Reshape", score, self._constant("flat", np.array([-1], np.int64)), name="scores")
         self._output("scores", self.float)
@@ -398,7 +405,18 @@ class _Graph:
         tail = self._node("Exp", self._node("Neg", self._node("Abs", x)))
         logarithm = self._node("Sub", self._node("Min", x, zero), self._node("Log", self._node("Add", tail, one)))
         self._node("Softmax", logarithm, axis=1, name="probabilities")
-        self._output("probabilities", self.float, len(self.model.labels))
+
+    def _log_odds(self, output: str) -> None:
+        """As `Softmax.predict`: o_k - log(sum of exp(o_j) over the others), within ±log(1e15). The sums are made by a
+        matrix of ones with zeros on its diagonal, so that nothing cancels.
+        """
+        heads = len(self.model.intercepts)
+        below = self._node("Sub", output, self._node("ReduceMax", output, axes=[1], keepdims=1))
+        others = self._floats("others", np.ones((heads, heads)) - np.eye(heads))
+        rest = self._node("MatMul", self._node("Exp", below), others)
+        odds = self._node("Sub", below, self._node("Log", rest))
+        most = math.log(1e15)
+        self._node("Clip", odds, self._number(-most), self._number(most), name="scores")
 
     def _label(self, places: str) -> None:
         labels = _tensor_labels(self.model.labels)

@@ -77,7 +77,7 @@ def settings(result: TrainResult) -> Html:
             ("rows", "; ".join(counts)),
             ("passes", f"{result.passes:,}" if result.passes else None),
             ("columns", _columns(result)),
-            ("features", f"{result.features:,}"),
+            ("features", result.said_features),
             ("row weights", None if result.schema.weight is None else words.short(result.schema.weight)),
             ("offsets", None if result.schema.offset is None else words.short(result.schema.offset)),
             ("left out", ", ".join(map(words.short, result.reading.ignore[:20]))),

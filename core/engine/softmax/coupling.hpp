@@ -1,0 +1,69 @@
+// How the heads of a softmax know of each other, for eight rates at once (beyond one-vs-all).
+//
+//   p_k = e^(o_k) / sum_j e^(o_j)
+//   margin_k = o_k - log sum_{j != k} e^(o_j)          the log odds of class k: sigmoid(margin_k) = p_k
+//   slope_k = dL/do_k = p_k - [k = y],  L = -log p_y
+//
+// Each head takes the importance-aware step of logistic loss (loss.hpp) from its margin, with the label "is it k?". The
+// slopes at its beginning are those of the softmax; on its way a head moves as if the others stood still.
+//
+// Sums over the other heads are made of those before and those after: nothing is taken away from the sum of all, so
+// that nothing cancels where a class is nearly certain.
+#pragma once
+
+#include "algorithm/loss.hpp"
+#include "engine/softmax/kernel.hpp"
+#include "simd/vec8.hpp"
+
+namespace unitless {
+inline namespace UNITLESS_ISA {
+
+// From outputs `o` to slopes, sums over the others and losses, of a row of class y. Eight rates are written at once,
+// beyond the last one of a head into the next head's place: so heads are written in their order.
+UNITLESS_INLINE void couple(const Coupled& lanes, std::size_t y, const Coupling& at) {
+    const std::size_t heads = lanes.heads, rates = lanes.rates, padded = lanes.padded();
+    for (std::size_t j = 0; j < rates; j += width) {
+        Vec8 most = Vec8::load(at.o + j);
+        for (std::size_t k = 1; k < heads; ++k) most = larger(Vec8::load(at.o + k * rates + j), most);
+        most.store(at.most + j);
+    }
+    for (std::size_t k = 0; k < heads; ++k)
+        for (std::size_t j = 0; j < rates; j += width) Vec8::load(at.most + j).store(at.largest + k * rates + j);
+    for (std::size_t i = 0; i < heads * rates; i += width) {
+        const Vec8 below = Vec8::load(at.o + i) - Vec8::load(at.largest + i);
+        below.store(at.below + i);
+        exp(below).store(at.e + i);
+    }
+    for (std::size_t j = 0; j < rates; j += width) {
+        Vec8 sum = Vec8::all(0.0);
+        for (std::size_t k = heads; k-- > 0;) {
+            sum.store(at.after + k * padded + j);
+            sum = sum + Vec8::load(at.e + k * rates + j);
+        }
+        (1.0 / sum).store(at.inverse + j);
+        Vec8::all(0.0).store(at.before + j);
+    }
+    for (std::size_t k = 0; k < heads; ++k) {
+        for (std::size_t j = 0; j < rates; j += width) {
+            const std::size_t lane = k * rates + j;
+            const Vec8 e = Vec8::load(at.e + lane), before = Vec8::load(at.before + j);
+            const Vec8 rest = before + Vec8::load(at.after + k * padded + j), part = Vec8::load(at.inverse + j);
+            (before + e).store(at.before + j);
+            rest.store(at.rest + lane);
+            (k == y ? -(rest * part) : e * part).store(at.slope + lane);
+            if (k != y) continue;
+            const Mask8 likely = e > rest;
+            const Vec8 odds = select(likely, rest, e) / select(likely, e, rest);
+            const Vec8 margin = Vec8::load(at.below + lane) - log(rest);
+            (log1p_below_one(odds) + larger(-margin, Vec8::all(0.0))).store(at.loss + j);
+        }
+    }
+}
+
+// The margins of eight lanes, for steps that are not short.
+UNITLESS_INLINE Vec8 margin_of(const Coupling& at, std::size_t lane) {
+    return Vec8::load(at.below + lane) - log(Vec8::load(at.rest + lane));
+}
+
+}  // namespace UNITLESS_ISA
+}  // namespace unitless

@@ -1,0 +1,47 @@
+// The engine of classes that share one softmax: a model of all of them, not one of each.
+//
+// Its lanes are those of an engine of lanes, with a head for each class, and so is nearly all that it does. But heads
+// know of each other (coupling.hpp): all lanes of a rate go through a row together, and have one loss, -log p of the
+// row's class. So one rate leads for all heads.
+//
+// Where classes may join, the last head is a class that no row has, a part of the softmax like all others. A class that
+// is first met when a row is learned takes over its state, and it goes on beside it. So the prediction for that row
+// does not know of the class, and it makes no difference when a class was announced: until it is met it is the spare
+// one that speaks for it.
+#pragma once
+
+#include "engine/lanes/engine.hpp"
+
+namespace unitless {
+
+class SoftmaxEngine final : public LaneEngine {
+  public:
+    SoftmaxEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock);
+
+    std::size_t predict_width() const override { return classes_; }
+    std::size_t class_count() const override { return classes_; }
+    void add_classes(std::size_t count) override;
+
+    void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
+    void save(std::size_t slots, EngineState& to) const override;
+    void load(const EngineState& from) override;
+
+  protected:
+    std::size_t group(LaneBatch& batch, std::size_t longest, std::size_t threads) override;
+    void run(LaneBatch& batch, std::size_t group) override;
+    void score(LaneBatch& batch) override;
+    void tell(LaneBatch& batch, double* predictions) override;
+
+  private:
+    std::size_t classes_;           // that have been announced
+    std::size_t joined_ = 0;        // heads that the next batch is the first to have
+    std::vector<double> speaking_;  // working memory of whoever scores
+
+    Coupled coupled(const Lanes::Block& block) const { return {lanes_.heads(), block.rates}; }
+    void speak(const double* outputs, std::size_t lane, std::size_t met, double* scores);
+    std::size_t winner(const double* outputs, std::size_t lane, std::size_t met) const;
+    void judge(const Labels& labels, const double* outputs, std::size_t rows, std::size_t stride);
+    void make_room();
+};
+
+}  // namespace unitless

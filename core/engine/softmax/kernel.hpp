@@ -1,0 +1,65 @@
+// The hot path of classes that share one softmax: what their engine hands to the kernels, which are compiled once per
+// instruction set. All give the same bits.
+#pragma once
+
+#include <initializer_list>
+
+#include "algorithm/options.hpp"
+#include "engine/lanes/kernel.hpp"
+
+namespace unitless {
+
+// What is said of a class is never more certain than 1 - 1e-15: scores go no further than ln 1e15.
+inline constexpr double most_certain = 0x1.144f69ff9ffc4p+5;
+
+// Lanes that are coupled: those of some rates, of all heads, lane = head * rates + rate. Rates do not know of each
+// other.
+struct Coupled {
+    std::size_t heads, rates;
+    std::size_t padded() const { return (rates + 7) / 8 * 8; }
+    // Lanes, and eight more: eight rates are read at once.
+    std::size_t room() const { return (heads * rates + 7) / 8 * 8 + 8; }
+};
+
+// Working memory of one row of coupled lanes.
+struct Coupling {
+    // By lane: the output o; the largest one of its rate; o less that; its exponential; the exponentials of the other
+    // heads added up; the slope.
+    double *o, *largest, *below, *e, *rest, *slope;
+    double* after;                           // [head][padded rates]: exponentials of later heads
+    double *most, *before, *inverse, *loss;  // by rate, padded
+
+    static std::size_t doubles(const Coupled& lanes) { return 6 * lanes.room() + (lanes.heads + 4) * lanes.padded(); }
+    Coupling(const Coupled& lanes, double* memory) {
+        for (double** array : {&o, &largest, &below, &e, &rest, &slope}) {
+            *array = memory;
+            memory += lanes.room();
+        }
+        for (double** array : {&most, &before, &inverse, &loss}) {
+            *array = memory;
+            memory += lanes.padded();
+        }
+        after = memory;
+    }
+};
+
+struct SoftmaxKernel {
+    // Rows through some octets, which are those of `lanes`. loss: [row][stride], by rate; null: not asked for. `memory`
+    // holds 16 doubles for each feature of the longest row, and what a Coupling needs.
+    void (*run)(const Options&, const Octet*, const Coupled& lanes, const LaneLabels&, const Stage&, std::size_t rows,
+                double* loss, double* memory);
+    // The losses of one row of which the outputs are known, by rate, if it is of this class.
+    void (*losses)(const double* outputs, const Coupled& lanes, std::size_t y, double* loss, double* memory);
+    // Scores of one rate: log odds of the first `met` heads, whose outputs are `stride` apart, one against the others;
+    // then of the last head, the spare one, if there is one, against them all.
+    void (*speak)(const double* outputs, std::size_t stride, std::size_t met, const double* spare, double* scores,
+                  double* memory);
+    static std::size_t speak_doubles(std::size_t met) { return 4 * (met + 16); }
+};
+
+extern const SoftmaxKernel softmax_kernel_baseline;
+#if defined(UNITLESS_X86_KERNELS)
+extern const SoftmaxKernel softmax_kernel_avx2, softmax_kernel_avx512;
+#endif
+
+}  // namespace unitless

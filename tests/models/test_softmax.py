@@ -1,0 +1,298 @@
+"""Several classes under one softmax: the oracle, exact properties, classes that join on the way."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse
+from streams import UNIT_FREE, stream
+
+import unitless as ul
+from unitless.rates import AUTO_RATES, AUTO_START
+from unitless.research import reference, softmax
+
+LABELS = ["red", "green", "blue", "grey"]
+ORACLES = {"gd": reference.GD, "ag": reference.AG, "ng": reference.NG, "nag": reference.NAG, "snag": reference.SNAG}
+
+
+def data(rows: int = 300, features: int = 7, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Rows in units from 1e-12 to 1e12, some of which grow on the way, and four classes in a row."""
+    X, y = stream(rows=rows, features=features, seed=seed)
+    return X, np.digitize(y, np.quantile(y, [0.2, 0.5, 0.8]))
+
+
+def names(y: np.ndarray) -> np.ndarray:
+    return np.array(LABELS)[y]
+
+
+def in_order_of_meeting(y: np.ndarray) -> np.ndarray:
+    met = list(dict.fromkeys(y.tolist()))
+    return np.array([met.index(label) for label in y.tolist()])
+
+
+def head(rule: str, rate: float, aware: bool = True) -> object:
+    return lambda: ORACLES[rule](rate, reference.Logistic(), aware)
+
+
+@pytest.mark.parametrize("aware", [True, False])
+@pytest.mark.parametrize("rate", [0.05, 0.5, 20.0])
+@pytest.mark.parametrize("rule", UNIT_FREE)
+def test_the_core_learns_what_the_oracle_does(rule: str, rate: float, aware: bool) -> None:
+    if not aware and rate > 1:
+        pytest.skip("plain steps of this length run away")
+    X, y = data()
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], size=len(y))
+    oracle = softmax.run(softmax.Softmax(head(rule, rate, aware), 4), X, y, 4, weight)  # type: ignore[arg-type]
+    core = ul.Softmax(range(4), rule, rate, importance_aware=aware).learn(X, y, weight)
+    np.testing.assert_allclose(core, oracle, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("rule", ["nag", "ag"])
+def test_so_it_does_where_classes_join(rule: str) -> None:
+    X, y = data(features=5)
+    X = X / np.abs(X).max(axis=0)
+    y = in_order_of_meeting(np.where((y == 3) & (np.arange(len(y)) < 150), 0, y))
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], size=len(y))
+    oracle = softmax.run(softmax.Softmax(head(rule, 0.5)), X, y, 4, weight)  # type: ignore[arg-type]
+    m = ul.Softmax(rule=rule, learning_rate=0.5)  # type: ignore[arg-type]
+    scores = m.learn(X, y, weight)
+    order = [m.classes.index(c) for c in range(4)]
+    np.testing.assert_allclose(scores[:, order], oracle, rtol=1e-6, atol=1e-6)
+
+
+def test_the_automatic_rate_is_that_of_the_smallest_multinomial_loss() -> None:
+    X, y = data(rows=400, features=4)
+    first, last = AUTO_START
+    models = [softmax.Softmax(head("nag", rate), 4) for rate in AUTO_RATES[first : last + 1]]  # type: ignore[arg-type]
+    automatic = softmax.Automatic(models)
+    oracle = softmax.run(automatic, X, y, 4)
+    m = ul.Softmax(range(4))
+    np.testing.assert_allclose(m.learn(X, y), oracle, rtol=1e-6, atol=1e-6)
+    leading = AUTO_RATES[first + int(np.argmin(automatic.recent))]
+    assert m.learning_rate == dict.fromkeys(range(4), leading)
+
+
+def test_probabilities_add_up_to_one_and_are_those_of_the_scores() -> None:
+    X, y = data()
+    m = ul.Softmax(range(4))
+    m.learn(X, y)
+    scores = m.predict(X)
+    sigmoids = 1 / (1 + np.exp(-scores))
+    np.testing.assert_allclose(sigmoids.sum(axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(m.shares(scores), sigmoids, rtol=1e-12, atol=1e-15)
+    np.testing.assert_array_equal(m.classify(X), scores.argmax(axis=1))
+
+
+def test_two_classes_mirror_each_other() -> None:
+    X, y = data()
+    scores = ul.Softmax([0, 1]).learn(X, y > 1)
+    np.testing.assert_allclose(scores[:, 0], -scores[:, 1], rtol=1e-9, atol=1e-12)
+    hard = (scores[:, 1] > 0) == (y > 1)
+    assert hard[100:].mean() > 0.5
+
+
+def test_many_classes_are_learned() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 60, size=6000)
+    X = rng.normal(size=(60, 12))[y] * 3 + rng.normal(size=(6000, 12))
+    m = ul.Softmax()
+    scores = m.learn(X, y)
+    right = np.array(m.classes)[scores[4000:].argmax(axis=1)] == y[4000:]
+    assert right.mean() > 0.9
+
+
+def test_one_class_alone_is_certain_once_it_is_met_and_others_find_it_so() -> None:
+    m = ul.Softmax()
+    scores = m.learn(np.ones((20, 1)), ["only"] * 20)
+    assert scores[0, 0] == 0
+    assert np.all(np.diff(scores[:, 0]) > 0)
+    joined = m.learn([[1.0], [1.0]], ["other", "only"])
+    assert joined[0, 1] < -1  # what was said before it was met
+    assert m.classes == ["only", "other"]
+    with pytest.raises(ul.OptionError, match="at least two"):
+        ul.Softmax(["only"])
+
+
+def test_its_probabilities_are_better_than_those_of_one_vs_all_where_classes_lie_between_others() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(4000, 1))
+    y = (X[:, 0] * 6).astype(int)  # four of the six have others on both sides
+    losses = []
+    for kind in (ul.Softmax, ul.OneVsAll):
+        m = kind(range(6))
+        losses.append(-np.log(m.shares(m.learn(X, y))[np.arange(len(y)), y]).mean())
+    assert losses[0] < 0.8 * losses[1]
+
+
+# ----------------------------------------------------------------------------------------------------- exact properties
+
+OPTIONS = [
+    {"learning_rate": 0.5},
+    {"learning_rate": "auto"},
+    {"learning_rate": "auto", "rule": "snag", "centre": True},
+    {"learning_rate": "auto", "average": True},
+    {"learning_rate": "auto", "interactions": 2},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("classes", [None, LABELS])
+def test_powers_of_two_change_no_bit(options: dict[str, object], classes: object) -> None:
+    X, y = data(rows=1500)
+    factors = 2.0 ** np.array([-300, -40, -1, 0, 1, 60, 250])
+    plain, scaled = (ul.Softmax(classes, **options) for _ in range(2))  # type: ignore[arg-type]
+    np.testing.assert_array_equal(plain.learn(X / 1e12, names(y)), scaled.learn(X / 1e12 * factors, names(y)))
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("classes", [None, LABELS])
+def test_calls_and_kinds_of_input_change_no_bit(options: dict[str, object], classes: object) -> None:
+    X, y = data(rows=2300)
+    y = np.where((y == 3) & (np.arange(len(y)) < 1200), 0, y)
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], size=len(y))
+    whole = ul.Softmax(classes, **options)  # type: ignore[arg-type]
+    scores = whole.learn(X, names(y), weight)
+
+    def same(other: ul.Softmax, said: list[np.ndarray]) -> None:
+        for row, expected in zip(said, scores, strict=True):
+            np.testing.assert_array_equal(row, expected[: len(row)])
+        np.testing.assert_array_equal(other.predict(X), whole.predict(X))
+        assert other.weights == whole.weights
+
+    cut = ul.Softmax(classes, **options)  # type: ignore[arg-type]
+    ends = [0, 1, 2, 7, 100, 1023, 1024, 1025, 1300, len(y)]
+    parts = [cut.learn(X[a:b], names(y[a:b]), weight[a:b]) for a, b in itertools.pairwise(ends)]
+    same(cut, [row for part in parts for row in part])
+    if options.get("centre") or options.get("interactions"):
+        return
+    compressed = ul.Softmax(classes, **options)  # type: ignore[arg-type]
+    same(compressed, list(compressed.learn(scipy.sparse.csr_matrix(X), names(y), weight)))
+
+
+def test_rows_by_name_one_at_a_time_change_no_bit() -> None:
+    X, y = data(rows=1300)
+    rows = [{str(j): value for j, value in enumerate(row)} for row in X.tolist()]
+    many, single = ul.Softmax(), ul.Softmax()
+    expected = many.learn(rows, names(y))
+    for row, label, scores in zip(rows, names(y).tolist(), expected, strict=True):
+        before = single.predict_one(row)
+        said = single.learn_one(row, label)
+        np.testing.assert_array_equal(before, said[: len(before)])
+        np.testing.assert_array_equal(said, scores[: len(said)])
+    assert single.weights == many.weights
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_predict_is_what_learn_would_have_predicted(options: dict[str, object]) -> None:
+    X, y = data(rows=1200)
+    m = ul.Softmax(LABELS, **options)  # type: ignore[arg-type]
+    m.learn(X[:1100], names(y[:1100]))
+    for row, label in zip(X[1100:], names(y[1100:]), strict=True):
+        np.testing.assert_array_equal(m.predict([row]), m.learn([row], [label]))
+
+
+@pytest.mark.parametrize("kernel", ul.kernels())
+def test_every_instruction_set_gives_the_same_bits(kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = data(rows=1500)
+    expected = ul.Softmax().learn(X, names(y))
+    monkeypatch.setenv("UNITLESS_KERNEL", kernel)
+    np.testing.assert_array_equal(ul.Softmax().learn(X, names(y)), expected)
+
+
+def test_any_number_of_threads_gives_the_same_bits() -> None:
+    code = (
+        "import sys; sys.path.insert(0, 'tests/models'); sys.path.insert(0, 'tests'); import hashlib; "
+        "from test_softmax import data, names; import unitless as ul; X, y = data(rows=2500); "
+        "print(hashlib.sha256(ul.Softmax().learn(X, names(y)).tobytes()).hexdigest())"
+    )
+    root = Path(__file__).parents[2]
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={"UNITLESS_THREADS": count}, cwd=root, capture_output=True, check=True
+        ).stdout
+        for count in ("1", "2", "5")
+    }
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("classes", [None, LABELS])
+def test_saving_in_mid_stream_is_invisible(options: dict[str, object], classes: object) -> None:
+    X, y = data(rows=2500)
+    y = np.where((y == 3) & (np.arange(len(y)) < 1200), 0, y)
+    m = ul.Softmax(classes, **options)  # type: ignore[arg-type]
+    for a, b in ((0, 700), (700, 1100), (1100, 2500)):
+        other = pickle.loads(pickle.dumps(m))
+        np.testing.assert_array_equal(m.predict(X), other.predict(X))
+        np.testing.assert_array_equal(m.learn(X[a:b], names(y[a:b])), other.learn(X[a:b], names(y[a:b])))
+        assert type(other) is ul.Softmax
+        assert other.weights == m.weights
+        assert other.rates == m.rates
+
+
+def test_bad_input_changes_nothing() -> None:
+    X, y = data()
+    m = ul.Softmax()
+    m.learn(X[:100], names(y[:100]))
+    before = pickle.dumps(m)
+    bad = X[100:].copy()
+    bad[50, 2] = np.nan
+    with pytest.raises(ul.InputError, match="row 50"):
+        m.learn(bad, ["new"] * 200)
+    with pytest.raises(ul.InputError):
+        m.learn(X[:1], ["a"], [-1.0])
+    assert pickle.dumps(m) == before
+
+
+def test_a_rate_that_runs_away_is_told_and_the_rows_before_stay_learned() -> None:
+    X, y = data()
+    m = ul.Softmax(LABELS, "gd", 1e300, importance_aware=False)
+    with pytest.raises(ul.DivergedError):
+        m.learn(X, names(y))
+    assert 0 < m.examples <= len(y)
+
+
+def test_one_rate_leads_for_all_classes_and_others_are_dropped() -> None:
+    X, y = data(rows=9000)
+    m = ul.Softmax(LABELS)
+    m.learn(X, names(y))
+    assert len(set(m.learning_rate.values())) == 1
+    rates = list(m.rates.values())
+    assert all(one == rates[0] for one in rates)
+    assert 2 <= len(rates[0]) < 16
+
+
+def test_losses_that_are_not_a_softmax_are_told_where_to_go() -> None:
+    with pytest.raises(ul.OptionError, match=r"use ul\.Softmax"):
+        ul.Learner(loss="softmax")
+    with pytest.raises(ul.OptionError, match=r"use ul\.Softmax"):
+        ul.OneVsAll(loss="softmax")
+    with pytest.raises(ul.OptionError, match=r"ul\.OneVsAll takes others"):
+        ul.Softmax(loss="hinge")
+    with pytest.raises(ul.OptionError, match="classes"):
+        ul.Sweep([0.1], loss="softmax")
+    with pytest.raises(ul.OptionError, match="clip"):
+        ul.Softmax(clip="labels")
+
+
+def test_a_sweep_has_every_rate_as_if_it_were_alone() -> None:
+    X, y = data()
+    rates = [0.01 * 2**k for k in range(11)]
+    sweep = ul.Sweep(rates, loss="softmax", classes=LABELS)
+    winners = sweep.learn(X, names(y))
+    for k, rate in enumerate(rates):
+        alone = ul.Softmax(LABELS, learning_rate=rate)
+        scores = alone.learn(X, names(y))
+        own = scores[np.arange(len(y)), y]
+        np.testing.assert_array_equal(np.array(LABELS)[scores.argmax(axis=1)], winners[:, k])
+        np.testing.assert_allclose(sweep.losses[k], np.logaddexp(0, -own).mean(), rtol=1e-9)
+        assert sweep.errors[k] == np.mean(scores.argmax(axis=1) != y)
+        assert sweep.model(k).weights == alone.weights
+    assert type(sweep.best) is ul.Softmax
+    np.testing.assert_array_equal(sweep.predict(X), sweep.best.predict(X))
