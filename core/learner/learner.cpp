@@ -212,7 +212,7 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
 // ---------------------------------------------------------------------------------------------------- falling scales
 
 std::size_t Learner::rows_of_window(const Labels& labels, std::size_t first, std::size_t rows) const {
-    if (!preparation_.falling()) return rows;
+    if (!has_windows()) return rows;
     std::uint64_t left = Window::examples - engine_->clock().examples % Window::examples;
     rows = std::min<std::size_t>(rows, Window::examples);
     std::size_t count = 0;
@@ -222,7 +222,7 @@ std::size_t Learner::rows_of_window(const Labels& labels, std::size_t first, std
 
 bool Learner::ends_windows(std::uint64_t before) const {
     const std::uint64_t now = engine_->clock().examples;
-    return preparation_.falling() && now > before && now % Window::examples == 0;
+    return has_windows() && now > before && now % Window::examples == 0;
 }
 
 // In the unit of x; 0 where there is none, or where the rule has no use for it.
@@ -602,6 +602,11 @@ void Learner::choose_rates(bool choose) {
 void Learner::keep_rates(bool keep) {
     const std::lock_guard guard(lock_);
     engine_->keep_rates(keep);
+}
+
+void Learner::hold_scales(bool hold) {
+    const std::lock_guard guard(lock_);
+    holds_scales_ = hold;
 }
 
 void Learner::begin_judging(const Labels& labels, std::size_t rows) {

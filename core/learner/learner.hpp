@@ -85,6 +85,8 @@ class Learner {
     void choose_rates(bool choose);
     // While they are chosen, does every rate run on, whether it has lost or not?
     void keep_rates(bool keep);
+    // Do scales stay as they are, rather than fall, from here on? Scales that models have in common must not.
+    void hold_scales(bool hold);
     // Until `end_judging`, rows that are predicted are judged by these labels (see Engine::judge_by); the caller keeps
     // the weights. Labels must be such as the learner has met.
     void begin_judging(const Labels& labels, std::size_t rows);
@@ -211,6 +213,7 @@ class Learner {
         std::size_t row = 0, rows = 0;  // how many have been judged, of how many
     };
     std::optional<Judging> judging_;
+    bool holds_scales_ = false;
 
     bool takes_company() const;
     Form suitable(const Given& given) const;
@@ -240,6 +243,7 @@ class Learner {
     void predict_all(std::size_t rows, const Asking& asking, Results& results, Action action);
     template <Rows Input>
     void learn_batches(Input& input, const Labels& labels, double* predictions);
+    bool has_windows() const { return preparation_.falling() && !holds_scales_; }
     // Of rows that follow, how many come before the windows of centred columns end or bring that about.
     std::size_t rows_of_window(const Labels& labels, std::size_t first, std::size_t rows) const;
     // Do windows end, now that there are more examples than before? And is a scale to fall then?

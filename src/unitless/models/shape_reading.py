@@ -33,7 +33,8 @@ MISSING = MOST_LEAVES  # the place of the leaf of values missing
 TREES, TREE_LEAVES = 64, 256
 
 # Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
-COMPANY = {"softmax": RULES["nag"], "newton": RULES["nag"], "snag": RULES["snag"]}
+SECOND_ORDER = ("newton", "walker")
+COMPANY = {"softmax": RULES["nag"], "newton": RULES["nag"], "walker": RULES["nag"], "snag": RULES["snag"]}
 
 CERTAIN = 34.538776394910684  # log 1e15: what is said of classes is never more certain
 
@@ -253,13 +254,13 @@ class ShapeReading:
         lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
         v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
         terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
-        if name == "newton":
+        if name in SECOND_ORDER:
             of_odds = LOSSES[self.options.loss].for_classes
             kept_of = partial(self._numbers, beside=name)
             unknown = doubt(kept_of, terms.slots, H[:, 0], own["lane_rates"], leaders[0], of_odds)
             terms = replace(terms, doubt=unknown)
         several = len(self._numbers("classes.met")) > 0
-        return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", "newton")))
+        return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", *SECOND_ORDER)))
 
     def _leaders(self, lane_heads: NDArray[Any], scores: Float64) -> list[int]:
         return [leader(lane_heads, scores.reshape(-1, 6), head) for head in range(self.heads)]

@@ -44,7 +44,7 @@ from ...models.model import Feature
 from ...models.one_vs_all import OneVsAll
 from ...models.sweep import Sweep
 from ...models.terms import Terms
-from ...rules import Beyond
+from ...rules import RULES, Beyond
 
 _FEW = 1 << 17  # columns that can be exported whether they are in use or not
 
