@@ -4,6 +4,7 @@
 #include "algorithm/dispatch.hpp"
 #include "engine/engine.hpp"
 #include "engine/lanes/engine.hpp"
+#include "engine/second_order/engine.hpp"
 #include "engine/shapes/engine.hpp"
 #include "engine/single/engine.hpp"
 #include "engine/softmax/engine.hpp"
@@ -31,6 +32,7 @@ Clock fresh_clock(const Options& options) {
 // Those that learn beside the linear one.
 std::vector<ShapedEngine::Companion> company_of(const EngineSetup& terms, Company company, const Kernel& kernel) {
     std::vector<ShapedEngine::Companion> all;
+    if (company == Company::none) return all;
     EngineSetup own = terms;
     if (company == Company::second_moments) {
         own.options.rule = *rule_named("snag");
@@ -40,6 +42,11 @@ std::vector<ShapedEngine::Companion> company_of(const EngineSetup& terms, Compan
     if (terms.has_classes() && !terms.coupled) {
         own.coupled = true;
         all.push_back({"softmax", make_engine(own, kernel)});
+    }
+    if (company == Company::second_order) {
+        own.second_order = own.block = true;
+        own.average = false;
+        all.push_back({"newton", make_engine(own, kernel)});
     }
     return all;
 }
@@ -68,6 +75,7 @@ std::unique_ptr<Engine> make_engine(const EngineSetup& asked, const Kernel& kern
     if (setup.form.shape != Shape::linear || setup.form.company != Company::none)
         return std::make_unique<ShapedEngine>(setup, kernel, clock, make_engine(terms, kernel),
                                               company_of(terms, setup.form.company, kernel));
+    if (setup.second_order) return std::make_unique<SecondOrderEngine>(setup, kernel, clock);
     if (setup.coupled) return std::make_unique<SoftmaxEngine>(setup, kernel, clock);
     if (setup.has_classes() || setup.selecting != Selecting::none || setup.options.proximal)
         return std::make_unique<LaneEngine>(setup, kernel, clock);

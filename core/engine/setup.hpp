@@ -45,6 +45,9 @@ struct EngineSetup {
     bool coupled = false;     // classes share one softmax (softmax/); the loss is logistic
     bool average = false;     // v is averaged too (averaging.hpp)
     std::uint64_t slots = 0;  // how many there may be, where that is known
+    // Second order (second_order/) instead of the options' rule. `block`: it takes the features that it has places for
+    // and leaves out the others, which otherwise are an error.
+    bool second_order = false, block = false;
 
     bool has_classes() const { return classes > 0 || open; }
 };

@@ -70,7 +70,7 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
 bool Learner::takes_company() const {
     const Mixing mixing = facts_of(options_.loss).mixing;
     const bool mixed = mixing == Mixing::odds || (mixing == Mixing::numbers && !setup_.engine.has_classes());
-    return mixed && options_.rule == RuleKind{} && !options_.proximal;
+    return mixed && options_.rule == RuleKind{} && !options_.proximal && !setup_.engine.second_order;
 }
 
 Form Learner::suitable(const Given& given) const {

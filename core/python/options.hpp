@@ -79,7 +79,8 @@ inline Setup setup_of(const nb::dict& given) {
     const auto count = [&](const char* key) { return nb::cast<std::size_t>(given[key]); };
     Setup setup;
     Options& options = setup.engine.options;
-    options.rule = known(rule_named(text("rule")), text("rule"));
+    setup.engine.second_order = text("rule") == "newton";
+    if (!setup.engine.second_order) options.rule = known(rule_named(text("rule")), text("rule"));
     setup.engine.coupled = text("loss") == "softmax";
     const std::string loss = setup.engine.coupled ? "logistic" : text("loss");  // of each head
     options.loss = known(loss_named(loss), loss);

@@ -182,12 +182,37 @@ class Options:
             raise OptionError(
                 Phrase(Option("falling_scales", True), f" is for rules with scales; rule {self.rule!r} has none")
             )
+        if RULES[self.rule].second_order:
+            self._check_second_order()
         if self.learning_rate == "auto":
             self.check_lanes()
         if self.sparse:
             self._check_sparse()
         if self.shape not in ("linear", "auto"):
             self._check_shape()
+
+    def _check_second_order(self) -> None:
+        """Refuse what a rule of second order does not have."""
+        rule = Option("rule", self.rule)
+        if not LOSSES[self.loss].second_order:
+            fitting = losses.listed(losses.names(second_order=True), "and", shown=str)
+            raise OptionError(Phrase(rule, f" is for {fitting} loss, not for {self.loss} loss"))
+        if self.learning_rate not in ("auto", Options.learning_rate):
+            raise OptionError(Phrase(rule, " has no learning rate: leave out ", Option("learning_rate")))
+        for name, value in (*_SINGLE, ("importance_aware", False)):
+            if getattr(self, name) == value:
+                raise OptionError(
+                    Phrase(Option(name, value), " is for rules of first order; leave it out, or leave out ", rule)
+                )
+        if self.shape not in ("linear", "auto"):
+            raise OptionError(
+                Phrase(rule, " is for linear models: leave out either it or ", Option("shape", self.shape))
+            )
+
+    @property
+    def several_lanes(self) -> bool:
+        """Whether several learners run side by side, of which the best speaks."""
+        return self.learning_rate == "auto" or RULES[self.rule].second_order
 
     def check_lanes(self) -> None:
         """Refuse options that only a single learner has."""
@@ -273,7 +298,8 @@ def known_shape(options: Mapping[str, Any]) -> Shape | None:
     if shape != "auto":
         return shape
     single = any(options.get(name) == value for name, value in _SINGLE)
-    return "linear" if single or options.get("bits") is not None or is_sparse(options) else None
+    second_order = RULES[options.get("rule", Options.rule)].second_order
+    return "linear" if single or second_order or options.get("bits") is not None or is_sparse(options) else None
 
 
 def is_sparse(options: Mapping[str, Any]) -> bool:

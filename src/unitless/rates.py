@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .options import Options
 
@@ -48,6 +49,32 @@ class Candidates:
             return cls(rates, (options.sparsity,) * len(rates), first, last, len(rates))
         penalties = tuple(penalty for penalty in PENALTIES for _ in rates)
         return cls(rates * len(PENALTIES), penalties, 0, _FIRST_PENALTIES * len(rates) - 1, len(rates))
+
+
+class Walk(NamedTuple):
+    """How a lane of rule "newton" begins and forgets; it has no learning rate.
+
+    At first it believes that the weights, in units of the scales, are normal around 0 with variance 1/prior. After each
+    row it adds `walk` to the variance of each weight, and `bias_walk` to that of the bias: so much they may move.
+    """
+
+    prior: float
+    walk: float = 0.0
+    bias_walk: float = 0.0
+
+    def __str__(self) -> str:
+        return f"prior {self.prior:g}" + (f", walk {self.walk:g}, of the bias {self.bias_walk:g}" if self.walk else "")
+
+
+WALKS = (
+    Walk(1.0),
+    Walk(1e-2),
+    Walk(1e-4),
+    Walk(1e-2, 1e-5, 1e-5),
+    Walk(1e-2, 1e-3, 1e-3),
+    Walk(1e-2, 1e-2, 100.0),
+)
+"""What rule "newton" chooses from, as `learning_rate="auto"` does from rates (core/engine/second_order/lanes.hpp)."""
 
 
 def rate_grid(low: int = -23, high: int = 12, step: float = 0.2) -> list[float]:

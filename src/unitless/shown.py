@@ -16,6 +16,11 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:,.2f}"
 
 
+def rate(value: float) -> str:
+    """A learning rate; rules of second order have none, which is not-a-number."""
+    return "none" if math.isnan(value) else f"{value:.3g}"
+
+
 def given(value: Any) -> str:
     """A value as it was given, as far as six digits say it: 31, 2,500.5, clerk."""
     if isinstance(value, bool) or not isinstance(value, int | float):

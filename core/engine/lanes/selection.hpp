@@ -6,6 +6,7 @@
 //   follow  each prediction is made by the leader, the rate with the smallest loss so far, later examples counting for
 //           more (the n-th by n). Rates that have lost to the leader beyond doubt are dropped; its two neighbours
 //           always run, if need be anew from the leader's own state, so that the leader can move on when the data does.
+// What is chosen among are the lanes of `Lanes`, or other candidates that are learned side by side (second_order/).
 // All of this for each head by itself, unless heads share their losses, and without units: losses are only ever
 // compared with one another.
 #pragma once
@@ -101,7 +102,8 @@ class Selection {
     }
 
     // The lane that speaks for a head.
-    std::size_t leader(const Lanes& lanes, std::size_t head) const {
+    template <class Candidates>
+    std::size_t leader(const Candidates& lanes, std::size_t head) const {
         std::size_t best = lanes.begin(head);
         for (std::size_t k = best + 1; k < lanes.begin(head + 1); ++k)
             if (scores_[k].recent < scores_[best].recent) best = k;
@@ -109,7 +111,8 @@ class Selection {
     }
 
     // Every lane's loss on one row that was learned with weight h; `share` is h over the total weight.
-    void observe(const Lanes& lanes, const double* loss, double h, double share) {
+    template <class Candidates>
+    void observe(const Candidates& lanes, const double* loss, double h, double share) {
         if (mode_ == Selecting::sweep) {
             for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k].loss += h * loss[k];
             return;
@@ -183,9 +186,13 @@ class Selection {
     }
 
     // At powers of two rates are dropped; at every look the leaders get their neighbours back.
-    void look(Lanes& lanes, std::uint64_t examples) { sift(lanes, (examples & (examples - 1)) == 0); }
+    template <class Candidates>
+    void look(Candidates& lanes, std::uint64_t examples) {
+        sift(lanes, (examples & (examples - 1)) == 0);
+    }
 
-    void sift(Lanes& lanes, bool dropping) {
+    template <class Candidates>
+    void sift(Candidates& lanes, bool dropping) {
         std::vector<Lane> all;
         std::vector<std::size_t> from;
         for (std::size_t head = 0; head < lanes.heads(); ++head) {
@@ -226,7 +233,8 @@ class Selection {
         return steps(rate / across_, best / across_) + steps(rate % across_, best % across_) <= 1;
     }
 
-    void observe_head(const Lanes& lanes, std::size_t head, const double* loss, double h, double share) {
+    template <class Candidates>
+    void observe_head(const Candidates& lanes, std::size_t head, const double* loss, double h, double share) {
         const std::size_t first = leader(lanes, head);
         const double leading = h * loss[first], fading = 1.0 - share;
         const bool sound = leading <= __DBL_MAX__;
@@ -249,7 +257,8 @@ class Selection {
                s.total_gap + s.gap > doubt * std::sqrt(s.total_square + s.square);
     }
 
-    void rearrange(Lanes& lanes, std::vector<Lane> all, std::size_t heads, const std::vector<std::size_t>& from) {
+    template <class Candidates>
+    void rearrange(Candidates& lanes, std::vector<Lane> all, std::size_t heads, const std::vector<std::size_t>& from) {
         std::vector<Scores> scores;
         for (const std::size_t k : from) scores.push_back(scores_[k]);
         lanes.rearrange(std::move(all), heads, from);

@@ -100,11 +100,12 @@ def intervals(metrics: dict[str, float], level: float) -> list[tuple[str, str]]:
 def rates(rate: Any) -> str:
     """A learning rate, or the range of those of classes."""
     if not isinstance(rate, dict):
-        return f"{rate:.3g}"
+        return shown.rate(rate)
     values = sorted(rate.values())
     if not values:
         return ""
-    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
+    first, last = shown.rate(values[0]), shown.rate(values[-1])
+    return first if first == last else f"{first} to {last}, by class"
 
 
 def learned(outcome: Any, interrupted: bool, kept: bool = True) -> str:

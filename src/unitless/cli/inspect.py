@@ -135,7 +135,7 @@ def _features(
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
         ("shape", _shape(about)),
         ("experts", display.experts({name: of["share"] for name, of in (about["experts"] or {}).items()})),
-        ("rate", _rates(about["learning_rate"])),
+        ("rate", display.rates(about["learning_rate"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
         ("features", f"{about['feature_count']:,}" + _weighted(about)),
         ("trained", _trained(about["training"])),
@@ -322,13 +322,6 @@ def _listed(classes: list[str]) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else display.number(value)
-
-
-def _rates(rate: Any) -> str:
-    values = sorted(rate.values()) if isinstance(rate, dict) else [rate]
-    if not values:
-        return ""
-    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
 
 
 def _weighing(about: dict[str, Any]) -> str:

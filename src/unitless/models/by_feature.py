@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Options
-from ..rates import Candidates
+from ..rates import WALKS, Candidates, Walk
 from ..rules import RULES, Rule
 from .model import BIAS, Feature
+from .second_order import with_doubt
 from .terms import Terms
 
 ByFeature = dict[Feature, float]
@@ -155,33 +157,37 @@ class Reading:
     def terms(self, heads: Sequence[int]) -> Terms:
         """The linear terms of some heads."""
         state, lanes = self.state, [self.leader(head) for head in heads]
-        return Terms(
-            RULES[self.options.rule],
-            self.options.order,
-            state["t"],
-            state["slots"].astype(np.int64),
-            state["scale"],
-            self.v[:, lanes],
-            state["H"].reshape(self.v.shape)[:, lanes],
-        )
+        v, H = self.v[:, lanes], state["H"].reshape(self.v.shape)[:, lanes]
+        slots, rule = state["slots"].astype(np.int64), RULES[self.options.rule]
+        terms = Terms(rule, self.options.order, state["t"], slots, state["scale"], v, H)
+        if not rule.second_order:
+            return terms
+        kept = state["shape"]
+        return with_doubt(terms, lambda name: kept[name], lanes[0], state["lane_rates"], LOSSES[self.options.loss])
 
-    def rate(self, lane: int) -> float:
-        """The learning rate of a lane."""
-        return self.candidates.rates[int(self.state["lane_rates"][lane])]
+    def candidate(self, lane: int) -> float | Walk:
+        """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""
+        number = int(self.state["lane_rates"][lane])
+        return WALKS[number] if RULES[self.options.rule].second_order else self.candidates.rates[number]
 
     def penalty(self, lane: int) -> float:
         """The sparsity of a lane."""
         return self.candidates.penalties[int(self.state["lane_rates"][lane])]
 
-    def rates(self, head: int) -> dict[float, float]:
+    def rate(self, lane: int) -> float:
+        """The learning rate of a lane; not-a-number with rule "newton", which has none."""
+        found = self.candidate(lane)
+        return math.nan if isinstance(found, Walk) else found
+
+    def rates(self, head: int) -> dict[float | Walk, float]:
         """The rates of a head and their mean losses."""
         if not len(self.scores):
             return {self.candidates.rates[0]: math.nan}
         total = max(scored_weight(self.state), sys.float_info.min)
-        best: dict[float, float] = {}  # of a sparse model's rate: with the penalty that suits it best
+        best: dict[float | Walk, float] = {}  # of a sparse model's rate: with the penalty that suits it best
         for lane in self.lanes(head):
-            loss, rate = float(self.scores[lane, 0]) / total, self.rate(lane)
-            best[rate] = min(loss, best.get(rate, math.inf))
+            loss, candidate = float(self.scores[lane, 0]) / total, self.candidate(lane)
+            best[candidate] = min(loss, best.get(candidate, math.inf))
         return best
 
     @property

@@ -223,9 +223,14 @@ def _version(options: Options, earlier: State | None, merged: bool) -> int:
         return EXPERTS
     if merged:
         return MERGED
-    if options.shape != "linear":
+    if _has_more(options):
         return SHAPED
     return NEWER if options.average or earlier is not None else VERSION
+
+
+def _has_more(options: Options) -> bool:
+    """Whether the core keeps more than weights: curves, trees, or how certain the weights are."""
+    return options.shape != "linear" or RULES[options.rule].second_order
 
 
 def _shape(state: _core.Snapshot) -> dict[str, Any]:
@@ -498,7 +503,7 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     names, shaped, accompanied = _shape_names(arrays), options.shape != "linear", options.experts != "none"
     _require(("settled" in header) == shaped, "a shape that does not agree with the options")
     _require(("company" in header) == accompanied, "experts that do not agree with the options")
-    versions = (EXPERTS,) if accompanied else (SHAPED, MERGED) if shaped else (VERSION, NEWER, MERGED)
+    versions = (EXPERTS,) if accompanied else (SHAPED, MERGED) if _has_more(options) else (VERSION, NEWER, MERGED)
     _require(header["version"] in versions, "a shape that does not agree with the file's version")
     settled = header.get("settled", "linear")
     # What "auto" becomes is settled by the first row that is learned.
@@ -507,7 +512,7 @@ def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> di
     company = header.get("company", "none")
     possible = [*get_args(Company), *([] if header["examples"] else [None])]
     _require(company in possible, "impossible experts")
-    alone = settled in (None, "linear") and company in (None, "none")
+    alone = settled in (None, "linear") and company in (None, "none") and not RULES[options.rule].second_order
     bent = set(names) - ({_ANNOUNCED} if LOSSES[options.loss].coupled else set())
     _require(not alone or not bent, "curves, trees or experts that a linear model does not have")
     _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")

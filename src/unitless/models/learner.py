@@ -12,6 +12,7 @@ from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Auto, Clip, Experts, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
+from ..rates import Walk
 from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
@@ -157,7 +158,7 @@ class Learner(Model):
         return Learner(**options)
 
     def _has_one_lane(self) -> bool:
-        return len(self._candidates.rates) == 1
+        return len(self._candidates.rates) == 1 and not self._options.several_lanes
 
     def learn(self, X: Any, y: Any, weight: Any = None, offset: Any = None) -> Float64:
         """Learn from rows in order. Gives the predictions made before each row was learned.
@@ -193,13 +194,16 @@ class Learner(Model):
         return self._loss(0, scores, inputs.vector(y, "y", len(scores), "predictions"), np.zeros(0))
 
     @property
-    def rates(self) -> dict[float, float]:
-        """The rates that are running, and the mean progressive loss of each ("auto"; otherwise there is one)."""
+    def rates(self) -> dict[float | Walk, float]:
+        """The rates that are running, and the mean progressive loss of each ("auto"; otherwise there is one).
+
+        With rule "newton": how the lanes that are running begin and forget (`Walk`), and the loss of each.
+        """
         return self._reading().rates(0)
 
     @property
     def learning_rate(self) -> float:
-        """The rate in use: with "auto", that of the rate that leads now."""
+        """The rate in use: with "auto", that of the rate that leads now. Not-a-number with "newton", which has none."""
         reading = self._reading()
         return reading.rate(reading.leader(0))
 
@@ -259,7 +263,11 @@ class Learner(Model):
         return Reading(self._options, self._candidates, self._snapshot())
 
     def _facts(self) -> list[tuple[str, str]]:
-        return [("learning rate", f"{self.learning_rate:.4g}")] if self.nbytes < LARGE else []
+        if self.nbytes >= LARGE:
+            return []
+        reading = self._reading()
+        found = reading.candidate(reading.leader(0))
+        return [("lane", str(found)) if isinstance(found, Walk) else ("learning rate", f"{found:.4g}")]
 
     def _tables(self) -> list[html.Html]:
         weights, importance, scales = self.weights, self.importance, self.scales

@@ -14,6 +14,8 @@ from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
 from ..options import Auto, Clip, Experts, Loss, Options, Rule, Shape, check_names
+from ..rates import Walk
+from ..rules import RULES
 from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
@@ -82,6 +84,10 @@ class OneVsAll(Model):
         )
         if LOSSES[settled.loss].coupled:
             raise OptionError(f"is {loss!r}, by which one model tells all classes apart: use ul.Softmax", option="loss")
+        if RULES[rule].second_order:
+            raise OptionError(
+                Phrase(Option("rule", rule), " learns all classes at once: use Softmax instead of OneVsAll")
+            )
         self._begin(settled, classes)
 
     def _begin(self, settled: Options, classes: Iterable[Any] | int | None) -> None:
@@ -195,7 +201,7 @@ class OneVsAll(Model):
         return np.asarray(odds / total[..., None])
 
     @property
-    def rates(self) -> dict[Label, dict[float, float]]:
+    def rates(self) -> dict[Label, dict[float | Walk, float]]:
         """By class: the rates that are running, and the mean progressive loss of each ("auto")."""
         reading, labels = self._reading_and_labels()
         return {label: reading.rates(c) for c, label in enumerate(labels)}

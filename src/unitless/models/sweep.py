@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core, html, inputs, shown
-from ..errors import InputError, OptionError
+from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import DEFAULTS, LOSSES
 from ..options import Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
 from ..rates import rate_grid
+from ..rules import RULES
 from .by_feature import scored_weight
 from .classes import Classes, Label
 from .learner import Learner
@@ -70,6 +71,8 @@ class Sweep(Model):
         chosen: Loss = loss or DEFAULTS["regression" if classes is None else "classes"]
         if classes is not None:
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
+        if rule in RULES and RULES[rule].second_order:
+            raise OptionError(Phrase(Option("rule", rule), " has no learning rate that a sweep could compare"))
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes()
         if settled.experts != "none":

@@ -34,7 +34,7 @@ from .shared_run import Contender, SharedRun, reading_and_learning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RULES: tuple[Rule, ...] = tuple(rule.name for rule in update_rules.RULES.values())
+RULES: tuple[Rule, ...] = update_rules.FIRST_ORDER
 
 
 def compare(

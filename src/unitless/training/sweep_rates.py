@@ -37,7 +37,9 @@ from .shared_run import Contender, SharedRun, reading_and_learning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RULES: tuple[Rule, ...] = tuple(rule.name for rule in update_rules.RULES.values() if rule.adaptive)
+RULES: tuple[Rule, ...] = tuple(
+    rule.name for rule in update_rules.RULES.values() if rule.adaptive and not rule.second_order
+)
 
 
 def sweep_rates(
