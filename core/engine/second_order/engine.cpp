@@ -203,7 +203,10 @@ void SecondOrderEngine::tell(std::size_t lane, std::size_t speaking, std::size_t
         return;
     }
     kernel_.second_order->odds(from, heads(), odds_.data());
-    for (std::size_t c = 0; c < classes_; ++c) prediction[c] = odds_[std::min(c, heads() - 1)];
+    const double of_spare = odds_.back();
+    // Classes are told from those that were met; the spare one stands for the others only where there is no other.
+    if (setup_.open && met_ > 1) kernel_.second_order->odds(from, met_, odds_.data());
+    for (std::size_t c = 0; c < classes_; ++c) prediction[c] = c < met_ ? odds_[c] : of_spare;
 }
 
 // A row's losses are counted, `share` being h over the total weight.
