@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..inputs import Float64
 from ..losses import Loss
-from ..rates import WALKS, Walk
+from ..rates import WALKS
 from .terms import Doubt, Terms
 
 
@@ -21,7 +21,6 @@ def with_doubt(
     lane: int,
     lane_rates: NDArray[Any],
     loss: Loss,
-    walks: Sequence[Walk] = WALKS,
 ) -> Terms:
     """The terms of the lane that leads with what it does not know, if what it says depends on that.
 
@@ -29,12 +28,11 @@ def with_doubt(
         terms: they have variances for H.
         numbers: the arrays of the model, by name.
         lane: the one that leads.
-        lane_rates: what the lanes are, those of the first head first: places among the walks.
+        lane_rates: what the lanes are, those of the first head first.
         loss: that of the model.
-        walks: those that there are.
     """
     plain, shrunk = numbers("newton.recent")[2 * lane :][:2]
-    steady = walks[int(lane_rates[lane])].walk == 0
+    steady = WALKS[int(lane_rates[lane])].walk == 0
     if not loss.for_classes and not (steady and shrunk < plain):  # the plain sum has been better
         return terms
     covariance = np.diag(terms.H[:, 0])

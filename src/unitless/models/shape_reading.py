@@ -20,7 +20,7 @@ from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Options
-from ..rates import WALKS, Candidates
+from ..rates import Candidates
 from ..rules import RULES
 from .by_feature import Averaged, Reading, in_present_unit, leader
 from .model import Feature
@@ -256,8 +256,7 @@ class ShapeReading:
         terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
         if name in SECOND_ORDER:
             kept_of, loss = partial(self._numbers, beside=name), LOSSES[self.options.loss]
-            walks = WALKS[-1:] if name == "walker" else WALKS
-            terms = with_doubt(terms, kept_of, leaders[0], own["lane_rates"], loss, walks)
+            terms = with_doubt(terms, kept_of, leaders[0], own["lane_rates"], loss)
         several = len(self._numbers("classes.met")) > 0
         return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", *SECOND_ORDER)))
 
