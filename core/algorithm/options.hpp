@@ -24,6 +24,8 @@ struct Options {
     Order order = Order::paper;
     Clip clip = Clip::none;
     Precision precision = Precision::float64;
+    bool proximal = false;  // weights that matter little are zero: see engine/lanes/proximal_rows.hpp
+    double l2 = 0;          // then: how strongly weights are pulled towards zero besides
 };
 
 }  // namespace unitless

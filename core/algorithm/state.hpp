@@ -28,6 +28,7 @@ struct Clock {
     double N = 0;                // sum of z^2
     std::uint64_t examples = 0;  // their number
     double label_min = 0, label_max = 0;
+    double pace = 1;  // of the last example; proximal learners keep it
 };
 
 // Features in the order in which the kernel reads them: in chunks of eight, the feature of slot j in lane (j - 1)

@@ -57,6 +57,13 @@ class Engine {
     // Room for so many slots; fresh ones are zero, as if nothing had been seen. `growing`: there will be more soon.
     virtual void reserve(std::size_t slots, bool growing) = 0;
 
+    // May rows bring more features than it takes, with so many slots, and more to come if they are `growing`? Then the
+    // rows of a call are checked before any is learned: throws InputError where there are too many. `met`: slots of the
+    // call's earlier rows that are new.
+    virtual bool may_have_enough(std::size_t /*slots*/, bool /*growing*/) const { return false; }
+    virtual void check_features(const SparseInput&, const Labels&, std::size_t /*row*/,
+                                std::vector<std::uint32_t>& /*met*/) const {}
+
     // Learns rows and gives the predictions made before each; `row` is the number of the first one, for messages. Rows
     // may be under way until `finish`. Throws DivergedError.
     virtual void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) = 0;
@@ -64,6 +71,11 @@ class Engine {
     virtual void finish() {}
     // Waits for rows under way, whatever has become of them.
     virtual void settle() noexcept {}
+
+    // The scale of a slot, or 0 if there is none; and a smaller one, while no rows are under way: v and H stay, and so
+    // does the average, as if all that was learned had been in the new unit. Of no use to rules without scales.
+    virtual double scale(std::uint32_t slot) const = 0;
+    virtual void lower_scale(std::uint32_t slot, double scale) = 0;
 
     virtual std::size_t class_count() const { return 0; }
     virtual void add_classes(std::size_t /*count*/) {

@@ -44,6 +44,7 @@ const Kernel UNITLESS_OF_ISA(kernel_) = {
     &UNITLESS_OF_ISA(lane_kernel_),
     &UNITLESS_OF_ISA(shape_kernel_),
     &UNITLESS_OF_ISA(softmax_kernel_),
+    &UNITLESS_OF_ISA(second_order_kernel_),
     loss,
     score_two_classes,
 };

@@ -7,6 +7,7 @@
 
 #include "algorithm/options.hpp"
 #include "engine/lanes/kernel.hpp"
+#include "engine/second_order/kernel.hpp"
 #include "engine/shapes/kernel.hpp"
 #include "engine/single/kernel.hpp"
 #include "engine/softmax/kernel.hpp"
@@ -30,6 +31,7 @@ struct Kernel {
     const LaneKernel* lanes;
     const ShapeKernel* shapes;
     const SoftmaxKernel* softmax;
+    const SecondOrderKernel* second_order;
     // The loss alone, for evaluation and tests: which = 0 value, 1 slope, 2 importance-aware change.
     void (*loss)(const Options&, int which, const double* p, const double* y, const double* tau, std::size_t n,
                  double* out);

@@ -1,6 +1,7 @@
 #include "learner/learner.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <unordered_set>
 
 #include "algorithm/dispatch.hpp"
@@ -11,23 +12,25 @@
 namespace unitless {
 namespace {
 
-// More columns than that suit a linear model best, unless another one is asked for.
+// More columns than that suit a linear model best, and one without second order, unless another one is asked for.
 constexpr std::size_t many_columns = 1000;
 
-Shape known(Shape shape) { return shape == Shape::automatic ? Shape::linear : shape; }
+// What a learner is like while that is not settled.
+Form known(const Form& form) { return form.settled() ? form : Form{}; }
 
-PreparationSetup preparation_setup(const Setup& setup, Shape shape) {
+PreparationSetup preparation_setup(const Setup& setup, const Form& form) {
     PreparationSetup preparation = setup.preparation;
-    preparation.raw = known(shape) != Shape::linear;
+    const Shape shape = known(form).shape;
+    preparation.raw = shape != Shape::linear;
     preparation.numbers_linear = shape != Shape::curves_only;
     if (preparation.raw && preparation.bits)
         throw InputError("hashed features have neither curves nor trees", "leave out bits=, or use shape='linear'");
     return preparation;
 }
 
-EngineSetup engine_setup(const Setup& setup, Shape shape) {
+EngineSetup engine_setup(const Setup& setup, const Form& form) {
     EngineSetup engine = setup.engine;
-    engine.shape = known(shape);
+    engine.form = known(form);
     if (setup.target) engine.options.clip = Clip::labels;
     if (setup.preparation.bits) engine.slots = std::uint64_t{1} << *setup.preparation.bits;
     return engine;
@@ -52,8 +55,8 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
     : setup_(setup),
       options_(setup.engine.options),
       kernel_(kernel),
-      preparation_(preparation_setup(setup, shape_), *kernel.rows),
-      engine_(make_engine(engine_setup(setup, shape_), kernel)),
+      preparation_(preparation_setup(setup, form_), *kernel.rows),
+      engine_(make_engine(engine_setup(setup, form_), kernel)),
       // Where a plain step follows the label by itself, it needs no pace.
       labels_(facts_of(options_.loss), setup.engine.has_classes(), setup.target,
               is_adaptive(options_.rule) || !facts_of(options_.loss).paces_itself,
@@ -61,21 +64,41 @@ Learner::Learner(const Setup& setup, const Kernel& kernel)
     reserve();
 }
 
-// ---------------------------------------------------------------------------------------------------- shapes
+// ---------------------------------------------------------------------------------------------------- form
 
-Shape Learner::suitable(bool table, std::size_t raw_columns) const {
+// Company is mixed by the losses that the mixture knows, and it is NAG's.
+bool Learner::takes_company() const {
+    const Mixing mixing = facts_of(options_.loss).mixing;
+    const bool mixed = mixing == Mixing::odds || (mixing == Mixing::numbers && !setup_.engine.has_classes());
+    return mixed && options_.rule == RuleKind{} && !options_.proximal && !setup_.engine.second_order;
+}
+
+Form Learner::suitable(const Given& given) const {
     const bool single =
         options_.order == Order::vw || options_.clip == Clip::vw || options_.precision == Precision::float32;
-    const bool wide = !table || raw_columns > many_columns || setup_.preparation.bits;
-    return single || wide ? Shape::linear : Shape::trees;
+    const bool columns = given.columns && !setup_.preparation.bits;
+    Form form = form_;
+    if (form.shape == Shape::automatic)
+        form.shape = columns && !single && given.count <= many_columns ? Shape::trees : Shape::linear;
+    if (form.company != Company::automatic) return form;
+    form.company = Company::none;
+    if (single || form.shape == Shape::curves_only || !takes_company()) return form;
+    if (columns && given.count <= many_columns && !given.words) {
+        form.company = Company::second_order;
+    } else if (!setup_.engine.has_classes()) {
+        form.company = Company::second_moments;
+    } else if (!given.words) {  // of which there are many, and they have weights for each class
+        form.company = Company::softmax;
+    }
+    return form;
 }
 
 // What has been settled of a learner that has learned nothing is kept.
-Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) {
-    if (shape != Shape::linear) {
-        Preparation preparation(preparation_setup(learner.setup_, shape), *learner.kernel_.rows);
+Learner::Settling::Settling(Learner& learner, const Form& form) : learner_(&learner) {
+    if (form != Form{}) {
+        Preparation preparation(preparation_setup(learner.setup_, form), *learner.kernel_.rows);
         preparation.load(learner.preparation_.save());
-        std::unique_ptr<Engine> engine = make_engine(engine_setup(learner.setup_, shape), learner.kernel_);
+        std::unique_ptr<Engine> engine = make_engine(engine_setup(learner.setup_, form), learner.kernel_);
         reserve(*engine, preparation);
         if (const std::size_t more = learner.engine_->class_count() - engine->class_count()) engine->add_classes(more);
         engine->keep_average(learner.engine_->keeps_average());
@@ -85,13 +108,13 @@ Learner::Settling::Settling(Learner& learner, Shape shape) : learner_(&learner) 
         std::swap(learner.preparation_, *preparation_);
         engine_ = std::exchange(learner.engine_, std::move(engine));
     }
-    learner.shape_ = shape;
+    learner.form_ = form;
 }
 
 void Learner::Settling::take_back() {
     if (learner_->engine_->clock().examples > 0) return;
     if (engine_ && engine_->class_count() != learner_->engine_->class_count()) return;  // new classes stay
-    learner_->shape_ = Shape::automatic;
+    learner_->form_ = learner_->setup_.engine.form;
     if (!engine_) return;
     std::swap(learner_->preparation_, *preparation_);
     std::swap(learner_->engine_, engine_);
@@ -145,9 +168,24 @@ void Learner::predict_all(std::size_t rows, const Asking& asking, Results& resul
     labels_.complete(predictions, rows, predict_width(), asking.offset);
 }
 
+// Throws if all rows together bring more features than the engine takes.
+template <Rows Input>
+void Learner::check_features(Input& input, const Labels& labels) {
+    if (!engine_->may_have_enough(preparation_.slot_count(), preparation_.growing())) return;
+    const Preparation::Mark before = preparation_.mark();
+    preparation_.centre().remember_all();
+    std::vector<std::uint32_t> met;
+    preparation_.in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t) {
+        engine_->check_features(preparation_.prepared(), labels_from(labels, first), first, met);
+    });
+    preparation_.rewind(before);
+    input.forget();
+}
+
 template <Rows Input>
 void Learner::learn_batches(Input& input, const Labels& labels, double* predictions) {
     preparation_.check_distances(input, Looking::learning, labels.weight);
+    check_features(input, labels);
     if (labels.new_classes) engine_->add_classes(labels.new_classes);
     const SettleOnExit guard{*engine_};
     const std::uint64_t before = engine_->clock().examples;
@@ -164,13 +202,17 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
                 done += preparation_.prepare(input, done, end - done, Looking::learning, labels.weight);
         };
         try {
-            rows = preparation_.prepare(input, first, input.rows() - first, Looking::learning, labels.weight);
+            rows = preparation_.prepare(input, first, rows_of_window(labels, first, input.rows() - first),
+                                        Looking::learning, labels.weight);
             reserve();
             engine_->learn(preparation_.prepared(), labels_from(labels, first), predictions + first * learn_width(),
                            first);
-            if (first + rows == input.rows()) engine_->finish();
+            const bool ending = ends_windows(examples);
+            if (first + rows == input.rows() || (ending && scales_fall())) engine_->finish();
+            if (ending) end_windows();
         } catch (const DivergedError& error) {
             take_back(error.row);
+            if (ends_windows(examples)) end_windows();
             throw;
         } catch (...) {  // memory ran out: what the clock has counted is learned
             std::uint64_t left = engine_->clock().examples - examples;
@@ -180,6 +222,46 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
             throw;
         }
     }
+}
+
+// ---------------------------------------------------------------------------------------------------- falling scales
+
+std::size_t Learner::rows_of_window(const Labels& labels, std::size_t first, std::size_t rows) const {
+    if (!has_windows()) return rows;
+    std::uint64_t left = Window::examples - engine_->clock().examples % Window::examples;
+    rows = std::min<std::size_t>(rows, Window::examples);
+    std::size_t count = 0;
+    for (; left > 0 && count < rows; ++count) left -= weight_of(labels, first + count) > 0;
+    return count;
+}
+
+bool Learner::ends_windows(std::uint64_t before) const {
+    const std::uint64_t now = engine_->clock().examples;
+    return has_windows() && now > before && now % Window::examples == 0;
+}
+
+// In the unit of x; 0 where there is none, or where the rule has no use for it.
+double Learner::column_scale(std::uint32_t feature) const {
+    const Unit unit = unit_of_v(options_);
+    const double scale = unit == Unit::none ? 0.0 : engine_->scale(preparation_.features().slot_of(feature));
+    return unit == Unit::root_mean_square ? scale / std::sqrt(engine_->clock().t) : scale;
+}
+
+bool Learner::scales_fall() const {
+    return preparation_.centre().falls([this](std::uint32_t feature) { return column_scale(feature); });
+}
+
+// A root mean square over the stream becomes that of the window, as if the stream had always been like it.
+void Learner::end_windows() {
+    const bool squares = unit_of_v(options_) == Unit::root_mean_square;
+    const auto lower = [&](std::uint32_t feature, const Window& window) {
+        const double now =
+            squares ? window.root_mean_square() * std::sqrt(engine_->clock().t) : window.largest_deviation();
+        if (!(now > 0)) return false;
+        engine_->lower_scale(preparation_.features().slot_of(feature), now);
+        return true;
+    };
+    preparation_.centre().end_windows([this](std::uint32_t feature) { return column_scale(feature); }, lower);
 }
 
 void Learner::predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions) {
@@ -221,7 +303,7 @@ void Learner::check_listed_columns(std::size_t count) const {
 
 void Learner::learn(const DenseInput& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_shape(given, input.rows, true, [&] { return input.column_count; });
+    const Settling settling = settle_form(given, input.rows, [&] { return Given{true, input.column_count}; });
     preparation_.check_columns(input.column_count);
     check_listed_columns(input.column_count);
     learn_all(given, input.rows, results, [&](const Labels& labels, double* predictions) {
@@ -278,7 +360,7 @@ bool Learner::reads(const CompressedRows& input) const {
 
 void Learner::learn(const CompressedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_shape(given, input.rows, false, [&] { return input.columns; });
+    const Settling settling = settle_form(given, input.rows, [] { return Given{}; });
     check_sparse();
     preparation_.check_columns(input.columns);
     check_listed_columns(input.columns);
@@ -317,7 +399,7 @@ void Learner::predict(const CompressedRows& input, const Asking& asked, Results&
 
 void Learner::learn(const NamedRows& input, const Labels& given, Results& results) {
     const std::lock_guard guard(lock_);
-    const Settling settling = settle_shape(given, input.rows(), false, [] { return 0; });  // text that names features
+    const Settling settling = settle_form(given, input.rows(), [] { return Given{}; });
     preparation_.check_named();
     NamedRowsIn rows(input);
     rows.check(preparation_);
@@ -350,8 +432,9 @@ void Learner::learn(const Table& table, const Labels& given, Results& results) {
     // Where there are words and nothing else, curves and trees would have nothing to look at.
     const auto others = static_cast<std::size_t>(std::count_if(
         table.columns.begin(), table.columns.end(), [](const TableColumn& column) { return !column.words; }));
-    const bool has_values = others > 0 || table.columns.empty();
-    const Settling settling = settle_shape(given, table.rows, has_values, [&] { return others; });
+    const Settling settling = settle_form(given, table.rows, [&] {
+        return Given{others > 0 || table.columns.empty(), others, others < table.columns.size()};
+    });
     preparation_.check_named();
     const auto is_there = [&](const Selector& selector) {
         return selector.column < 0 && std::any_of(
@@ -470,29 +553,35 @@ Clock Learner::clock() const {
 
 Snapshot Learner::snapshot(bool slots) const {
     const std::lock_guard guard(lock_);
-    Snapshot to{preparation_.save(), {}, labels_.state(), shape_, {}};
+    Snapshot to{preparation_.save(), {}, labels_.state(), form_, {}};
     engine_->save(slots ? preparation_.slot_count() : 0, to.engine);
     if (engine_->clock().examples == slopes_at_) to.slopes = slopes_;
     return to;
 }
 
-Shape Learner::shape_of(const Snapshot& from) const {
-    const Shape asked = setup_.engine.shape, settled = from.settled;
-    if (asked == Shape::automatic && settled == Shape::automatic && from.engine.clock.examples > 0)
+Form Learner::form_of(const Snapshot& from) const {
+    const Form asked = setup_.engine.form, settled = from.settled;
+    Form form = asked;
+    if (asked.shape == Shape::automatic) form.shape = settled.shape;
+    if (asked.company == Company::automatic) form.company = settled.company;
+    if (!form.settled() && from.engine.clock.examples > 0)
         throw InputError("the model has learned, but its shape is not settled");
-    const bool possible = asked == Shape::automatic ? settled != Shape::curves && settled != Shape::curves_only
-                                                    : settled == Shape::automatic || settled == asked;
-    if (!possible) throw InputError("the model's shape is not the one that its options ask for");
-    return asked == Shape::automatic ? settled : asked;
+    const bool shape_fits = asked.shape == Shape::automatic
+                                ? settled.shape != Shape::curves && settled.shape != Shape::curves_only
+                                : settled.shape == Shape::automatic || settled.shape == asked.shape;
+    const bool company_fits = asked.company == Company::automatic || settled.company == Company::automatic ||
+                              settled.company == asked.company;
+    if (!shape_fits || !company_fits) throw InputError("the model's shape is not the one that its options ask for");
+    return form;
 }
 
 void Learner::load(const Snapshot& from, const Filling& fill) {
-    const Shape shape = shape_of(from);
-    Preparation preparation(preparation_setup(setup_, shape), *kernel_.rows);
+    const Form form = form_of(from);
+    Preparation preparation(preparation_setup(setup_, form), *kernel_.rows);
     preparation.load(from.preparation);
     check_slots(from.engine, preparation.slot_count());
     check_columns(from.engine, preparation.raw_count());
-    std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_, shape), kernel_);
+    std::unique_ptr<Engine> engine = make_engine(engine_setup(setup_, form), kernel_);
     reserve(*engine, preparation);
     engine->load(from.engine);
     fill(*engine, preparation.slot_count());
@@ -500,7 +589,7 @@ void Learner::load(const Snapshot& from, const Filling& fill) {
     labels_.load(from.labels);
     preparation_ = std::move(preparation);
     engine_ = std::move(engine);
-    shape_ = shape;
+    form_ = form;
     slopes_ = std::move(slopes);
     slopes_at_ = engine_->clock().examples;
 }
@@ -528,6 +617,11 @@ void Learner::choose_rates(bool choose) {
 void Learner::keep_rates(bool keep) {
     const std::lock_guard guard(lock_);
     engine_->keep_rates(keep);
+}
+
+void Learner::hold_scales(bool hold) {
+    const std::lock_guard guard(lock_);
+    holds_scales_ = hold;
 }
 
 void Learner::begin_judging(const Labels& labels, std::size_t rows) {

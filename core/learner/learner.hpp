@@ -39,7 +39,7 @@ struct Snapshot {
     PreparationState preparation;
     EngineState engine;
     LabelState labels;
-    Shape settled = Shape::automatic;  // what an automatic one has become; automatic: nothing yet
+    Form settled{Shape::automatic, Company::automatic};  // what an automatic one has become; automatic: nothing yet
     // Of a merged learner that has learned nothing since, for those who merge it again: how its weights would follow
     // other means of centred columns. The core only keeps it.
     std::vector<double> slopes;
@@ -85,6 +85,8 @@ class Learner {
     void choose_rates(bool choose);
     // While they are chosen, does every rate run on, whether it has lost or not?
     void keep_rates(bool keep);
+    // Do scales stay as they are, rather than fall, from here on? Scales that models have in common must not.
+    void hold_scales(bool hold);
     // Until `end_judging`, rows that are predicted are judged by these labels (see Engine::judge_by); the caller keeps
     // the weights. Labels must be such as the learner has met.
     void begin_judging(const Labels& labels, std::size_t rows);
@@ -125,6 +127,12 @@ class Learner {
     void predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
                        double* predictions);
 
+    // Rows that are about to be learned so: throws if all together bring more features than the engine takes. True if
+    // names had to be looked up for it: their numbers have been given up again. `row(r, learn)` calls
+    // learn(count, values, resolve).
+    template <class Row>
+    bool check_named_features(std::size_t rows, const Labels& given, const Row& row);
+
     // The same for a row of features that have been learned from before, all of them and in this order. `place` says
     // whether such rows can be taken so. The caller has put the values, none beyond `placed_most`, in their places; the
     // weight is not 0.
@@ -158,13 +166,13 @@ class Learner {
     void note(std::uint32_t feature, std::string_view name) { preparation_.note(feature, name); }
 
     // Has an automatic learner still to learn what suits it? Then the first row that counts settles that.
-    bool unsettled() const { return shape_ == Shape::automatic; }
+    bool unsettled() const { return !form_.settled(); }
 
-    // An automatic learner's shape for a call of learn; taken back if nothing is learned after all.
+    // An automatic learner's form for a call of learn; taken back if nothing is learned after all.
     class Settling {
       public:
         Settling() = default;
-        Settling(Learner& learner, Shape shape);
+        Settling(Learner& learner, const Form& form);
         Settling(const Settling&) = delete;
         ~Settling() {
             if (learner_) take_back();
@@ -177,17 +185,23 @@ class Learner {
 
         void take_back();
     };
-    // At the start of every call. `table`: it gives an array, a table, or one row of names, and not a sparse matrix or
-    // text that names the features that are there; `raw_columns()` counts columns.
-    template <class Count>
-    Settling settle_shape(const Labels& labels, std::size_t rows, bool table, Count raw_columns) {
+    // What a call gives: an array, a table or one row of names, which have columns; a sparse matrix or text that names
+    // the features that are there, which have none to speak of.
+    struct Given {
+        bool columns = false;
+        std::size_t count = 0;
+        bool words = false;  // some column is text of words
+    };
+    // At the start of every call; `what()` is a `Given`.
+    template <class What>
+    Settling settle_form(const Labels& labels, std::size_t rows, const What& what) {
         if (!unsettled() || !any_weight(labels, rows)) return {};
-        return {*this, suitable(table, raw_columns())};
+        return {*this, suitable(what())};
     }
 
   private:
     Setup setup_;
-    Shape shape_ = setup_.engine.shape;
+    Form form_ = setup_.engine.form;
     Options options_;
     const Kernel& kernel_;
     std::shared_ptr<std::mutex> own_lock_ = ForkLocks::make();
@@ -205,8 +219,10 @@ class Learner {
         std::size_t row = 0, rows = 0;  // how many have been judged, of how many
     };
     std::optional<Judging> judging_;
+    bool holds_scales_ = false;
 
-    Shape suitable(bool table, std::size_t raw_columns) const;
+    bool takes_company() const;
+    Form suitable(const Given& given) const;
     static void reserve(Engine& engine, const Preparation& preparation) {
         engine.reserve(preparation.slot_count(), preparation.growing());
     }
@@ -214,7 +230,7 @@ class Learner {
     std::size_t class_count(std::size_t new_classes) const { return engine_->class_count() + new_classes; }
     void check_listed_columns(std::size_t count) const;
     void check_sparse() const;
-    Shape shape_of(const Snapshot& from) const;
+    Form form_of(const Snapshot& from) const;
     // `fill(engine, number of slots)`: what else the engine gets before it is taken.
     using Filling = std::function<void(Engine& engine, std::size_t slots)>;
     void load(const Snapshot& from, const Filling& fill);
@@ -232,7 +248,18 @@ class Learner {
     template <class Action>
     void predict_all(std::size_t rows, const Asking& asking, Results& results, Action action);
     template <Rows Input>
+    void check_features(Input& input, const Labels& labels);
+    template <Rows Input>
     void learn_batches(Input& input, const Labels& labels, double* predictions);
+    bool has_windows() const { return preparation_.falling() && !holds_scales_; }
+    // Of rows that follow, how many come before the windows of centred columns end or bring that about.
+    std::size_t rows_of_window(const Labels& labels, std::size_t first, std::size_t rows) const;
+    // Do windows end, now that there are more examples than before? And is a scale to fall then?
+    bool ends_windows(std::uint64_t before) const;
+    bool scales_fall() const;
+    // What is to be done when windows have ended, no rows being under way if a scale falls.
+    void end_windows();
+    double column_scale(std::uint32_t feature) const;
     void predict_prepared(const SparseInput& rows, const Asking& asking, double* predictions);
     template <Rows Input>
     void predict_batches(Input& input, const Asking& asking, double* predictions);
@@ -259,7 +286,7 @@ void Learner::learn_label(const Labels& given, std::size_t row, double* predicti
 template <class Resolve>
 void Learner::learn_named(std::size_t count, const double* values, const Labels& given, const Resolve& resolve,
                           double* predictions, std::size_t row) {
-    const Settling settling = settle_shape(given, 1, true, [&] { return count; });
+    const Settling settling = settle_form(given, 1, [&] { return Given{true, count}; });
     const double weight = weight_of(given, 0);
     learn_label(given, row, predictions, [&](const Labels& labels) {
         preparation_.check_named();
@@ -274,6 +301,7 @@ void Learner::learn_named(std::size_t count, const double* values, const Labels&
             if (labels.new_classes) engine_->add_classes(labels.new_classes);
             engine_->learn(preparation_.prepared(), labels, predictions, row);
             engine_->finish();
+            if (ends_windows(examples)) end_windows();
         } catch (const DivergedError& error) {
             if (error.row <= row) preparation_.rewind(mark);  // otherwise the lanes learned the row before one diverged
             throw;
@@ -282,6 +310,30 @@ void Learner::learn_named(std::size_t count, const double* values, const Labels&
             throw;
         }
     });
+}
+
+template <class Row>
+bool Learner::check_named_features(std::size_t rows, const Labels& given, const Row& row) {
+    if (!engine_->may_have_enough(preparation_.slot_count(), true)) return false;
+    preparation_.check_named();
+    const Preparation::Mark mark = preparation_.mark();
+    std::vector<std::uint32_t> met;
+    try {
+        for (std::size_t r = 0; r < rows; ++r) {
+            const Labels labels = labels_from(given, r);
+            if (!(weight_of(labels, 0) > 0)) continue;
+            preparation_.use_names();
+            row(r, [&](std::size_t count, const double* values, const auto& resolve) {
+                preparation_.prepare_named(count, values, Looking::learning, weight_of(labels, 0), resolve, r);
+            });
+            engine_->check_features(preparation_.prepared(), labels, r, met);
+        }
+    } catch (...) {
+        preparation_.rewind(mark);
+        throw;
+    }
+    preparation_.rewind(mark);
+    return true;
 }
 
 template <class Resolve>

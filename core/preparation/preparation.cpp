@@ -139,6 +139,7 @@ PreparationState Preparation::save() const {
         to.centre_features.push_back(feature);
         to.centre.push_back(centre_.columns()[feature]);
     }
+    to.windows = centre_.watched();
     return to;
 }
 
@@ -161,7 +162,23 @@ void Preparation::load(const PreparationState& from) {
         if (!(std::isfinite(from.centre[k].mean) && from.centre[k].weight >= 0 && std::isfinite(from.centre[k].weight)))
             throw InputError("a mean is not a number");
         reached_ = std::max(reached_, std::fabs(from.centre[k].mean));
-        centre_.restore(number, from.centre[k]);
+        if (!(from.centre[k].proven >= 0 && std::isfinite(from.centre[k].proven)))
+            throw InputError("a scale that was proven is not a number");
+        Centre::Column column = from.centre[k];
+        column.window = Centre::unwatched;
+        centre_.restore(number, column);
+    }
+    load_windows(from);
+}
+
+void Preparation::load_windows(const PreparationState& from) {
+    if (!falling_ && !from.windows.empty()) throw InputError("a model whose scales do not fall has windows");
+    for (std::size_t k = 0; k < from.windows.size(); ++k) {
+        const auto& [feature, window] = from.windows[k];
+        if (!centre_.removed(feature) || (k && feature <= from.windows[k - 1].slot))
+            throw InputError("a window belongs to a feature that is not centred");
+        if (!window.is_sound()) throw InputError("a window is not such as learning gives");
+        centre_.watch(from.windows[k]);
     }
 }
 

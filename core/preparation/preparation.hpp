@@ -28,6 +28,7 @@ namespace unitless {
 struct PreparationSetup {
     std::optional<unsigned> bits = std::nullopt;
     bool centre = false;
+    bool falling = false;  // scales of centred columns may fall (window.hpp)
     Pairs pairs = Pairs::none;
     std::vector<Interaction> listed = {};
     bool raw = false;            // values as they came are collected beside the prepared rows
@@ -56,6 +57,7 @@ class Preparation {
         : features_(setup.bits),
           interactions_(setup.pairs, setup.listed),
           centring_(setup.centre),
+          falling_(setup.centre && setup.falling),
           raw_(setup.raw && !setup.bits),
           leaves_numbers_(raw_ && !setup.numbers_linear),
           kernel_(&kernel) {}
@@ -63,9 +65,11 @@ class Preparation {
     const Features& features() const { return features_; }
     const Interactions& interactions() const { return interactions_; }
     Centre& centre() { return centre_; }
+    const Centre& centre() const { return centre_; }
     const RowKernel& kernel() const { return *kernel_; }
 
     bool centring() const { return centring_; }
+    bool falling() const { return falling_; }
     bool hashed() const { return features_.space() == Space::hashed; }
     bool raw() const { return raw_; }
     // Are values taken as they are, one slot for each, and nothing else?
@@ -100,7 +104,8 @@ class Preparation {
 
     struct Mark {
         Features::Mark features;
-        std::size_t products, centre;
+        std::size_t products;
+        Centre::Mark centre;
     };
     Mark mark() { return {features_.mark(), interactions_.mark(), centre_.mark()}; }
     void rewind(const Mark& mark) {
@@ -243,7 +248,7 @@ class Preparation {
     Features features_;
     Interactions interactions_;
     WordCounts words_;
-    bool centring_, raw_, leaves_numbers_;
+    bool centring_, falling_, raw_, leaves_numbers_;
     Centre centre_;
     const RowKernel* kernel_;
     SparseRows rows_;
@@ -256,6 +261,7 @@ class Preparation {
     bool may_be_distant() const { return centring_ && reached_ >= distant; }
 
     void load_products(const PreparationState& from);
+    void load_windows(const PreparationState& from);
 
     bool by_column() const { return features_.space() == Space::columns; }
     std::uint32_t raw_column(std::uint32_t feature) const {

@@ -17,6 +17,7 @@ struct PreparationState {
     std::vector<Interactions::Product> products;
     std::vector<std::uint32_t> centre_features;
     std::vector<Centre::Column> centre;
+    std::vector<Centre::Watched> windows;  // by feature, too
 };
 
 }  // namespace unitless

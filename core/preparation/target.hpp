@@ -28,8 +28,9 @@ struct Target {
             sum = total;
             square = squares;
         }
-        return !paced ? 1.0 : weight > 0 ? std::sqrt(square / weight) : 0.0;
+        return pace();
     }
+    double pace() const { return !paced ? 1.0 : weight > 0 ? std::sqrt(square / weight) : 0.0; }
 };
 
 }  // namespace unitless

@@ -90,4 +90,5 @@ NB_MODULE(_core, m) {
     define_gather(m);
     define_learner(m);
     define_mixture(m);
+    define_calibration(m);
 }

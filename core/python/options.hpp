@@ -43,6 +43,11 @@ inline constexpr std::array<std::pair<const char*, Shape>, 5> shapes{{{"linear",
                                                                       {"trees", Shape::trees},
                                                                       {"curves only", Shape::curves_only},
                                                                       {"auto", Shape::automatic}}};
+inline constexpr std::array<std::pair<const char*, Company>, 5> companies{{{"none", Company::none},
+                                                                           {"newton", Company::second_order},
+                                                                           {"snag", Company::second_moments},
+                                                                           {"softmax", Company::softmax},
+                                                                           {"auto", Company::automatic}}};
 inline constexpr std::array<std::pair<const char*, Pairs>, 4> pairings{
     {{"none", Pairs::none}, {"all", Pairs::all}, {"ordered", Pairs::ordered}, {"listed", Pairs::listed}}};
 
@@ -74,7 +79,8 @@ inline Setup setup_of(const nb::dict& given) {
     const auto count = [&](const char* key) { return nb::cast<std::size_t>(given[key]); };
     Setup setup;
     Options& options = setup.engine.options;
-    options.rule = known(rule_named(text("rule")), text("rule"));
+    setup.engine.second_order = text("rule") == "newton";
+    if (!setup.engine.second_order) options.rule = known(rule_named(text("rule")), text("rule"));
     setup.engine.coupled = text("loss") == "softmax";
     const std::string loss = setup.engine.coupled ? "logistic" : text("loss");  // of each head
     options.loss = known(loss_named(loss), loss);
@@ -85,6 +91,10 @@ inline Setup setup_of(const nb::dict& given) {
     options.order = by_name(orders, text("order"));
     options.clip = by_name(clips, text("clip"));
     options.precision = by_name(precisions, text("precision"));
+    options.proximal = flag("proximal");
+    options.l2 = nb::cast<double>(given["l2"]);
+    setup.engine.penalties = nb::cast<std::vector<double>>(given["penalties"]);
+    setup.engine.across = count("across");
     setup.engine.rates = nb::cast<std::vector<double>>(given["rates"]);
     options.learning_rate = setup.engine.rates.at(0);
     setup.engine.first_rate = count("first_rate");
@@ -93,9 +103,11 @@ inline Setup setup_of(const nb::dict& given) {
     setup.engine.classes = count("classes");
     setup.engine.open = flag("open");
     setup.engine.average = flag("average");
-    setup.engine.shape = by_name(shapes, text("shape"));
+    setup.engine.form.shape = by_name(shapes, text("shape"));
+    setup.engine.form.company = by_name(companies, text("experts"));
     setup.preparation.bits = nb::cast<std::optional<unsigned>>(given["bits"]);
     setup.preparation.centre = flag("centre");
+    setup.preparation.falling = flag("falling_scales");
     setup.preparation.pairs = by_name(pairings, text("pairs"));
     setup.preparation.listed = interactions(nb::cast<Listed>(given["listed"]));
     setup.target = flag("target");

@@ -4,6 +4,13 @@
 #include "python/options.hpp"
 
 namespace unitless {
+namespace {
+
+constexpr double Window::* window_fields[] = {&Window::scale,  &Window::limit,  &Window::low,
+                                              &Window::high,   &Window::first,  &Window::sum,
+                                              &Window::square, &Window::weight, &Window::count};
+
+}  // namespace
 
 nb::dict snapshot(const PyLearner& self, bool slots) {
     const Snapshot from = [&] {
@@ -53,19 +60,32 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
     for (const auto& product : from.preparation.products)
         for (const std::uint32_t x : {product.left, product.right, product.slot}) products.push_back(x);
     to["products"] = copied<NewSlots>(products);
-    std::vector<double> means;
+    std::vector<double> means, proven;
     for (const auto& column : from.preparation.centre) {
         kinds.push_back(column.offset == Offset::removed);
         means.push_back(column.mean);
         means.push_back(column.weight);
+        proven.push_back(column.proven);
     }
     to["centre_features"] = copied<NewSlots>(from.preparation.centre_features);
     to["centre_kinds"] = copied<NewSlots>(kinds);
     to["centre_means"] = copied<NewDoubles>(means);
+    std::vector<std::uint32_t> window_features;
+    std::vector<double> windows;
+    for (const auto& [feature, window] : from.preparation.windows) {
+        window_features.push_back(feature);
+        for (const auto field : window_fields) windows.push_back(window.*field);
+    }
+    to["window_features"] = copied<NewSlots>(window_features);
+    to["proven_scales"] = copied<NewDoubles>(proven);
+    to["windows"] = copied<NewDoubles>(windows);
     nb::dict shape;
     shape["settled"] = nb::none();
     for (const auto& [word, kind] : shapes)
-        if (kind == from.settled && kind != Shape::automatic) shape["settled"] = word;
+        if (kind == from.settled.shape && kind != Shape::automatic) shape["settled"] = word;
+    to["company"] = nb::none();
+    for (const auto& [word, kind] : companies)
+        if (kind == from.settled.company && kind != Company::automatic) to["company"] = word;
     for (const auto& [name, values] : from.engine.shape) shape[name.c_str()] = copied<NewDoubles>(values);
     to["shape"] = shape;
     to["slopes"] = copied<NewDoubles>(from.slopes);
@@ -122,10 +142,25 @@ Snapshot snapshot_of(const nb::dict& from) {
         to.engine.scores.push_back(
             {scores[i], scores[i + 1], scores[i + 2], scores[i + 3], scores[i + 4], scores[i + 5]});
     to.labels.target = {false, true, target[0] != 0, target[1], target[2], target[3], target[4]};
+    if (to.labels.target.started) to.engine.clock.pace = to.labels.target.pace();
     for (std::size_t i = 0; i < products.size(); i += 3)
         to.preparation.products.push_back({products[i], products[i + 1], products[i + 2]});
     for (std::size_t i = 0; i < kinds.size(); ++i)
         to.preparation.centre.push_back({means[2 * i], means[2 * i + 1], kinds[i] ? Offset::removed : Offset::kept});
+    if (from.contains("window_features")) {
+        const auto features = slots("window_features");
+        const auto windows = numbers("windows");
+        const auto proven = numbers("proven_scales");
+        const std::size_t each = std::size(window_fields);
+        if (windows.size() != each * features.size() || proven.size() != kinds.size())
+            throw InputError("the model's arrays differ in length");
+        for (std::size_t i = 0; i < proven.size(); ++i) to.preparation.centre[i].proven = proven[i];
+        for (std::size_t i = 0; i < features.size(); ++i) {
+            Centre::Watched& one = to.preparation.windows.emplace_back(features[i], Window());
+            for (std::size_t k = 0; k < each; ++k) one.window.*window_fields[k] = windows[each * i + k];
+            one.window.inverse = 1.0 / one.window.scale;
+        }
+    }
     if (from.contains("shape")) {
         for (const auto& [key, value] : nb::cast<nb::dict>(from["shape"])) {
             const auto name = nb::cast<std::string>(key);
@@ -133,10 +168,12 @@ Snapshot snapshot_of(const nb::dict& from) {
                 const auto array = nb::cast<Doubles>(value);
                 to.engine.shape.push_back({name, {array.data(), array.data() + array.size()}});
             } else if (!value.is_none()) {
-                to.settled = by_name(shapes, nb::cast<std::string>(value));
+                to.settled.shape = by_name(shapes, nb::cast<std::string>(value));
             }
         }
     }
+    if (from.contains("company") && !from["company"].is_none())
+        to.settled.company = by_name(companies, nb::cast<std::string>(from["company"]));
     if (from.contains("slopes")) to.slopes = numbers("slopes");
     return to;
 }

@@ -1,7 +1,7 @@
 """The compiled core. Private: `unitless.Learner` is its public face."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,13 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
+    proven_scales: NotRequired[NDArray[np.float64]]  # of centred columns
+    window_features: NotRequired[
+        NDArray[np.uint32]
+    ]  # centred columns whose scales may fall (core/preparation/window.hpp)
+    windows: NotRequired[NDArray[np.float64]]  # of each: nine numbers
     shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
+    company: NotRequired[Literal["none", "newton", "snag", "softmax"] | None]
     slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
 
 def kernels() -> list[str]:
@@ -50,6 +56,15 @@ def merged_slots(
     parts: list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]], merging: dict[str, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Slots of several models as one's: the scale, H by lane, and v by lane with the averages of v beside it."""
+
+most_second_order: int
+"""How many features have a place in second-order learners."""
+
+def inverted(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """The inverse of a positive definite matrix, and whether it was one: the same bits on all machines."""
+
+def multiplied(matrix: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix times each of the vectors, [vector][number]."""
 
 def numbered_names(lists: list[list[str]]) -> tuple[list[str], list[NDArray[np.uint32]]]:
     """All names of several lists in the order in which they are first met; and for each list, their places in it."""
@@ -142,6 +157,8 @@ class Learner:
         rates: list[float],
         first_rate: int,
         last_rate: int,
+        penalties: list[float],
+        across: int,
         selecting: str,
         classes: int,
         open: bool,
@@ -152,6 +169,8 @@ class Learner:
         order: str,
         clip: str,
         precision: str,
+        proximal: bool,
+        l2: float,
         average: bool,
         shape: str,
         target: bool,
@@ -303,6 +322,7 @@ class Learner:
     @_chooses_rates.setter
     def _chooses_rates(self, choose: bool) -> None: ...
     def _keep_rates(self, keep: bool) -> None: ...
+    def _hold_scales(self, hold: bool) -> None: ...
     def _begin_judging(
         self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, offset: NDArray[np.float64] | None = None
     ) -> None: ...
@@ -340,6 +360,22 @@ class Mixture:
 
     def load(self, state: NDArray[np.float64]) -> None:
         """Go on from there."""
+
+ERROR_LEVELS: list[float]
+
+def error_reach(state: NDArray[np.float64], level: float, steady: bool) -> float:
+    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say.
+
+    `steady`: by the mean of the quantiles over the last rows.
+    """
+
+def follow_errors(
+    state: NDArray[np.float64],
+    errors: NDArray[np.float64],
+    weight: NDArray[np.float64] | None,
+    level: float | None,
+) -> NDArray[np.float64] | None:
+    """Bring quantiles of |error| up to date, row after row; with a level, what `error_reach` was before each row."""
 
 class TextRows:
     """What a chunk of text gives: rows of named features with their labels, and the lines that are bad."""

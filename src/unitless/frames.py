@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .inputs import Float64
@@ -34,6 +34,18 @@ def column(source: Any, values: list[Any], name: str = "prediction") -> Any:
     if kind == "pyarrow":
         return sys.modules["pyarrow"].array(values)
     return values
+
+
+def table(source: Any, values: Mapping[str, list[Any]]) -> Any:
+    """Columns of any kind, as a frame of the same library; None if it is not a frame."""
+    kind = _kind(source)
+    if kind == "pandas":
+        return sys.modules["pandas"].DataFrame(dict(values), index=source.index)
+    if kind == "polars":
+        return sys.modules["polars"].DataFrame(dict(values))
+    if kind == "pyarrow":
+        return sys.modules["pyarrow"].table(dict(values))
+    return None
 
 
 def columns(source: Any, values: Float64, names: Sequence[Any]) -> Any:

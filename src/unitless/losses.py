@@ -97,6 +97,7 @@ class Loss:
     smallest_label: float | None = None  # of numbers: None if they may be negative
     rounds_below_zero: bool = False  # a loss of 0 may be computed as slightly less, from terms that cancel
     curvature: float = 0.0  # the largest second derivative; 0: there is none that would say how far to go
+    second_order: bool = False  # a rule of second order takes it
     other_class: float = -1.0  # in one-vs-all, the label of rows of the other classes; that of its own is 1
     of_one_class: LossName | None = None  # of several classes: the loss of the score of one
 
@@ -126,6 +127,7 @@ _RECORDS = (
         in_label_unit=True,
         is_squared_error=True,
         curvature=2.0,
+        second_order=True,
     ),
     Loss(
         "logistic",
@@ -134,6 +136,7 @@ _RECORDS = (
         link=LOGISTIC,
         scikit_learn="linear_model.LogisticRegression",
         curvature=0.25,
+        second_order=True,
     ),
     Loss(
         "hinge",
@@ -171,6 +174,7 @@ _RECORDS = (
         scikit_learn="linear_model.LogisticRegression",
         curvature=0.25,
         of_one_class="logistic",
+        second_order=True,
     ),
 )
 

@@ -24,9 +24,13 @@ Precision = Literal["float32", "float64"]
 Auto = Literal["auto"]
 Kept = Literal["last", "averaged"]  # which weights predict
 Shape = Literal["linear", "curves", "trees", "auto", "curves only"]
+Experts = Literal["none", "auto"]
+Company = Literal["none", "newton", "snag", "softmax"]  # what experts="auto" becomes
 
 # The shape that `train`, `compare` and the estimators take if none is asked for. This is the only place that says it.
 USUAL_SHAPE: Shape = "auto"
+# Whether they have other experts beside that.
+USUAL_EXPERTS: Experts = "auto"
 
 # More classes than these are told apart by linear models if the shape is "auto": a leaf has weights for each of them.
 MANY_CLASSES = 20
@@ -85,6 +89,21 @@ def _fraction(name: str, value: Any) -> float:
     return result
 
 
+def _penalty(name: str, value: Any) -> float:
+    result = number(name, value)
+    if not 0 <= result < math.inf:
+        raise OptionError(f"is {result:g}; it must be finite and not negative", option=name)
+    return result
+
+
+def _penalty_or_auto(name: str, value: Any) -> float | Auto:
+    if isinstance(value, str) and value == "auto":
+        return "auto"
+    if isinstance(value, str) or value is None:
+        raise OptionError(f"is {value!r}; it must be a number or 'auto'", option=name)
+    return _penalty(name, value)
+
+
 def _bits(name: str, value: Any) -> int | None:
     if value is None:
         return None
@@ -112,11 +131,15 @@ class Options:
     clip: Clip | None = _declared(None, _choice(None, *get_args(Clip)), lambda value: value or "none")
     target: Auto | None = _declared(None, _choice(None, "auto"), lambda value: value is not None)
     centre: bool = _declared(False, _flag)
+    falling_scales: bool = _declared(False, _flag)
     interactions: Interactions | None = _declared(None, lambda _, value: _interactions(value), passed=False)
     bits: int | None = _declared(None, _bits)
     precision: Precision = _declared("float64", _choice(*get_args(Precision)))
     average: bool = _declared(False, _flag)
     shape: Shape = _declared("linear", _choice(*get_args(Shape)), passed=False)
+    experts: Experts = _declared("none", _choice(*get_args(Experts)))
+    sparsity: float | Auto = _declared(0.0, _penalty_or_auto, passed=False)
+    l2: float = _declared(0.0, _penalty)
 
     def __post_init__(self) -> None:
         for one in fields(self):
@@ -151,10 +174,45 @@ class Options:
                     *(" or ", Option("centre", True)),
                 )
             )
+        if self.falling_scales and not self.centre:
+            raise OptionError(
+                Phrase(Option("falling_scales", True), " is for columns that are centred: use ", Option("centre", True))
+            )
+        if self.falling_scales and not RULES[self.rule].unit_free:
+            raise OptionError(
+                Phrase(Option("falling_scales", True), f" is for rules with scales; rule {self.rule!r} has none")
+            )
+        if RULES[self.rule].second_order:
+            self._check_second_order()
         if self.learning_rate == "auto":
             self.check_lanes()
+        if self.sparse:
+            self._check_sparse()
         if self.shape not in ("linear", "auto"):
             self._check_shape()
+
+    def _check_second_order(self) -> None:
+        """Refuse what a rule of second order does not have."""
+        rule = Option("rule", self.rule)
+        if not LOSSES[self.loss].second_order:
+            fitting = losses.listed(losses.names(second_order=True), "and", shown=str)
+            raise OptionError(Phrase(rule, f" is for {fitting} loss, not for {self.loss} loss"))
+        if self.learning_rate not in ("auto", Options.learning_rate):
+            raise OptionError(Phrase(rule, " has no learning rate: leave out ", Option("learning_rate")))
+        for name, value in (*_SINGLE, ("importance_aware", False)):
+            if getattr(self, name) == value:
+                raise OptionError(
+                    Phrase(Option(name, value), " is for rules of first order; leave it out, or leave out ", rule)
+                )
+        if self.shape not in ("linear", "auto"):
+            raise OptionError(
+                Phrase(rule, " is for linear models: leave out either it or ", Option("shape", self.shape))
+            )
+
+    @property
+    def several_lanes(self) -> bool:
+        """Whether several learners run side by side, of which the best speaks."""
+        return self.learning_rate == "auto" or RULES[self.rule].second_order
 
     def check_lanes(self) -> None:
         """Refuse options that only a single learner has."""
@@ -166,6 +224,27 @@ class Options:
                         ", OneVsAll and Sweep run several at once",
                     )
                 )
+
+    def _check_sparse(self) -> None:
+        """Refuse what sparse models cannot be."""
+        asked = Option("l2") if self.sparsity == 0 else Option("sparsity")
+        if not RULES[self.rule].penalised:
+            fitting = losses.listed([rule.name for rule in RULES.values() if rule.penalised], "and")
+            raise OptionError(
+                Phrase(asked, f" is for rule {fitting}; leave it out, or leave out ", Option("rule", self.rule))
+            )
+        if LOSSES[self.loss].coupled:
+            raise OptionError(
+                Phrase(asked, " is for classes that learn apart: leave it out, or use OneVsAll; this is ")
+                + Phrase(Option("loss", self.loss))
+            )
+        for name, value in (*_SINGLE, ("average", True)):
+            if getattr(self, name) == value:
+                raise OptionError(Phrase(Option(name, value), " does not go with ", asked, ": leave out one of them"))
+        if self.shape not in ("linear", "auto"):
+            raise OptionError(
+                Phrase(asked, " is for linear models: leave it out, or leave out ", Option("shape", self.shape))
+            )
 
     def _check_shape(self) -> None:
         """Refuse what goes with linear models alone."""
@@ -191,6 +270,11 @@ class Options:
             )
 
     @property
+    def sparse(self) -> bool:
+        """Whether weights are penalised, so that some are zero or small."""
+        return is_sparse(vars(self))
+
+    @property
     def known_shape(self) -> Shape | None:
         """The shape, as far as the options settle it; None for "auto" that the first row will settle."""
         return known_shape(vars(self))
@@ -210,6 +294,7 @@ class Options:
                 for name, (value, about) in passed.items()
             },
             "shape": self.known_shape or "auto",
+            "proximal": self.sparse,
             "pairs": "listed" if listed else kind[self.interactions],  # type: ignore[index]
             "listed": [tuple(map(_selectors, pair)) for pair in self.interactions] if listed else [],  # type: ignore[union-attr]
         }
@@ -221,7 +306,19 @@ def known_shape(options: Mapping[str, Any]) -> Shape | None:
     if shape != "auto":
         return shape
     single = any(options.get(name) == value for name, value in _SINGLE)
-    return "linear" if single or options.get("bits") is not None else None
+    second_order = RULES[options.get("rule", Options.rule)].second_order
+    return "linear" if single or second_order or options.get("bits") is not None or is_sparse(options) else None
+
+
+def is_sparse(options: Mapping[str, Any]) -> bool:
+    """Whether options ask for weights that are penalised."""
+    return any(options.get(name) not in (None, 0) for name in ("sparsity", "l2"))
+
+
+def can_fall(options: Mapping[str, Any]) -> bool:
+    """Whether there are scales that can fall: those of centred columns, if the rule has scales."""
+    rule = RULES.get(options.get("rule", "nag"))
+    return bool(options.get("centre")) and rule is not None and rule.unit_free
 
 
 def check_names(options: Iterable[str]) -> None:

@@ -16,6 +16,11 @@ def number(value: float | None, digits: int = 4) -> str:
     return f"{value:.{digits}f}" if abs(value) < 100 else f"{value:,.2f}"
 
 
+def rate(value: float) -> str:
+    """A learning rate; rules of second order have none, which is not-a-number."""
+    return "none" if math.isnan(value) else f"{value:.3g}"
+
+
 def given(value: Any) -> str:
     """A value as it was given, as far as six digits say it: 31, 2,500.5, clerk."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -52,6 +57,18 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         for row in (header, *rows)
     ]
     return "\n".join(line.rstrip() for line in lines)
+
+
+def experts(shares: Mapping[str, float]) -> str:
+    """How far a prediction follows each of several experts; nothing of one.
+
+    >>> from unitless import shown
+    >>> shown.experts({"linear": 0.25, "newton": 0.75})
+    'second order 75.0%, linear 25.0%'
+    """
+    names = {"trees": "curves and trees", "newton": "second order", "walker": "forgetting second order", "snag": "sNAG"}
+    ranked = sorted(shares.items(), key=lambda item: -item[1]) if len(shares) > 1 else []
+    return ", ".join(f"{names.get(name, name)} {share:.1%}" for name, share in ranked)
 
 
 def place(fields: Mapping[str, Any]) -> str:

@@ -109,6 +109,10 @@ def expert_scores(expert: dict[str, Any], row: dict[Any, Any]) -> np.ndarray:
             yes = x == text if text is not None else x is not None and (above is None or x > above)
             node = tree["next"][node] + yes
         score = score + np.array(tree["weight"][node])
+    if expert.get("coupled"):
+        p = np.exp(score - score.max()) / np.exp(score - score.max()).sum()
+        others = np.array([np.delete(p, k).sum() for k in range(len(p))])
+        return np.clip(np.log(p / others), -math.log(1e15), math.log(1e15))
     return np.asarray(score)
 
 
@@ -182,11 +186,31 @@ def test_json_of_many_classes(shape: Any) -> None:
         np.testing.assert_allclose(scored(plain, dict(enumerate(row.tolist()))), score, rtol=1e-6, atol=1e-9)
 
 
-def test_what_has_no_place_for_trees_says_so() -> None:
-    X, y = problem(400)
-    m = ul.OneVsAll(shape="curves")
-    m.learn(X, y > 1)
-    with pytest.raises(ul.OptionError, match="many classes and of shape 'curves'"):
-        ul.to_onnx(m)
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
+def test_a_graph_of_many_classes(shape: Any, loss: Any) -> None:
+    X, y = problem()
+    m = ul.OneVsAll(shape=shape, loss=loss)
+    m.learn(X, np.digitize(y, np.quantile(y, [0.3, 0.7])))
+    rows = problem(100, 1)[0]
+    scores, label = session(m, dtype="float64").run(["scores", "label"], {"features": rows})
+    np.testing.assert_allclose(scores, m.predict(rows), rtol=1e-9, atol=1e-9)
+    assert label.tolist() == m.classify(rows).tolist()
+    if loss == "logistic":
+        (probabilities,) = session(m).run(["probabilities"], {"features": rows.astype(np.float32)})
+        np.testing.assert_allclose(probabilities, m.shares(m.predict(rows)), atol=1e-5)
+
+
+def test_a_graph_of_many_classes_with_text() -> None:
+    data = table().dropna()
+    data["price"] = pd.cut(data["price"], [-np.inf, 1, 4, np.inf], labels=["low", "fair", "high"]).astype(str)
+    m = ul.train(data, target="price", shape="trees").model
+    rows = data.drop(columns="price").head(50)
+    columns = {name: rows[[name]].to_numpy(object if name == "city" else np.float64) for name in rows}
+    (scores,) = session(m, inputs="columns", dtype="float64").run(["scores"], columns)
+    np.testing.assert_allclose(scores, m.predict(rows), rtol=1e-9, atol=1e-9)
+
+
+def test_scikit_learn_has_no_place_for_trees() -> None:
     with pytest.raises(ul.OptionError, match="shape 'trees' cannot be exported to scikit-learn"):
         ul.to_sklearn(learned("trees", {}))

@@ -19,12 +19,12 @@ def some_rows(count=2500):
 
 
 def scores(reading, x):
-    """By expert and head, of a row of numbers within the scales; nag, without centring."""
-    scale = dict(zip(reading.state["slots"].tolist(), reading.state["scale"], strict=True))
-    z = np.array([(1.0 if slot == 0 else x[slot - 1]) / scale[slot] for slot in reading.state["slots"].tolist()])
+    """By expert and head, of a row of numbers, without centring."""
     said = []
     for expert in reading.experts:
-        total = z @ expert.v
+        terms = expert.terms
+        z = [terms.seen(k, 1.0 if slot == 0 else x[slot - 1]) for k, slot in enumerate(terms.slots.tolist())]
+        total = np.array(z) @ terms.v
         for curve in expert.curves.values():
             total = total + curve.at(x[curve.column])
         for tree in expert.trees:

@@ -33,8 +33,9 @@ LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clo
       kernel_(kernel),
       labels_are_signs_(facts_of(setup.options.loss).labels == LabelKind::sign),
       lanes_(setup.rates, first_lanes(setup), first_heads(setup), setup.has_classes(), setup.open, setup.average,
-             in_blocks),
-      selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size()),
+             setup.penalties, in_blocks),
+      places_(setup.options.proximal && setup.slots > 0),
+      selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size(), setup.across),
       negative_(facts_of(setup.options.loss).negative) {
     pipeline_.run = [this](LaneBatch& batch, std::size_t group) { run(batch, group); };
     pipeline_.score = [this](LaneBatch& batch) {
@@ -50,9 +51,30 @@ std::size_t LaneEngine::learn_width() const {
 
 void LaneEngine::reserve(std::size_t slots, bool growing) {
     in_use_ = slots;
+    if (places_.on()) places_.reserve(slots);
+    make_room(places_.on() ? places_.count() : slots, growing);
+}
+
+void LaneEngine::make_room(std::size_t slots, bool growing) {
     if (slots <= lanes_.capacity()) return;
     finish();
     lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
+}
+
+// Rows by the places of their slots. Those that are learned get places; `labels`: null if none is.
+SparseInput LaneEngine::placed(const SparseInput& rows, const Labels* labels) {
+    if (!places_.on()) return rows;
+    const std::size_t end = rows.rows ? end_of(rows, rows.rows - 1) : rows.first;
+    if (row_places_.size() < end + row_margin) row_places_.resize(end + row_margin);
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        const bool learned = labels && weight_of(*labels, r) > 0;
+        for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
+            row_places_[k] = learned ? places_.allot(rows.slots[k]) : places_.find(rows.slots[k]);
+    }
+    make_room(places_.count(), true);
+    SparseInput here = rows;
+    here.slots = row_places_.data();
+    return here;
 }
 
 void LaneEngine::add_classes(std::size_t count) {
@@ -62,16 +84,18 @@ void LaneEngine::add_classes(std::size_t count) {
 
 void LaneEngine::save(std::size_t slots, EngineState& to) const {
     save_common(to);
-    lanes_.save(slots, to);
+    lanes_.save(slots, to, places_);
     selection_.save(to);
 }
 
 void LaneEngine::load(const EngineState& from) {
     const std::size_t heads = checked_heads(from, setup_), capacity = lanes_.capacity();
     check_average(from);
-    lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, setup_.average, lanes_.in_blocks());
-    lanes_.reserve(capacity);
-    lanes_.load(from);
+    for (const std::uint32_t slot : from.slots) places_.allot(slot);
+    lanes_ = Lanes(setup_.rates, from.lanes, heads, lanes_.classes(), setup_.open, setup_.average, setup_.penalties,
+                   lanes_.in_blocks());
+    lanes_.reserve(places_.on() ? places_.count() : capacity);
+    lanes_.load(from, places_);
     selection_.load(from);
     load_common(from);
 }
@@ -80,7 +104,7 @@ void LaneEngine::read(const std::uint32_t* slots, std::size_t count, const std::
                       SlotBlock& to) const {
     const Averaging::Step step = averaging_.step(clock_.t);
     for (std::size_t k = 0; k < count; ++k) {
-        const std::uint32_t slot = slots[k];
+        const std::uint32_t slot = places_.find(slots[k]);
         if (slot >= lanes_.capacity() || lanes_.scale()[slot] == 0) {
             to.clear(k);
             continue;
@@ -100,9 +124,16 @@ void LaneEngine::read(const std::uint32_t* slots, std::size_t count, const std::
 
 void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& from) {
     const double unit = averaging_.unit_at_look(clock_.t);
+    std::unique_lock guard(writing_, std::defer_lock);
+    if (places_.on()) {
+        guard.lock();
+        for (std::size_t k = 0; k < count; ++k)
+            if (from.scale[k] != 0) places_.allot(static_cast<std::uint32_t>(first + k));
+        make_room(places_.count(), true);
+    }
     for (std::size_t k = 0; k < count; ++k) {
         if (from.scale[k] == 0) continue;  // memory that is never touched costs nothing
-        const std::size_t slot = first + k;
+        const std::size_t slot = places_.find(static_cast<std::uint32_t>(first + k));
         lanes_.scale()[slot] = from.scale[k];
         const double *H = &from.H[k * from.lanes], *values = &from.values[k * from.width];
         for (std::size_t i = 0; i < from.lanes; ++i) {
@@ -114,7 +145,7 @@ void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& fr
     }
 }
 
-std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + pipeline_.bytes(); }
+std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + places_.bytes() + pipeline_.bytes(); }
 
 // ---------------------------------------------------------------------------------------------------- learning
 
@@ -133,7 +164,8 @@ void LaneEngine::start(LaneBatch& batch, bool learning) {
     for (std::size_t o = 0; o < count; ++o)
         batch.octets.push_back({!learning && predicts_with_average() ? lanes_.average(o) : lanes_.octet(o),
                                 lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
-                                losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8});
+                                losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8,
+                                lanes_.penalty_of(o)});
     batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_.classes(),
                          negative_,      batch.stride,      batch.labels.offset};
     Workers* helpers = batch.rows * count < 64 ? nullptr : &workers();  // less is not worth another thread's attention
@@ -175,7 +207,8 @@ void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* pr
     }
 }
 
-void LaneEngine::learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
+void LaneEngine::learn_some(const SparseInput& given, const Labels& labels, double* predictions, std::size_t row) {
+    const SparseInput rows = placed(given, &labels);
     LaneBatch& batch = pipeline_.next();
     batch.make_stage(rows);
     batch.weight_before = clock_.t;
@@ -284,7 +317,8 @@ std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
 
 // ---------------------------------------------------------------------------------------------------- predicting
 
-void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions) {
+void LaneEngine::predict(const SparseInput& given, const Asking& asking, double* predictions) {
+    const SparseInput rows = placed(given, nullptr);
     LaneBatch& batch = pipeline_.next();
     batch.make_stage(rows);
     batch.rows = rows.rows;

@@ -2,6 +2,8 @@
 // the next one is staged: scales do not depend on what is learned.
 #pragma once
 
+#include <mutex>
+
 #include "engine/engine.hpp"
 #include "engine/lanes/lane_pipeline.hpp"
 #include "engine/lanes/lanes.hpp"
@@ -26,6 +28,8 @@ class LaneEngine : public Engine {
     void sift_rates() override;
     void finish() override;
     void settle() noexcept override;
+    double scale(std::uint32_t slot) const override { return slot < lanes_.capacity() ? lanes_.scale()[slot] : 0.0; }
+    void lower_scale(std::uint32_t slot, double scale) override { lanes_.lower_scale(slot, scale); }
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;
@@ -40,6 +44,9 @@ class LaneEngine : public Engine {
     const Kernel& kernel_;
     bool labels_are_signs_;  // errors can be counted
     Lanes lanes_;
+    SlotPlaces places_;
+    std::vector<std::uint32_t> row_places_;  // of the rows that are being staged
+    std::mutex writing_;  // places are given, which several threads may do at once when models are merged
     Selection selection_;
     LanePipeline pipeline_;
     std::size_t in_use_ = 0;  // slots
@@ -65,6 +72,8 @@ class LaneEngine : public Engine {
     std::size_t group_size_ = 1;  // octets that one thread runs side by side
     std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
 
+    void make_room(std::size_t slots, bool growing);
+    SparseInput placed(const SparseInput& rows, const Labels* labels);
     void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
     void start(LaneBatch& batch, bool learning);
     bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates() && !keeps_rates(); }

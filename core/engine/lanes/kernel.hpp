@@ -15,6 +15,7 @@ struct StagedRow {
     double weight;  // 0: predict only
     double spread, damp, root_t, zz;
     double label_min, label_max;  // before the row
+    double pace, tempo;           // of proximal learners, before the row: the pace, and that times the damp
     bool grown;                   // some rho is not 1
     bool tiny;                    // some z^2 is below `tiny_square`
 };
@@ -38,6 +39,7 @@ struct Octet {
     double* prediction;
     double* loss;
     std::size_t* diverged_at;  // the first row at which a lane's numbers ran away; its updates are left out from there
+    const double* penalty;     // of proximal learners
 };
 inline constexpr std::size_t octet_doubles = 16;
 inline constexpr std::size_t leaf_doubles = 8;  // of a leaf (shapes/): it has weights alone

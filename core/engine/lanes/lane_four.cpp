@@ -2,13 +2,13 @@
 // Compiled for the baseline and for AVX2, with UNITLESS_FOUR_LANES set and UNITLESS_ISA naming what nothing else
 // shares.
 
-#include "engine/lanes/lane_rows.hpp"
+#include "engine/lanes/proximal_rows.hpp"
 
 namespace unitless {
 
 void UNITLESS_FOUR_LANES(const Options& options, const Octet* lanes, int octets, const LaneLabels& labels,
                          const Stage& stage, std::size_t rows, double* memory) {
-    run_lanes(options, lanes, octets, labels, stage, rows, memory);
+    run_any_lanes(options, lanes, octets, labels, stage, rows, memory);
 }
 
 }  // namespace unitless

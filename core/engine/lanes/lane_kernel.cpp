@@ -5,16 +5,26 @@
 #include "engine/lanes/kernel.hpp"
 #include "engine/lanes/lane_rows.hpp"
 #include "engine/lanes/lane_stage.hpp"
+#include "engine/lanes/proximal_rows.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
 namespace {
 
+// What proximal learners make their weights with, before a row.
+template <class Rule>
+void set_tempo(const Clock& clock, StagedRow& row) {
+    row.pace = clock.pace;
+    row.tempo = clock.pace * (clock.N > 0 ? Rule::damp(clock.T / clock.N) : 1.0);
+}
+
 std::size_t stage_learn(const Options& options, Clock& clock, double* scale, const SparseInput& input,
                         const Labels& labels, const Stage& stage) {
     return with_rule(options.rule, [&](auto rule) {
-        Stager<typename decltype(rule)::type> stager(options, scale, stage);
+        using Rule = typename decltype(rule)::type;
+        Stager<Rule> stager(options, scale, stage);
         for (std::size_t r = 0; r < input.rows; ++r) {
+            if (options.proximal) set_tempo<Rule>(clock, stage.rows[r]);
             const double h = labels.weight ? labels.weight[r] : 1.0;
             stage.rows[r].label_min = clock.label_min;
             stage.rows[r].label_max = clock.label_max;
@@ -22,6 +32,7 @@ std::size_t stage_learn(const Options& options, Clock& clock, double* scale, con
                 stager.predict(input, r, clock, false);
             } else {
                 if (!stager.learn(input, r, h, clock)) return r;
+                if (options.proximal && labels.pace) clock.pace = labels.pace[r];
                 if (options.clip == Clip::labels) {
                     clock.label_min = smaller(clock.label_min, labels.y[r]);
                     clock.label_max = larger(clock.label_max, labels.y[r]);
@@ -35,8 +46,10 @@ std::size_t stage_learn(const Options& options, Clock& clock, double* scale, con
 void stage_predict(const Options& options, const Clock& clock, double* scale, const SparseInput& input,
                    bool extrapolate, const Stage& stage) {
     with_rule(options.rule, [&](auto rule) {
-        Stager<typename decltype(rule)::type> stager(options, scale, stage);
+        using Rule = typename decltype(rule)::type;
+        Stager<Rule> stager(options, scale, stage);
         for (std::size_t r = 0; r < input.rows; ++r) {
+            if (options.proximal) set_tempo<Rule>(clock, stage.rows[r]);
             stage.rows[r].label_min = extrapolate ? infinity : clock.label_min;  // the plain linear model has no limit
             stage.rows[r].label_max = extrapolate ? -infinity : clock.label_max;
             stager.predict(input, r, clock, extrapolate);
@@ -70,6 +83,6 @@ static constexpr auto run_four = run_four_avx2;  // half a register of AVX-512 i
 static constexpr auto run_four = run_four_baseline;
 #endif
 
-const LaneKernel UNITLESS_OF_ISA(lane_kernel_) = {stage_learn, stage_predict, run_lanes, run_four, losses};
+const LaneKernel UNITLESS_OF_ISA(lane_kernel_) = {stage_learn, stage_predict, run_any_lanes, run_four, losses};
 
 }  // namespace unitless

@@ -25,6 +25,24 @@ UNITLESS_INLINE Vec8 with_offset(const LaneLabels& labels, std::size_t r, const 
     return labels.offset && labels.offset[r] != 0 ? scores + Vec8::all(labels.offset[r]) : scores;
 }
 
+// Predictions within the range of the labels before the row, where the options ask for it.
+UNITLESS_INLINE Vec8 limited(const Options& options, const StagedRow& row, const Vec8& p) {
+    if (options.clip == Clip::none || !(row.label_min <= row.label_max)) return p;
+    return smaller(larger(p, Vec8::all(row.label_min)), Vec8::all(row.label_max));
+}
+
+// Some lanes of an octet are not sound: their numbers have run away.
+UNITLESS_RARE inline void note_divergence(const Octet& lanes, const LaneLabels& labels, const Mask8& sound,
+                                          std::size_t r) {
+    double flags[width];
+    select(sound, 0.0, 1.0).store(flags);
+    for (int i = 0; i < present; ++i) {
+        if (flags[i] == 0) continue;
+        if (lanes.diverged_at[i] == Octet::never) lanes.diverged_at[i] = r;
+        if (lanes.loss) lanes.loss[r * labels.stride + static_cast<unsigned>(i)] = infinity;
+    }
+}
+
 // `octets` of them side by side, so that one can compute while the other waits for its own results.
 // Of the rule only two things matter here; the rest has been staged.
 template <class Loss, bool adaptive, bool aware, int octets>
@@ -75,16 +93,11 @@ class LaneRows {
                 total[o] = total[o] + Vec8::load(v(o, stage.slot[k])) * Vec8::all(stage.z[k]);
     }
 
-    Vec8 limited(const StagedRow& row, const Vec8& p) const {
-        if (options_.clip == Clip::none || !(row.label_min <= row.label_max)) return p;
-        return smaller(larger(p, Vec8::all(row.label_min)), Vec8::all(row.label_max));
-    }
-
     UNITLESS_INLINE void predict(const Stage& stage, const StagedRow& row, std::size_t r) const {
         Vec8 vz[octets];
         dot(stage, row, vz);
         for (int o = 0; o < octets; ++o)
-            limited(row, with_offset(labels_, r, Vec8::all(row.spread) * vz[o]))
+            limited(options_, row, with_offset(labels_, r, Vec8::all(row.spread) * vz[o]))
                 .store(lanes_[o].prediction + r * labels_.stride);
     }
 
@@ -109,7 +122,7 @@ class LaneRows {
         Flags odd;
         for (int o = 0; o < octets; ++o) {
             raw[o] = with_offset(labels_, r, Vec8::all(row.spread) * raw[o]);
-            p[o] = limited(row, raw[o]);
+            p[o] = limited(options_, row, raw[o]);
             y[o] = label_of(labels_, r, class_[o]);
             p[o].store(lanes_[o].prediction + r * labels_.stride);
             odd.note_beyond(raw[o], Vec8::all(suspicious));
@@ -137,23 +150,13 @@ class LaneRows {
         bool any_moving = false;
         for (int o = 0; o < octets; ++o) {
             const Mask8 sound = (absolute(raw[o]) <= suspicious) & (absolute(slope[o]) <= suspicious);
-            if (any(~sound)) note_divergence(o, sound, r);
+            if (any(~sound)) note_divergence(lanes_[o], labels_, sound, r);
             moving[o] = sound & ~(slope[o] == 0.0);
             slope[o] = select(moving[o], slope[o], 0.0);
             any_moving |= any(moving[o]);
         }
         const auto score = [&](int o) UNITLESS_INLINE_LAMBDA { return p[o]; };
         if (any_moving && row.damp > 0) update<false>(stage, row, r, score, y, slope, moving);
-    }
-
-    UNITLESS_RARE void note_divergence(int o, const Mask8& sound, std::size_t r) const {
-        double flags[width];
-        select(sound, 0.0, 1.0).store(flags);
-        for (int i = 0; i < present; ++i) {
-            if (flags[i] == 0) continue;
-            if (lanes_[o].diverged_at[i] == Octet::never) lanes_[o].diverged_at[i] = r;
-            if (lanes_[o].loss) lanes_[o].loss[r * labels_.stride + static_cast<unsigned>(i)] = infinity;
-        }
     }
 
     // Steps 2.(d); see Row::update. Where all lanes move there are no masks. `score`: of an octet's lanes.
@@ -217,7 +220,7 @@ class LaneRows {
 
     UNITLESS_RARE Vec8 stop(int o, const Vec8& move, std::size_t r) const {
         const Mask8 sound = absolute(move) <= suspicious;
-        note_divergence(o, sound, r);
+        note_divergence(lanes_[o], labels_, sound, r);
         return select(sound, move, 0.0);
     }
 

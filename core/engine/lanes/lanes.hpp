@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "engine/lanes/kernel.hpp"
+#include "engine/lanes/slot_places.hpp"
 #include "engine/state.hpp"
 
 namespace unitless {
@@ -44,10 +45,11 @@ class Lanes {
         std::size_t first_rate, rates;  // among those of a head
     };
 
-    // Lanes are kept in the order of their heads, and within a head of their rates.
+    // Lanes are kept in the order of their heads, and within a head of their rates. `penalties`: of each rate, if any.
     Lanes(std::vector<double> rates, std::vector<Lane> lanes, std::size_t heads, bool classes, bool open, bool averaged,
-          bool in_blocks = false)
+          std::vector<double> penalties = {}, bool in_blocks = false)
         : rates_(std::move(rates)),
+          penalties_(std::move(penalties)),
           lanes_(std::move(lanes)),
           heads_(heads),
           classes_(classes),
@@ -86,6 +88,7 @@ class Lanes {
     double* average(std::size_t o) const { return averages_[o].data(); }
     const double* rate_of(std::size_t o) const { return &lane_rate_[o * 8]; }
     const double* label_of(std::size_t o) const { return &lane_label_[o * 8]; }
+    const double* penalty_of(std::size_t o) const { return &lane_penalty_[o * 8]; }
     double& v(std::size_t slot, std::size_t lane) const {
         return octets_[place(lane) / 8].data()[slot * octet_doubles + place(lane) % 8];
     }
@@ -99,6 +102,12 @@ class Lanes {
     double average_scale(std::size_t slot) const { return average(0)[slot * octet_doubles + 8]; }
     void set_average_scale(std::size_t slot, double scale) const {
         for (const auto& average : averages_) average.data()[slot * octet_doubles + 8] = scale;
+    }
+
+    // The unit of the average falls as the scale does, so that neither v nor the average moves.
+    void lower_scale(std::size_t slot, double lower) const {
+        if (averaged_) set_average_scale(slot, lower * (average_scale(slot) / scale()[slot]));
+        scale()[slot] = lower;
     }
 
     // Leaves of curves and trees (shapes/): indicators, whose weights have neither a scale nor an H of their own.
@@ -123,11 +132,12 @@ class Lanes {
     }
 
     // The slots that were ever other than zero; leaves are not among them.
-    void save(std::size_t slots, EngineState& to) const {
+    void save(std::size_t slots, EngineState& to, const SlotPlaces& places = SlotPlaces(false)) const {
         to.lanes = lanes_;
-        for (std::size_t slot = 0; slot < std::min(capacity_, slots); ++slot) {
+        for (std::size_t number = 0; number < (places.on() ? slots : std::min(capacity_, slots)); ++number) {
+            const std::size_t slot = places.find(static_cast<std::uint32_t>(number));
             if (scale()[slot] == 0) continue;
-            to.slots.push_back(static_cast<std::uint32_t>(slot));
+            to.slots.push_back(static_cast<std::uint32_t>(number));
             to.scale.push_back(scale()[slot]);
             if (averaged_) to.average_scale.push_back(average_scale(slot));
             for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -138,9 +148,9 @@ class Lanes {
         }
     }
     // The same lanes with those slots, which there must be room for.
-    void load(const EngineState& from) {
+    void load(const EngineState& from, const SlotPlaces& places = SlotPlaces(false)) {
         for (std::size_t k = 0; k < from.slots.size(); ++k) {
-            const std::uint32_t slot = from.slots[k];
+            const std::uint32_t slot = places.find(from.slots[k]);
             scale()[slot] = from.scale[k];
             if (averaged_) set_average_scale(slot, from.average_scale[k]);
             for (std::size_t lane = 0; lane < lanes_.size(); ++lane) {
@@ -153,7 +163,7 @@ class Lanes {
 
     // Other lanes: lane k becomes what lane from[k] was.
     void rearrange(std::vector<Lane> lanes, std::size_t heads, const std::vector<std::size_t>& from) {
-        Lanes other(rates_, std::move(lanes), heads, classes_, open_, averaged_,
+        Lanes other(rates_, std::move(lanes), heads, classes_, open_, averaged_, penalties_,
                     in_blocks_);  // if memory runs out, nothing has changed
         if (capacity_) {
             for (auto& octet : other.octets_) octet = ZeroedDoubles(capacity_ * octet_doubles);
@@ -175,7 +185,7 @@ class Lanes {
     }
 
   private:
-    std::vector<double> rates_;
+    std::vector<double> rates_, penalties_;
     std::vector<Lane> lanes_;
     std::size_t heads_;
     bool classes_, open_, averaged_, in_blocks_;
@@ -186,7 +196,7 @@ class Lanes {
     ZeroedDoubles scale_;
     std::vector<ZeroedDoubles> octets_, averages_, leaves_;
     std::vector<std::size_t> begins_;
-    std::vector<double> lane_rate_, lane_label_;
+    std::vector<double> lane_rate_, lane_label_, lane_penalty_;
 
     static void grow(ZeroedDoubles& memory, std::size_t from, std::size_t to, std::size_t each) {
         ZeroedDoubles wider(to * each);
@@ -226,9 +236,11 @@ class Lanes {
     void describe() {
         lane_rate_.assign(octet_count() * 8, 0.0);
         lane_label_.assign(octet_count() * 8, -1.0);
+        lane_penalty_.assign(octet_count() * 8, 0.0);
         begins_.assign(heads_ + 1, lanes_.size());
         for (std::size_t k = lanes_.size(); k-- > 0;) {
             lane_rate_[place(k)] = rates_[lanes_[k].rate];
+            if (!penalties_.empty()) lane_penalty_[place(k)] = penalties_[lanes_[k].rate];
             if (lanes_[k].head < class_count()) lane_label_[place(k)] = lanes_[k].head;
             begins_[lanes_[k].head] = k;
         }

@@ -6,6 +6,7 @@
 //   follow  each prediction is made by the leader, the rate with the smallest loss so far, later examples counting for
 //           more (the n-th by n). Rates that have lost to the leader beyond doubt are dropped; its two neighbours
 //           always run, if need be anew from the leader's own state, so that the leader can move on when the data does.
+// What is chosen among are the lanes of `Lanes`, or other candidates that are learned side by side (second_order/).
 // All of this for each head by itself, unless heads share their losses, and without units: losses are only ever
 // compared with one another.
 #pragma once
@@ -78,8 +79,13 @@ class Selection {
   public:
     using Scores = LaneScores;
 
-    Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates)
-        : mode_(mode), scores_(lanes), followed_(heads), errors_(mode == Selecting::sweep ? rates : 0) {}
+    // `across`: rates so many places apart are neighbours too (setup.hpp).
+    Selection(Selecting mode, std::size_t lanes, std::size_t heads, std::size_t rates, std::size_t across = 1)
+        : mode_(mode),
+          across_(across),
+          scores_(lanes),
+          followed_(heads),
+          errors_(mode == Selecting::sweep ? rates : 0) {}
 
     const std::vector<Scores>& scores() const { return scores_; }
     const std::vector<double>& followed() const { return followed_; }  // by head: loss of the predictions made
@@ -96,7 +102,8 @@ class Selection {
     }
 
     // The lane that speaks for a head.
-    std::size_t leader(const Lanes& lanes, std::size_t head) const {
+    template <class Candidates>
+    std::size_t leader(const Candidates& lanes, std::size_t head) const {
         std::size_t best = lanes.begin(head);
         for (std::size_t k = best + 1; k < lanes.begin(head + 1); ++k)
             if (scores_[k].recent < scores_[best].recent) best = k;
@@ -104,7 +111,8 @@ class Selection {
     }
 
     // Every lane's loss on one row that was learned with weight h; `share` is h over the total weight.
-    void observe(const Lanes& lanes, const double* loss, double h, double share) {
+    template <class Candidates>
+    void observe(const Candidates& lanes, const double* loss, double h, double share) {
         if (mode_ == Selecting::sweep) {
             for (std::size_t k = 0; k < scores_.size(); ++k) scores_[k].loss += h * loss[k];
             return;
@@ -178,32 +186,27 @@ class Selection {
     }
 
     // At powers of two rates are dropped; at every look the leaders get their neighbours back.
-    void look(Lanes& lanes, std::uint64_t examples) { sift(lanes, (examples & (examples - 1)) == 0); }
+    template <class Candidates>
+    void look(Candidates& lanes, std::uint64_t examples) {
+        sift(lanes, (examples & (examples - 1)) == 0);
+    }
 
-    void sift(Lanes& lanes, bool dropping) {
+    template <class Candidates>
+    void sift(Candidates& lanes, bool dropping) {
         std::vector<Lane> all;
         std::vector<std::size_t> from;
         for (std::size_t head = 0; head < lanes.heads(); ++head) {
             const std::size_t first = leader(lanes, head);
             const std::uint32_t best = lanes.lanes()[first].rate;
-            std::uint32_t low = best > 0 ? best - 1 : best;
-            const std::uint32_t high = best + 1 < lanes.rates().size() ? best + 1 : best;
-            const auto add = [&](std::uint32_t rate, std::size_t k) {
+            std::size_t k = lanes.begin(head);
+            for (std::uint32_t rate = 0; rate < lanes.rates().size(); ++rate) {
+                const bool runs = k < lanes.begin(head + 1) && lanes.lanes()[k].rate == rate;
+                const std::size_t own = runs ? k++ : first;
+                const bool sound = scores_[own].loss <= __DBL_MAX__;
+                if (!near(rate, best) && (!runs || (dropping && lost(scores_[own])))) continue;
                 all.push_back({static_cast<std::uint32_t>(head), rate});
-                from.push_back(k);
-            };
-            for (std::size_t k = lanes.begin(head); k < lanes.begin(head + 1); ++k) {
-                const std::uint32_t rate = lanes.lanes()[k].rate;
-                for (; low <= high && low < rate; ++low) add(low, first);  // a neighbour that was missing
-                if (rate == low) ++low;
-                const bool near = rate + 1 >= best && rate <= best + 1;
-                if (near) {
-                    add(rate, scores_[k].loss <= __DBL_MAX__ ? k : first);  // one that diverged starts anew
-                } else if (!dropping || !lost(scores_[k])) {
-                    add(rate, k);
-                }
+                from.push_back(sound || !near(rate, best) ? own : first);  // a neighbour that diverged starts anew
             }
-            for (; low <= high; ++low) add(low, first);
         }
         if (dropping)
             for (Scores& scores : scores_) {
@@ -220,10 +223,18 @@ class Selection {
   private:
     static constexpr double doubt = 6.0;  // standard deviations
     Selecting mode_;
+    std::size_t across_;
     std::vector<Scores> scores_;
     std::vector<double> followed_, errors_;
 
-    void observe_head(const Lanes& lanes, std::size_t head, const double* loss, double h, double share) {
+    // The leader, and those that differ from it by one step in the rate or in what goes with it.
+    bool near(std::uint32_t rate, std::uint32_t best) const {
+        const auto steps = [](std::size_t a, std::size_t b) { return a > b ? a - b : b - a; };
+        return steps(rate / across_, best / across_) + steps(rate % across_, best % across_) <= 1;
+    }
+
+    template <class Candidates>
+    void observe_head(const Candidates& lanes, std::size_t head, const double* loss, double h, double share) {
         const std::size_t first = leader(lanes, head);
         const double leading = h * loss[first], fading = 1.0 - share;
         const bool sound = leading <= __DBL_MAX__;
@@ -246,7 +257,8 @@ class Selection {
                s.total_gap + s.gap > doubt * std::sqrt(s.total_square + s.square);
     }
 
-    void rearrange(Lanes& lanes, std::vector<Lane> all, std::size_t heads, const std::vector<std::size_t>& from) {
+    template <class Candidates>
+    void rearrange(Candidates& lanes, std::vector<Lane> all, std::size_t heads, const std::vector<std::size_t>& from) {
         std::vector<Scores> scores;
         for (const std::size_t k : from) scores.push_back(scores_[k]);
         lanes.rearrange(std::move(all), heads, from);

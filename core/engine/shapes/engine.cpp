@@ -5,12 +5,14 @@
 
 #include "algorithm/dispatch.hpp"
 #include "base/workers.hpp"
+#include "engine/shapes/named_state.hpp"
 #include "engine/shapes/numbers.hpp"
 
 namespace unitless {
 namespace {
 
 constexpr const char* expert_names[] = {"curves", "trees"};
+constexpr const char* met_name = "classes.met";
 
 EngineSetup without_average(EngineSetup setup) {
     setup.average = false;
@@ -19,9 +21,10 @@ EngineSetup without_average(EngineSetup setup) {
 
 std::vector<Expert> make_experts(const EngineSetup& setup, const Kernel& kernel) {
     std::vector<Expert> experts;
+    if (setup.form.shape == Shape::linear) return experts;
     experts.reserve(2);
     experts.emplace_back(setup, kernel, false);
-    if (setup.shape == Shape::trees) experts.emplace_back(setup, kernel, true);
+    if (setup.form.shape == Shape::trees) experts.emplace_back(setup, kernel, true);
     return experts;
 }
 
@@ -31,79 +34,56 @@ Mixture::Kind mixture_kind(const EngineSetup& setup) {
     return mixing == Mixing::numbers && !setup.has_classes() ? Mixture::Kind::squared : Mixture::Kind::other;
 }
 
-// The lanes of an expert beside the linear one, by its name; slots and scales are those of all.
-void put_lanes(const std::string& name, EngineState lanes, std::vector<NamedNumbers>& to) {
-    std::vector<double> heads, rates, scores;
-    for (const Lane& lane : lanes.lanes) {
-        heads.push_back(lane.head);
-        rates.push_back(lane.rate);
-    }
-    for (const LaneScores& own : lanes.scores)
-        scores.insert(scores.end(), {own.loss, own.recent, own.gap, own.square, own.total_gap, own.total_square});
-    to.push_back({name + ".v", std::move(lanes.v)});
-    to.push_back({name + ".H", std::move(lanes.H)});
-    to.push_back({name + ".lane_heads", std::move(heads)});
-    to.push_back({name + ".lane_rates", std::move(rates)});
-    to.push_back({name + ".scores", std::move(scores)});
-    to.push_back({name + ".followed", std::move(lanes.followed)});
-}
-
-EngineState taken_lanes(const std::string& name, const EngineState& from) {
-    const auto named = [&](const char* what) -> const std::vector<double>& {
-        return numbers_named(from.shape, name + what);
-    };
-    const auto &heads = named(".lane_heads"), &rates = named(".lane_rates"), &scores = named(".scores");
-    if (rates.size() != heads.size() || scores.size() != 6 * heads.size())
-        throw InputError("the model's arrays differ in length");
-    EngineState lanes;
+// The lanes of an expert beside the linear one; slots and scales are those of all.
+EngineState expert_lanes(const std::string& name, const EngineState& from) {
+    EngineState lanes = taken_lanes(name, from.shape);
     lanes.slots = from.slots;
     lanes.scale = from.scale;
-    lanes.v = named(".v");
-    lanes.H = named(".H");
-    lanes.followed = named(".followed");
-    for (std::size_t k = 0; k < heads.size(); ++k) {
-        if (!is_count(heads[k], 0x7fffffff) || !is_count(rates[k], 0x7fffffff))
-            throw InputError("the lanes do not belong to a model with these options");
-        lanes.lanes.push_back({static_cast<std::uint32_t>(heads[k]), static_cast<std::uint32_t>(rates[k])});
-        const double* const own = &scores[6 * k];
-        lanes.scores.push_back({own[0], own[1], own[2], own[3], own[4], own[5]});
-    }
     return lanes;
 }
 
 }  // namespace
 
 ShapedEngine::ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock,
-                           std::unique_ptr<Engine> linear)
+                           std::unique_ptr<Engine> linear, std::vector<Companion> company)
     : Engine(linear ? setup : without_average(setup), clock),
       setup_(setup),
       kernel_(kernel),
       linear_(std::move(linear)),
+      company_(std::move(company)),
       experts_(make_experts(setup, kernel)),
-      mixture_(mixture_kind(setup), experts_.size() + (linear_ ? 1 : 0)),
-      classes_(setup.classes) {}
+      mixture_(mixture_kind(setup), expert_count()),
+      classes_(setup.classes),
+      met_(setup.classes) {}
+
+template <class Action>
+void ShapedEngine::for_each_engine(const Action& action) const {
+    if (linear_) action(*linear_);
+    for (const Companion& one : company_) action(*one.engine);
+}
 
 void ShapedEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
-    if (linear_) linear_->add_classes(count);
+    for_each_engine([&](Engine& engine) { engine.add_classes(count); });
     classes_ += count;  // experts take them up when they are met
 }
 
 void ShapedEngine::reserve(std::size_t slots, bool growing) {
-    if (linear_) linear_->reserve(slots, growing);
+    for_each_engine([&](Engine& engine) { engine.reserve(slots, growing); });
     if (slots <= slots_) return;
     const std::size_t more = growing ? std::max(slots, 2 * slots_) : slots;
     for (Expert& expert : experts_) expert.reserve(more);
     slots_ = more;  // last: if memory runs out before, all of it is done the next time
 }
 
-// What was asked of this engine is asked of the linear one.
+// What was asked of this engine is asked of those that it has.
 void ShapedEngine::forward_settings() {
-    if (!linear_) return;
-    linear_->choose_rates(chooses_rates());
-    linear_->keep_rates(keeps_rates());
-    linear_->judge_by(judged_by_);
-    if (averages()) linear_->keep_average(keeps_average());
+    for_each_engine([&](Engine& engine) {
+        engine.choose_rates(chooses_rates());
+        engine.keep_rates(keeps_rates());
+        engine.judge_by(judged_by_);
+        if (engine.averages()) engine.keep_average(keeps_average());
+    });
 }
 
 // ---------------------------------------------------------------------------------------------------- rows
@@ -149,6 +129,7 @@ void ShapedEngine::run(std::size_t rows, const std::vector<std::function<void()>
 
 // The first expert's scales have been moved by these rows: so have the others'.
 void ShapedEngine::share_scales(const SparseInput& input) {
+    if (experts_.empty()) return;
     const double* const from = experts_[0].lanes().scale();
     for (std::size_t i = 1; i < experts_.size(); ++i) {
         double* const to = experts_[i].lanes().scale();
@@ -197,44 +178,63 @@ void ShapedEngine::learn(const SparseInput& rows, const Labels& labels, double* 
 
 void ShapedEngine::check_whole() const {
     if (broken_)
-        throw InputError(
-            "this model ran out of memory while it learned, and some of it has not learned what the rest has",
-            "go on from one that was saved before");
+        throw InputError("this model could not finish some rows, and some of it has not learned what the rest has",
+                         "go on from one that was saved before");
+}
+
+// The rows' scales, for curves and trees; gives how many rows can be learned. The clock moves on.
+std::size_t ShapedEngine::stage(const SparseInput& rows, const Labels& labels) {
+    if (experts_.empty()) {
+        clock_ = linear_->clock();
+        return rows.rows;
+    }
+    return kernel_.lanes->stage_learn(setup_.options, clock_, experts_[0].lanes().scale(), rows, labels, staged_.stage);
+}
+
+// Classes, when these rows have been learned.
+std::size_t ShapedEngine::met_after(const Labels& labels, std::size_t rows) const {
+    std::size_t met = met_;
+    for (std::size_t r = 0; setup_.open && r < rows; ++r)
+        if (weight_of(labels, r) > 0) met = std::max(met, static_cast<std::size_t>(labels.y[r]) + 1);
+    return met;
 }
 
 void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row) {
     forward_settings();
     begin(all);
     const Clock before = clock_;
-    const Expert& first = experts_[0];
-    const std::size_t width = predict_width(), met = first.class_count();
+    const std::size_t width = predict_width();
     Said& said = said_[turn_];
     said.begin(all.rows, expert_count(), width, predictions);
     std::size_t rows = sane_rows(labels, all.rows, !setup_.has_classes()), diverged_at = row + rows;
     if (linear_) {
         try {
-            linear_->learn(part_of(all, 0, rows), labels, said.by(experts_.size()), row);
+            linear_->learn(part_of(all, 0, rows), labels, said.by(linear_place()), row);
             linear_->finish();
         } catch (const DivergedError& error) {
             diverged_at = error.diverged_at;
             rows = error.row - row;
         }
     }
-    rows = kernel_.lanes->stage_learn(setup_.options, clock_, first.lanes().scale(), part_of(all, 0, rows), labels,
-                                      staged_.stage);
+    rows = stage(part_of(all, 0, rows), labels);
     const SparseInput input = part_of(all, 0, rows);
     share_scales(input);
-    said.curved_from = learn_curves(input, before.examples);
+    said.curved_from = experts_.empty() ? 0 : learn_curves(input, before.examples);
     for (Expert& expert : experts_) expert.reserve_columns(curves_.columns());
     said.rows = rows;
     said.labels = labels;
     said.learned = true;
     said.choosing = chooses_rates();
     said.before = before;
-    said.met = met;
+    said.met = met_;
     const ShapedRows shaped = shaped_rows(input);
     // Those that take longest begin. What the batch before has to do yet is done on the way.
     std::vector<std::function<void()>> parts;
+    for (std::size_t i = company_.size(); i-- > 0;)
+        parts.emplace_back([&, i] {
+            company_[i].engine->learn(input, labels, said.by(company_place(i)), row);
+            company_[i].engine->finish();
+        });
     for (std::size_t i = experts_.size(); i-- > 0;) {
         Expert& expert = experts_[i];
         const std::size_t walks = expert.begin_walks(shaped);
@@ -243,7 +243,14 @@ void ShapedEngine::learn_rows(const SparseInput& all, const Labels& labels, doub
         for (std::size_t k = 0; k < walks; ++k) parts.emplace_back([&, k] { expert.walk(shaped, k); });
     }
     if (waiting_) parts.emplace_back([this] { finish(); });
-    run(rows, parts);
+    try {
+        run(rows, parts);
+    } catch (const DivergedError&) {  // of one whose company has learned more
+        broken_ = true;
+        waiting_ = nullptr;
+        throw;
+    }
+    met_ = met_after(labels, rows);
     waiting_ = &said;
     turn_ = 1 - turn_;
     if (rows < all.rows || diverged_at < row + rows) {
@@ -263,25 +270,42 @@ void ShapedEngine::finish() {
 
 void ShapedEngine::sift_rates() {
     finish();
-    if (linear_) linear_->sift_rates();
+    for_each_engine([](Engine& engine) { engine.sift_rates(); });
     for (Expert& expert : experts_) expert.sift_rates();
 }
 
 void ShapedEngine::settle() noexcept {
-    if (linear_) linear_->settle();
+    for_each_engine([](Engine& engine) { engine.settle(); });
     try {
         finish();
     } catch (...) {  // out of memory once more
     }
 }
 
+double ShapedEngine::scale(std::uint32_t slot) const {
+    if (linear_) return linear_->scale(slot);
+    return slot < slots_ ? experts_[0].lanes().scale()[slot] : 0.0;
+}
+
+// Leaves of curves and trees have no scales.
+void ShapedEngine::lower_scale(std::uint32_t slot, double scale) {
+    const double before = this->scale(slot);
+    if (linear_) linear_->lower_scale(slot, scale);
+    for (const Companion& one : company_) {  // whose scales may be of another kind
+        const double own = one.engine->scale(slot);
+        if (own > 0) one.engine->lower_scale(slot, own == before ? scale : own * (scale / before));
+    }
+    for (const Expert& expert : experts_) expert.lanes().lower_scale(slot, scale);
+}
+
 void ShapedEngine::predict(const SparseInput& input, const Asking& asking, double* predictions) {
     check_whole();
     forward_settings();
     begin(input);
-    kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, asking.extrapolate,
-                                 staged_.stage);
-    for (std::size_t r = 0; r < input.rows; ++r) {
+    if (!experts_.empty())
+        kernel_.lanes->stage_predict(setup_.options, clock_, experts_[0].lanes().scale(), input, asking.extrapolate,
+                                     staged_.stage);
+    for (std::size_t r = 0; !experts_.empty() && r < input.rows; ++r) {
         find_curves(input, r, input.raw_counts ? input.raw_counts[r] : 0);
         cut_ends_.push_back(0);
     }
@@ -291,14 +315,16 @@ void ShapedEngine::predict(const SparseInput& input, const Asking& asking, doubl
     said.labels = judged_by_.value_or(Labels{});
     said.labels.offset = asking.offset;
     said.before = clock_;
-    said.met = experts_[0].class_count();
-    said.curved_from = curved_ ? 0 : input.rows;
+    said.met = met_;
+    said.curved_from = curved_ || experts_.empty() ? 0 : input.rows;
     const ShapedRows shaped = shaped_rows(input);
     std::vector<std::function<void()>> parts;
     for (std::size_t i = experts_.size(); i-- > 0;)
         parts.emplace_back(
             [&, i] { experts_[i].predict(shaped, predict_width(), asking.offset, judged_by_, said.by(i)); });
-    if (linear_) parts.emplace_back([&] { linear_->predict(input, asking, said.by(experts_.size())); });
+    for (std::size_t i = 0; i < company_.size(); ++i)
+        parts.emplace_back([&, i] { company_[i].engine->predict(input, asking, said.by(company_place(i))); });
+    if (linear_) parts.emplace_back([&] { linear_->predict(input, asking, said.by(linear_place())); });
     run(input.rows, parts);
     mix(said);
 }
@@ -335,7 +361,7 @@ void ShapedEngine::mix(const Said& said) {
             for (std::size_t e = 0; e < experts; ++e)
                 std::copy_n(said.by(e) + r * width, heads, row_said_.data() + e * heads);
             if (r < said.curved_from)  // the linear one and the first differ by rounding, which losses would judge
-                std::copy_n(row_said_.data(), heads, row_said_.data() + (experts - 1) * heads);
+                std::copy_n(row_said_.data(), heads, row_said_.data() + linear_place() * heads);
         };
         std::size_t heads = setup_.has_classes() ? met : 1;
         double* const to = said.predictions + r * width;
@@ -372,19 +398,28 @@ void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     to.clock = clock_;
     to.choosing = choosing_;
     to.keeps_average = keeps_average_;
-    curves_.save(to.shape);
-    to.shape.push_back({"curve.met", {curved_ ? 1.0 : 0.0}});
+    for (const Companion& one : company_) {
+        EngineState own;
+        one.engine->save(slots, own);
+        put_state(one.name, own, to.shape);
+    }
+    if (setup_.has_classes() && !company_.empty()) to.shape.push_back({met_name, {static_cast<double>(met_)}});
+    if (!experts_.empty()) {
+        curves_.save(to.shape);
+        to.shape.push_back({"curve.met", {curved_ ? 1.0 : 0.0}});
+    }
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         EngineState lanes;
         experts_[i].save(expert_names[i], slots, linear_ ? lanes : to, to.shape);
-        if (linear_) put_lanes(expert_names[i], std::move(lanes), to.shape);
+        if (linear_) put_lanes(expert_names[i], lanes, to.shape);
     }
     if (expert_count() > 1) to.shape.push_back({"mixture", mixture_.save()});
 }
 
 void ShapedEngine::load(const EngineState& from) {
     if (linear_) linear_->load(from);
-    curves_.load(from.shape);
+    for (Companion& one : company_) one.engine->load(taken_state(one.name, from.shape, slots_));
+    if (!experts_.empty()) curves_.load(from.shape);
     curved_ = true;  // a model that was merged does not say
     for (const NamedNumbers& one : from.shape) {
         if (one.name != "curve.met") continue;
@@ -395,18 +430,30 @@ void ShapedEngine::load(const EngineState& from) {
     for (std::size_t i = 0; i < experts_.size(); ++i) {
         Expert& expert = experts_[i];
         const std::string name = expert_names[i];
-        expert.load(name, linear_ ? taken_lanes(name, from) : from, from.shape, slots_, curves_.columns());
+        expert.load(name, linear_ ? expert_lanes(name, from) : from, from.shape, slots_, curves_.columns());
         if (expert.class_count() != experts_[0].class_count() ||
             (linear_ && setup_.has_classes() && expert.class_count() > linear_->class_count()))
             throw InputError("the experts differ in their classes");
     }
-    if (setup_.has_classes()) classes_ = linear_ ? linear_->class_count() : experts_[0].class_count();
+    if (setup_.has_classes()) {
+        classes_ = linear_ ? linear_->class_count() : experts_[0].class_count();
+        met_ = experts_.empty() ? classes_ : experts_[0].class_count();
+    }
+    if (setup_.has_classes() && !company_.empty()) {
+        const std::vector<double>& met = numbers_named(from.shape, met_name);
+        if (met.size() != 1 || !is_count(met[0], classes_ + 1) || (!experts_.empty() && met[0] != met_))
+            throw InputError("the experts differ in their classes");
+        met_ = static_cast<std::size_t>(met[0]);
+        for (const Companion& one : company_)
+            if (one.engine->class_count() != classes_) throw InputError("the experts differ in their classes");
+    }
     if (expert_count() > 1) mixture_.load(numbers_named(from.shape, "mixture"));
     load_common(from);
 }
 
 std::size_t ShapedEngine::bytes() const {
-    std::size_t total = sizeof(*this) + curves_.bytes() + staged_.bytes() + (linear_ ? linear_->bytes() : 0);
+    std::size_t total = sizeof(*this) + curves_.bytes() + staged_.bytes();
+    for_each_engine([&](const Engine& engine) { total += engine.bytes(); });
     for (const Said& said : said_) total += said.numbers.capacity() * sizeof(double);
     for (const Expert& expert : experts_) total += expert.bytes();
     return total;

@@ -1,10 +1,12 @@
-// The engine of models that are more than linear: experts that read the same rows, and what is made of their
-// predictions.
+// The engine of models that are more than one linear learner: experts that read the same rows, and what is made of
+// their predictions.
 //
 //   shape        experts
+//   linear       linear
 //   curves       linear and curves; linear
 //   trees        linear and curves; linear, curves and trees; linear
 //   curves only  curves, without linear terms of numbers: there is nothing to mix
+//   and its company: other engines, which see the same rows as the linear one
 //
 // The linear expert is an engine of its own. Curves are cut by the values alone, so that a batch of rows goes through
 // them once for all experts; each expert is then told, row by row, which leaves a row has and which were cut after it.
@@ -27,8 +29,14 @@ namespace unitless {
 
 class ShapedEngine final : public Engine {
   public:
+    // An engine beside the linear one.
+    struct Companion {
+        std::string name;
+        std::unique_ptr<Engine> engine;
+    };
     // `linear`: the engine of linear terms alone, or null.
-    ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, std::unique_ptr<Engine> linear);
+    ShapedEngine(const EngineSetup& setup, const Kernel& kernel, const Clock& clock, std::unique_ptr<Engine> linear,
+                 std::vector<Companion> company);
 
     std::size_t predict_width() const override { return setup_.has_classes() ? class_count() : 1; }
     std::size_t class_count() const override { return classes_; }
@@ -40,6 +48,8 @@ class ShapedEngine final : public Engine {
     void sift_rates() override;
     void finish() override;
     void settle() noexcept override;
+    double scale(std::uint32_t slot) const override;
+    void lower_scale(std::uint32_t slot, double scale) override;
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;
@@ -48,10 +58,12 @@ class ShapedEngine final : public Engine {
     EngineSetup setup_;
     const Kernel& kernel_;
     std::unique_ptr<Engine> linear_;
+    std::vector<Companion> company_;
     std::vector<Expert> experts_;
     Curves curves_;
     Mixture mixture_;
     std::size_t classes_;  // that have been announced
+    std::size_t met_;      // and met
     std::size_t slots_ = 0;
     bool curved_ = false;  // a row that was learned has had leaves of curves
 
@@ -63,7 +75,7 @@ class ShapedEngine final : public Engine {
 
     // What the experts have said of a batch, until it is mixed: while the next batch is learned.
     struct Said {
-        std::vector<double> numbers;                // [expert][row][head], the linear one last
+        std::vector<double> numbers;                // [expert][row][head]
         std::size_t rows = 0, width = 0, room = 0;  // room: rows that there is memory for
         double* predictions = nullptr;
         bool learned = false, choosing = false;
@@ -86,11 +98,18 @@ class ShapedEngine final : public Engine {
     const Said* waiting_ = nullptr;
     std::vector<double> row_said_;  // [expert][head]
 
-    bool broken_ = false;  // memory ran out in the middle of some rows
+    bool broken_ = false;  // some experts have learned rows that others have not
 
     void check_whole() const;
     void learn_rows(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row);
-    std::size_t expert_count() const { return experts_.size() + (linear_ ? 1 : 0); }
+    std::size_t met_after(const Labels& labels, std::size_t rows) const;
+    // In this order: experts of curves and trees, the linear one, its company.
+    std::size_t linear_place() const { return experts_.size(); }
+    std::size_t company_place(std::size_t i) const { return experts_.size() + (linear_ ? 1 : 0) + i; }
+    std::size_t expert_count() const { return company_place(company_.size()); }
+    template <class Action>
+    void for_each_engine(const Action& action) const;
+    std::size_t stage(const SparseInput& rows, const Labels& labels);
     void begin(const SparseInput& input);
     ShapedRows shaped_rows(const SparseInput& input) const;
     void find_curves(const SparseInput& input, std::size_t r, std::size_t known);

@@ -71,6 +71,19 @@ void SingleEngine::reserve(std::size_t slots, bool growing) {
     capacity_ = capacity;
 }
 
+double SingleEngine::scale(std::uint32_t slot) const {
+    double found = 0;
+    with_slots(options_, slots_.get(), [&](const auto* slots) { found = slot < capacity_ ? slots[slot].scale : 0.0; });
+    return found;
+}
+
+void SingleEngine::lower_scale(std::uint32_t slot, double scale) {
+    with_slots(options_, slots_.get(), [&](auto* slots) {
+        if (averages()) average()[slot].scale = scale * (average()[slot].scale / slots[slot].scale);
+        slots[slot].scale = scale;
+    });
+}
+
 void SingleEngine::save(std::size_t slots, EngineState& to) const {
     save_common(to);
     to.lanes = {{0, 0}};

@@ -17,6 +17,8 @@ class SingleEngine final : public Engine {
     void reserve(std::size_t slots, bool growing) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
     void predict(const SparseInput& rows, const Asking& asking, double* predictions) override;
+    double scale(std::uint32_t slot) const override;
+    void lower_scale(std::uint32_t slot, double scale) override;
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
     std::size_t bytes() const override;

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluation import Moment
 
 
-number, short = shown.number, shown.short
+number, short, experts = shown.number, shown.short, shown.experts
 
 
 def console(stderr: bool = False) -> Console:
@@ -88,14 +88,24 @@ def count(value: int, what: str) -> str:
     return f"{value:,} {what}{'s' * (value != 1)}"
 
 
+def intervals(metrics: dict[str, float], level: float) -> list[tuple[str, str]]:
+    """How good intervals or sets are, as a line of facts; none if nothing is known."""
+    if "coverage" not in metrics:
+        return []
+    name, size = ("intervals", "width") if "width" in metrics else ("sets", "set size")
+    held = f"{100 * level:.4g}% {name} hold {share(metrics['coverage'])} of the rows"
+    return [(name[:-1], f"{held}, mean {size} {number(metrics[size])}")]
+
+
 def rates(rate: Any) -> str:
     """A learning rate, or the range of those of classes."""
     if not isinstance(rate, dict):
-        return f"{rate:.3g}"
+        return shown.rate(rate)
     values = sorted(rate.values())
     if not values:
         return ""
-    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
+    first, last = shown.rate(values[0]), shown.rate(values[-1])
+    return first if first == last else f"{first} to {last}, by class"
 
 
 def learned(outcome: Any, interrupted: bool, kept: bool = True) -> str:

@@ -134,9 +134,11 @@ def _features(
         ("classes", _listed(about["classes"] or [])),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
         ("shape", _shape(about)),
-        ("rate", _rates(about["learning_rate"])),
+        ("experts", display.experts({name: of["share"] for name, of in (about["experts"] or {}).items()})),
+        ("rate", display.rates(about["learning_rate"])),
+        ("sparsity", "" if about["sparsity"] is None else display.rates(about["sparsity"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
-        ("features", f"{about['feature_count']:,}"),
+        ("features", f"{about['feature_count']:,}" + _weighted(about)),
         ("trained", _trained(about["training"])),
         ("bias", "" if about["bias"] is None else display.number(about["bias"])),
     ]
@@ -177,8 +179,8 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     if not heads:
         return [], 0
     lanes = [reading.leader(head) for head in heads]
-    if model._bends():
-        return _ranked_shape(model, heads, top)
+    if model._mixes():
+        return _ranked_experts(model, heads, top)
     v = np.abs(reading.v[:, lanes])
     importance = v if RULES[model.options.rule].unit_free else v * reading.state["scale"][:, None]
     best = importance.argmax(axis=1) if len(importance) else np.zeros(0, np.intp)
@@ -198,8 +200,8 @@ def ranked(model: Learner | OneVsAll, top: int | None, label: str | None) -> tup
     return rows, len(order)
 
 
-def _ranked_shape(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
-    """Of a model that is more than linear: what has no linear term has neither weight nor scale."""
+def _ranked_experts(model: Learner | OneVsAll, heads: list[int], top: int | None) -> tuple[list[dict[str, Any]], int]:
+    """Of a model of several experts: what has no linear term has neither weight nor scale."""
     from ..models.model import BIAS  # noqa: PLC0415
     from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
 
@@ -237,7 +239,6 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     always = ("rule", "loss", "learning_rate")
     state = model._snapshot()
     features = [slot for slot in state["slots"].tolist() if slot]
-    rate = model.learning_rate
     source = (training or {}).get("source") or []
     schema = (training or {}).get("schema") or {}
     return {
@@ -249,10 +250,12 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         "options": {k: v for k, v in model.options.asdict().items() if k in always or v != default[k]},
         "shape": model.settled_shape,
         "experts": _experts(model),
-        "learning_rate": {str(k): v for k, v in rate.items()} if isinstance(rate, dict) else rate,
+        "learning_rate": _by_text(model.learning_rate),
+        "sparsity": _by_text(model.sparsity) if model.options.sparse else None,
         "examples": model.examples,
         "weight": model.total_weight,
         "feature_count": len(features),
+        "weights": _weights(model) if model.options.sparse else None,
         "bytes": model.nbytes,
         "training": None
         if progress is None
@@ -269,9 +272,27 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     }
 
 
+def _by_text(value: Any) -> Any:
+    """A number, or numbers by class."""
+    return {str(k): v for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _weights(model: Learner | OneVsAll) -> int:
+    """How many features have a weight, for some class."""
+    from ..models.one_vs_all import OneVsAll  # noqa: PLC0415
+
+    reading = model._reading()
+    leaders = [reading.leader(head) for head in range(len(model.classes) if isinstance(model, OneVsAll) else 1)]
+    return int(((reading.v[:, leaders] != 0).any(axis=1) & (reading.state["slots"] != 0)).sum())
+
+
+def _weighted(about: dict[str, Any]) -> str:
+    return "" if about["weights"] is None else f", of which {about['weights']:,} have a weight"
+
+
 def _experts(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
-    """Of a model that is more than linear: its parts, and how far the prediction follows each."""
-    if not model._bends():
+    """Of a model of several experts: what they consist of, and how far the prediction follows each."""
+    if not model._mixes():
         return None
     shaped = model._shape_reading()
     shares = shaped.shares()
@@ -288,24 +309,16 @@ def _experts(model: Learner | OneVsAll) -> dict[str, dict[str, Any]] | None:
 
 
 def _shape(about: dict[str, Any]) -> str:
-    """The shape, and what it consists of."""
-    if about["experts"] is None:
+    """The shape, and what it consists of, if it is more than linear."""
+    with_curves = (about["experts"] or {}).get("curves")
+    if with_curves is None:
         return ""
-    experts = about["experts"]
-    with_curves = experts["curves"]
     parts = [
         f"{display.count(with_curves['curves'], 'curve')} of {display.count(with_curves['intervals'], 'interval')}"
     ]
-    if "trees" in experts:
-        trees = experts["trees"]
+    if (trees := about["experts"].get("trees")) is not None:
         parts.append(f"{display.count(trees['trees'], 'tree')} of {trees['leaves']:,} leaves")
-    said = f"{about['shape']}: {', '.join(parts)}"
-    if len(experts) > 1:
-        names = {"linear": "linear", "curves": "curves", "trees": "curves and trees"}
-        shares = sorted(experts.items(), key=lambda item: -item[1]["share"])
-        followed = ", ".join(f"{names[name]} {display.share(of['share'])}" for name, of in shares)
-        said += f"; the prediction follows {followed}"
-    return said
+    return f"{about['shape']}: {', '.join(parts)}"
 
 
 def _listed(classes: list[str]) -> str:
@@ -315,13 +328,6 @@ def _listed(classes: list[str]) -> str:
 
 def _number(value: float | None) -> str:
     return "" if value is None or math.isnan(value) else display.number(value)
-
-
-def _rates(rate: Any) -> str:
-    values = sorted(rate.values()) if isinstance(rate, dict) else [rate]
-    if not values:
-        return ""
-    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}, by class"
 
 
 def _weighing(about: dict[str, Any]) -> str:
@@ -390,7 +396,7 @@ def _show_explanation(
         }
         for p in why.contributions
     ]
-    header = ["feature", "value", *([] if why.bent else ["weight"]), "contribution"]
+    header = ["feature", "value", *(["weight"] if why.weighed else []), "contribution"]
     blank = [""] * (len(header) - 2)
     for name in why.unknown:
         print(f"note: the model has no feature {display.short(repr(name))}; it was ignored", file=sys.stderr)

@@ -17,7 +17,8 @@ from .. import rules
 from ..data import formats
 from ..errors import OptionError
 from ..losses import names
-from ..options import USUAL_SHAPE
+from ..models.error_quantiles import USUAL_LEVEL
+from ..options import USUAL_EXPERTS, USUAL_SHAPE
 
 _LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary", "classes")) + "."
 
@@ -98,6 +99,16 @@ def rate(value: str | None) -> Any:
         return float(value)
     except ValueError:
         raise OptionError(f"is {value!r}; it must be a number or auto", option="learning_rate") from None
+
+
+def penalty(value: str | None) -> Any:
+    """A sparsity as the library takes it."""
+    if value is None or value == "auto":
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        raise OptionError(f"is {value!r}; it must be a number or auto", option="sparsity") from None
 
 
 def tab(value: str | None) -> str | None:
@@ -239,6 +250,15 @@ MODEL = (
         panel=LEARNING,
     ),
     Flag(
+        "no_falling_scales",
+        "Do not follow columns whose values become far smaller.",
+        bool,
+        False,
+        library="falling_scales",
+        means=_left_out,
+        panel=LEARNING,
+    ),
+    Flag(
         "no_bias",
         "Leave out the bias, the feature that is 1 in every row.",
         bool,
@@ -254,6 +274,13 @@ MODEL = (
         panel=LEARNING,
     ),
     Flag("bits", "Hash the names of features into 2^BITS places, for bounded memory.", int, short="-b", panel=LEARNING),
+    Flag(
+        "sparsity",
+        "Leave out weights that matter little: auto, or a number without a unit; 1 is a good value. 0 if not given.",
+        means=penalty,
+        panel=LEARNING,
+    ),
+    Flag("l2", "Pull weights towards zero: a number without a unit; 0 if not given.", float, panel=LEARNING),
     Flag("quantile", "The quantile to predict with quantile loss; 0.5 if not given.", float, panel=LEARNING),
 )
 RULES = Flag(
@@ -275,6 +302,12 @@ SHAPE = Flag(
     "shape",
     "linear; curves (3 to 4 times the time), trees (10 to 20 times), auto (trees unless wide or sparse), or "
     f"'curves only'. {USUAL_SHAPE} if not given.",
+    panel=LEARNING,
+)
+EXPERTS = Flag(
+    "experts",
+    "auto: other learners beside the rule, mixed with it: second order for tables, softmax for classes, snag for wide "
+    f"and sparse data; or none. {USUAL_EXPERTS} if not given.",
     panel=LEARNING,
 )
 
@@ -355,6 +388,13 @@ CHECKPOINT = Flag(
     "checkpoint",
     "Save the model each time after this number of rows. With --on: the file to keep each round in.",
     means=checkpoint,
+    panel=OUTPUT,
+)
+INTERVAL = Flag(
+    "interval",
+    "The level of the intervals (of classes: sets) whose coverage and width are shown, a probability.",
+    float,
+    USUAL_LEVEL,
     panel=OUTPUT,
 )
 JSON = Flag("as_json", "Print the results as JSON, for programs.", bool, False, flag="--json", panel=OUTPUT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import nullcontext
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ..data import formats
@@ -24,6 +25,8 @@ unitless predict clicks.unitless 'logs/*.parquet' --probabilities --output click
 
 unitless predict prices.unitless new.csv --keep --output priced.csv
 
+unitless predict prices.unitless new.csv --interval 0.9
+
 zcat new.vw.gz | unitless predict clicks.unitless - --format vw | head
 """
 OPTIONS = (
@@ -39,6 +42,13 @@ OPTIONS = (
     Flag("format_out", f"The format to write: {formats.one_of(formats.table_formats())}.", panel=OUTPUT),
     Flag("probabilities", "Add the probability of each class.", bool, False, short="-p", panel=OUTPUT),
     Flag("scores", "Add the scores from which the predictions are made.", bool, False, panel=OUTPUT),
+    Flag(
+        "interval",
+        "Add limits between which the truth lies with this probability, such as 0.9: low and high; of classes a set of "
+        "them.",
+        float,
+        panel=OUTPUT,
+    ),
     Flag("keep", "Add the columns of the data, before the predictions.", bool, False, panel=OUTPUT),
     Flag(
         "extrapolate", "Predict linearly, without limit, beyond the range of values in the training data.", bool, False
@@ -61,6 +71,7 @@ def command(
     format_out: str | None,
     probabilities: bool,
     scores: bool,
+    interval: float | None,
     keep: bool,
     extrapolate: bool,
     missing: str | None,
@@ -87,6 +98,7 @@ def command(
     check_output(output, files, "the predictions")
     predictor = Predictor(load(model))
     _check(predictor, probabilities)
+    limits = None if interval is None else Limits(predictor, predictor.reach(interval), kind)
     reading: dict[str, Any] = {
         **arguments.passed_on(given, (*options.FILES, options.FOLLOW)),
         "on_error": on_error,
@@ -106,7 +118,7 @@ def command(
             if part.batch.note and not quiet:
                 print(f"unitless: {part.batch.note}", file=sys.stderr)
             tagged = part.batch.tags is not None if tagged is None else tagged
-            out.write(table(part, probabilities, scores, tagged))
+            out.write(table(part, probabilities, scores, tagged, limits))
             if output in (None, STDOUT):  # whoever reads them may be waiting for these rows
                 file.flush()
             progress.read_in(part.batch)
@@ -154,7 +166,38 @@ def _check(predictor: Predictor, probabilities: bool) -> None:
         raise OptionError(f"--probabilities is for models of classes with logistic loss; {why}")
 
 
-def table(part: Predictions, probabilities: bool, scores: bool, tagged: bool) -> Any:
+@dataclass(frozen=True)
+class Limits:
+    """How far from the predictions the truth lies at most, and the format in which that is to be written."""
+
+    predictor: Predictor
+    reach: float
+    format: str
+
+    def columns(self, part: Predictions, stored: Any) -> dict[str, Any]:
+        """Of numbers low and high; of classes the set: a list of labels, in CSV with bars between them.
+
+        Args:
+            part: the predictions.
+            stored: as what labels are stored.
+        """
+        from ..data.arrow import pyarrow  # noqa: PLC0415
+
+        pa = pyarrow()
+        if part.codes is None:
+            low, high = self.predictor.bounds(part, self.reach)
+            return {"low": pa.array(low, pa.float64()), "high": pa.array(high, pa.float64())}
+        sets = self.predictor.sets(part, self.reach)
+        names = dict(zip(part.labels, part.classes, strict=True))
+        if self.format == "csv":
+            joined = [None if one is None else "|".join(names[label] for label in one) for one in sets]
+            return {"set": pa.array(joined, pa.string())}
+        if stored == pa.string():
+            sets = [None if one is None else [names[label] for label in one] for one in sets]
+        return {"set": pa.array(sets, pa.list_(stored))}
+
+
+def table(part: Predictions, probabilities: bool, scores: bool, tagged: bool, limits: Limits | None = None) -> Any:
     """The predictions as an Arrow table."""
     from ..data.arrow import pyarrow  # noqa: PLC0415
     from ..errors import OptionError  # noqa: PLC0415
@@ -173,6 +216,7 @@ def table(part: Predictions, probabilities: bool, scores: bool, tagged: bool) ->
     new: dict[str, Any] = {}
     if tagged:
         new["tag"] = pa.array(part.tags or [None] * len(missing), pa.string())
+    stored = pa.float64()
     if part.codes is not None:
         codes = pa.array(part.codes, mask=missing if some else None)
         whole = all(isinstance(label, int) and not isinstance(label, bool) for label in part.labels)
@@ -182,6 +226,8 @@ def table(part: Predictions, probabilities: bool, scores: bool, tagged: bool) ->
         new["prediction"] = pa.array(labels, stored).take(codes)
     else:
         new["prediction"] = numbers(part.numbers)
+    if limits is not None:
+        new.update(limits.columns(part, stored))
     if probabilities and part.probabilities is not None:
         for k, name in enumerate(part.classes):
             new[f"probability_{name}"] = numbers(part.probabilities[:, k])

@@ -39,6 +39,7 @@ OPTIONS = (
     ),
     options.ON_ERROR,
     *options.FILES,
+    options.INTERVAL,
     options.PLOT,
     options.JSON,
     options.QUIET,
@@ -56,6 +57,7 @@ def command(
     extrapolate: bool,
     missing: str | None,
     on_error: str,
+    interval: float,
     plot: str | None,
     as_json: bool,
     quiet: bool,
@@ -90,6 +92,7 @@ def command(
             by=by,
             weight=False if no_weight else weight,
             extrapolate=extrapolate,
+            interval=interval,
             **reading,
             opened=lambda scoring: watch.start(arguments.not_over(plot, scoring.source).total_bytes),
             progress=watch.show,
@@ -124,6 +127,7 @@ def summary(found: Score, quiet: bool) -> None:
             show = display.share if metric.is_share else display.number
             tail = f" ({found.model.options.loss})" if metric.name == "loss" else ""
             lines.append((metric.name.replace("_", " "), show(found.metrics[metric.name]) + tail))
+    lines += display.intervals(found.metrics, found.level)
     lines.append(("time", f"{found.seconds:.2f} s"))
     display.facts(lines)
     _classes(found)

@@ -33,8 +33,10 @@ def carry_out(given: Mapping[str, Any]) -> int:
             learning_rate=arguments.rate(given["rate"]),
             model=given["model"],
             resume=given["resume"],
-            **arguments.passed_on(given, (options.SHAPE, *options.MODEL, *options.PLAN, *options.COLUMNS)),
-            **arguments.passed_on(given, (options.CHECKPOINT, *options.ENGINE, options.FOLLOW)),
+            **arguments.passed_on(
+                given, (options.SHAPE, options.EXPERTS, *options.MODEL, *options.PLAN, *options.COLUMNS)
+            ),
+            **arguments.passed_on(given, (options.CHECKPOINT, *options.ENGINE, options.FOLLOW, options.INTERVAL)),
             opened=lambda run: watch.start(_not_over(given, run.source).total_bytes),
             progress=watch.show,
         )
@@ -93,9 +95,10 @@ def _not_over(given: Mapping[str, Any], source: Source) -> Source:
 
 
 def _check_metrics(wanted: list[str]) -> None:
+    from ..evaluation.coverage import COVERAGE  # noqa: PLC0415
     from ..evaluation.metrics import METRICS  # noqa: PLC0415
 
-    known = ["accuracy", *(metric.name for metric in METRICS)]
+    known = ["accuracy", *(metric.name for metric in (*METRICS, *COVERAGE))]
     for name in wanted:
         if name not in known:
             raise OptionError(f"--metrics: there is no {name!r}; there are {', '.join(known)}")
@@ -114,11 +117,15 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
     lines.append(("task", result.task))
     lines += _score(result, wanted)
     lines.append(("progressive", _progressive(result, wanted)))
+    lines += display.intervals(result.score if result.fitted else result.metrics, result.plan.interval)
+    lines += [("", _beside(result))] if result.baselines else []
     lines.append(("rows", display.learned(result, result.interrupted)))
-    lines.append(("features", f"{result.features:,}"))
+    lines.append(("features", result.said_features))
     lines += [("shape", str(result.shape))] if result.model.options.shape != "linear" else []
+    lines.append(("experts", display.experts(result.experts)))
     lines += [("missing", _missing(result.missing))] if result.missing else []
     lines.append(("rate", display.rates(result.learning_rate)))
+    lines += [("sparsity", display.rates(result.model.sparsity))] if result.model.options.sparse else []
     passed = result.learned * max(1, result.passes)
     speed = f", {passed / result.seconds:,.0f} rows/s" if result.seconds else ""
     lines.append(("time", f"{result.seconds:.2f} s{speed}"))
@@ -181,24 +188,32 @@ def _progressive(result: TrainResult, wanted: list[str]) -> str:
         main = f"accuracy {display.share(1 - metrics['zero_one'])}"
     else:
         main = f"rmse {display.number(metrics['rmse'])}"
-    repeated = ""
-    if result.repeated:
-        name = "zero_one" if "zero_one" in metrics else "rmse"
-        show = (lambda x: f"accuracy {display.share(1 - x)}") if name == "zero_one" else display.number
-        repeated = f"; repeating the label before: {show(result.repeated[name])}"
     stale = f"; without up to {result.stale:,} rows that others learned in the same round" if result.stale else ""
-    return (
-        ", ".join(filter(None, (main, _listed(metrics, result, wanted, apart=("zero_one", "rmse"))))) + repeated + stale
-    )
+    return ", ".join(filter(None, (main, _listed(metrics, result, wanted, apart=("zero_one", "rmse"))))) + stale
+
+
+def _beside(result: TrainResult) -> str:
+    """What answers score on the way that know the labels before and nothing else."""
+    from ..evaluation.stream_baselines import shown_name  # noqa: PLC0415
+
+    def score(found: dict[str, float]) -> str:
+        if "zero_one" in found:
+            return f"accuracy {display.share(1 - found['zero_one'])}"
+        return f"rmse {display.number(found['rmse'])}"
+
+    task = result.target.task
+    return "; ".join(f"{shown_name(name, task)}: {score(found)}" for name, found in result.baselines.items())
 
 
 def _listed(metrics: dict[str, float], result: TrainResult, wanted: list[str], apart: tuple[str, ...]) -> str:
     """Metrics in one line: those that were asked for, or those that people look at."""
+    from ..evaluation.coverage import COVERAGE  # noqa: PLC0415
     from ..evaluation.metrics import METRICS  # noqa: PLC0415
 
     hidden = [metric.name for metric in METRICS if result.target.task in metric.hidden]
+    hidden += [metric.name for metric in COVERAGE]  # they have a line of their own
     shown = []
-    for metric in METRICS:
+    for metric in (*METRICS, *COVERAGE):
         name = metric.name
         if name in apart or name not in metrics or not (name in wanted if wanted else name not in hidden):
             continue

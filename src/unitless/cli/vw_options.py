@@ -49,6 +49,13 @@ def _loss(value: str) -> str | None:
     return f"--loss {value}" if value in same else "--loss squared" if value == "classic" else None
 
 
+def _sparsity(penalty: str) -> str | None:
+    try:
+        return "--sparsity auto" if float(penalty) != 0 else ""
+    except ValueError:
+        return None
+
+
 def _held_back(period: str) -> str | None:
     return f"--holdout {1 / int(period):.3g}" if period.isdecimal() and int(period) > 1 else None
 
@@ -131,12 +138,12 @@ OPTIONS = (
     VwOption(("--power_t",), "rates fall with the power 0.5 by themselves", _falling, "0.5"),
     VwOption(("--initial_t",), "nothing: it would make learning depend on units", "", "T"),
     VwOption(("--decay_learning_rate",), "nothing: rates adapt by themselves", "", "FACTOR"),
-    VwOption(("--l1", "--l2"), "not available yet", value="LAMBDA", missing=True),
-    VwOption(("--no_bias_regularization",), "nothing: there is no regularization yet"),
-    VwOption(
-        ("--ftrl", "--pistol", "--coin", "--freegrad"), "not available; the default needs no rate either", missing=True
-    ),
-    VwOption(("--ftrl_alpha", "--ftrl_beta"), "not available", value="NUMBER", missing=True),
+    VwOption(("--l1",), "a penalty without a unit; 1 is a good value", _sparsity, "1e-6"),
+    VwOption(("--l2",), "a penalty without a unit; 1 is a weak one", "--l2 {}", "LAMBDA"),
+    VwOption(("--no_bias_regularization",), "nothing: the bias has no penalty"),
+    VwOption(("--ftrl",), "FTRL-Proximal without units; without --l1, leave it out", "--sparsity auto"),
+    VwOption(("--pistol", "--coin", "--freegrad"), "not available; the default needs no rate either", missing=True),
+    VwOption(("--ftrl_alpha", "--ftrl_beta"), "nothing: the rate is found", "", "NUMBER"),
     VwOption(
         ("--bfgs", "--conjugate_gradient", "--OjaNewton"),
         "not available: rules here are of first order, and learn from one row after the other",

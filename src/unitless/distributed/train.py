@@ -9,9 +9,11 @@ from typing import Any
 
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
+from ..models.model import Model
+from ..options import is_sparse
 from ..training.plan import Plan
 from ..training.result import TrainResult
-from ..training.run import Run
+from ..training.run import ModelRequest, Run
 from .engine import Engine
 from .engine_tables import EngineTables
 from .engines import engine_for
@@ -74,6 +76,15 @@ def run(
             Phrase(Option("shuffle", False), " follows the rows in their order, which cannot be done in parts; leave ")
             + Phrase("out ", Option("on"), ", ", Option("shards"), ", ", Option("rounds"), " and ", Option("workers"))
         )
+    for one in arguments:
+        of_model = (
+            one.options if isinstance(one, ModelRequest) else one.options.asdict() if isinstance(one, Model) else {}
+        )
+        if is_sparse(of_model):
+            raise OptionError(
+                Phrase("models with ", Option("sparsity"), " or ", Option("l2"), " learn in one part; leave out ")
+                + Phrase(Option("on"), ", ", Option("shards"), ", ", Option("rounds"), " and ", Option("workers"))
+            )
     source, *others = arguments
     elsewhere = type(source).__module__.partition(".")[0] in ("ray", "dask", "dask_expr", "pyspark")
     training = None if elsewhere else Run(*arguments)  # what is wrong with it is said before an engine is started

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,8 @@ from ..models.classes import Label
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from . import metrics
+from .coverage import Coverage, Predicted
+from .held_errors import HeldErrors
 from .history import Moment, Track
 from .intervals import CONFIDENCE, chernoff_interval, relative_entropy, rmse_interval
 from .label_sums import LabelSums, running
@@ -69,9 +71,12 @@ class Evaluation:
     Args:
         model: whose predictions they are; it says which loss and which classes, and is not changed.
         small: take as little memory as possible, for hundreds of evaluations side by side; it has no `state`.
+        intervals: what counts how good the intervals around the predictions are, or the sets of classes.
     """
 
-    def __init__(self, model: Learner | OneVsAll, *, small: bool = False) -> None:
+    def __init__(
+        self, model: Learner | OneVsAll, *, small: bool = False, intervals: Coverage | HeldErrors | None = None
+    ) -> None:
         if not isinstance(model, Learner | OneVsAll):
             raise InputError(f"only a Learner or a OneVsAll can be evaluated, not {model!r}")
         self._model, self._loss = model, LOSSES[model.options.loss]
@@ -80,6 +85,7 @@ class Evaluation:
         self._task = "classes" if isinstance(model, OneVsAll) else self._loss.task
         self._sums: dict[str, float] = {}
         self._small = small
+        self.intervals = intervals
         self._ranking: Ranking | SmallRanking | None = None
         if self._binary:
             self._ranking = SmallRanking() if small else Ranking()
@@ -170,6 +176,8 @@ class Evaluation:
     def _count(self, p: Float64, truth: NDArray[Any], h: Float64 | None) -> None:
         """Rows in order, all with a weight; no weights: each counts 1."""
         rows = self._rows(p, truth)
+        if self.intervals is not None:
+            self.intervals.count(Predicted.of(rows), h)
         if isinstance(rows, metrics.ClassRows):
             self._confuse(truth, rows.best, h)
         elif self._ranking is not None:
@@ -289,7 +297,8 @@ class Evaluation:
         if not self.examples:
             return {}
         means = {name: total / self.weight for name, total in self._sums.items()}
-        return metrics.values(self._task, self._loss, means, self._found(means))
+        found = metrics.values(self._task, self._loss, means, self._found(means))
+        return found if self.intervals is None else found | self.intervals.metrics
 
     def _found(self, means: dict[str, float]) -> Found:
         if (ranking := self._ranking) is not None:
@@ -308,6 +317,11 @@ class Evaluation:
     def judged_by(self) -> str:
         """The metric by which models are ranked, if no other is asked for: "zero_one" of classes, "loss" of numbers."""
         return metrics.judged_by(self._task)
+
+    @property
+    def is_squared_error(self) -> bool:
+        """Whether the loss is the squared error, of which people read the root."""
+        return self._loss.is_squared_error
 
     @property
     def per_class(self) -> dict[Label, dict[str, float]]:
@@ -384,6 +398,7 @@ class Evaluation:
             "label_sums": None if self._label_sums is None else self._label_sums.state(),
             "history": self._octaves.state(),
             "curve": self._quarters.state(),
+            **({"intervals": self.intervals.state()} if isinstance(self.intervals, Coverage) else {}),
         }
 
     @classmethod
@@ -393,7 +408,17 @@ class Evaluation:
         known = state["classes"]
         if evaluation._class_labels()[: len(known)] != known:
             raise ModelFileError("the evaluation is of a model with other classes")
+        evaluation._restore_intervals(state.get("intervals"))
         return evaluation
+
+    def _restore_intervals(self, state: Any) -> None:
+        """Those of a stream, which go on with what the model knows of its errors."""
+        if state is None or self._model._errors is None:
+            return
+        try:
+            self.intervals = Coverage.restore(state, self._model._errors)
+        except (LookupError, TypeError, ValueError, AttributeError) as error:
+            raise ModelFileError(f"this is not the state of an evaluation: {error}") from None
 
     @classmethod
     def join(
@@ -513,7 +538,10 @@ class Evaluation:
             raise ValueError("counts that do not add up to the weight")
 
     def absorb(self, other: Evaluation) -> None:
-        """Count what another evaluation of the same model, as small as this one, has counted side by side with it."""
+        """Count what another evaluation of the same model, as small as this one, has counted side by side with it.
+
+        Intervals may be counted side by side if they do not follow the rows.
+        """
         if other.examples:
             self._octaves.join(self.now, other._octaves, other.now)
             self._quarters.join(self.now, other._quarters, other.now)
@@ -531,6 +559,10 @@ class Evaluation:
             self._label_sums.absorb(other._label_sums)
         else:
             self._label_sums = None
+        if isinstance(self.intervals, Coverage) and isinstance(other.intervals, Coverage):
+            self.intervals.absorb(other.intervals)
+        else:
+            self.intervals = None
         for name, total in other._sums.items():
             self._sums[name] = self._sums.get(name, 0.0) + total
         self.examples += other.examples
@@ -574,6 +606,9 @@ class Progressive:
 
     predictions: Float64
     evaluation: Evaluation
+    baselines: dict[str, dict[str, float]] = field(default_factory=dict)
+    """What answers score that know the labels before and nothing else: "repeat the last label" and "running mean" (of
+    classes the most frequent one so far). Not where labels come late (`delay`)."""
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -610,7 +645,12 @@ def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *
     else:
         predictions = _delayed(model, X, inputs.as_array(y, "y"), weight, int(delay))
     evaluation.add(predictions, y, weight)
-    return Progressive(predictions, evaluation)
+    from .stream_baselines import StreamBaselines  # noqa: PLC0415  (it reads labels as an evaluation does)
+
+    baselines = StreamBaselines(model)
+    if delay == 0:
+        baselines.add(y, weight)
+    return Progressive(predictions, evaluation, baselines.metrics)
 
 
 def _delayed(model: Learner | OneVsAll, X: Any, y: np.ndarray[Any, Any], weight: Any, delay: int) -> Float64:

@@ -25,10 +25,9 @@ from ..models.learner import Learner
 from ..models.model import Feature, Model
 from ..models.one_vs_all import OneVsAll
 from ..models.shape_reading import ShapeReading
-from ..models.softmax import log_odds
-from ..rules import RULES
+from ..models.terms import Terms
 from .predictor import Predictor, as_mapping, numbered, places
-from .shaped_explanation import mean_slopes, raw_row, taken_apart
+from .shaped_explanation import raw_row, taken_apart
 
 _WORD = 2**64 - 1
 TOP = 20  # features that are shown one by one
@@ -43,7 +42,7 @@ class Contribution:
 
     feature: Feature
     value: float  # as the data has it; of a product, that of its factors as the model sees them
-    weight: float | None  # in the data's units; of models that are more than linear there is none
+    weight: float | None  # in the data's units; there is none if the score is more than one sum
     contribution: float
 
 
@@ -64,7 +63,8 @@ class Explanation:
     probability: float | None = None  # of the class whose score this is; of two, the positive one
     positive: Label | None = None  # of two classes, the one that a positive score stands for
     centred: bool = False  # whether some values count from the means of their columns
-    bent: bool = False  # whether the model is more than linear
+    weighed: bool = True  # whether features have weights: the score is one sum of weights by values
+    bent: bool = False  # whether the model is more than linear: then all features count from their means
 
     @property
     def meaning(self) -> list[str]:
@@ -106,8 +106,7 @@ class Explanation:
 
     def _columns(self, *names: str) -> list[int]:
         """Which of them are shown: weights only if there are any."""
-        weighted = not self.bent and not all(part.weight is None for part in self.contributions[:1])
-        return [k for k, name in enumerate(names) if name != "weight" or weighted]
+        return [k for k, name in enumerate(names) if name != "weight" or self.weighed]
 
     def __str__(self) -> str:
         header = ["feature", "value", "weight", "contribution"]
@@ -180,13 +179,10 @@ def explain_batch(
     head, chosen = _head(model, scores, label)
     reading = model._reading()
     taken = _Row(reading, batch.data, model._word_features)
-    bent = model._bends()
-    if bent:
-        explanation = taken.shaped(model._shape_reading(), head, len(scores), offset)
-    elif LOSSES[model.options.loss].coupled and len(scores) > 1:
-        explanation = taken.coupled(head, len(scores))
-    else:
+    if model._adds_up():
         explanation = taken.explained(head)
+    else:
+        explanation = taken.mixed(model._shape_reading(), head, len(scores), offset)
     if offset != 0:
         explanation = _with_offset(explanation, offset, model)
     prediction: Any = float(scores[0])
@@ -206,14 +202,15 @@ def explain_batch(
         probability=float(model.link(explanation.limited)) if gives else None,
         positive=positive,
         centred=taken.centred,
-        bent=bent,
+        weighed=model._adds_up(),
+        bent=model._bends(),
     )
 
 
 def _with_offset(of: Explanation, offset: float, model: Learner | OneVsAll) -> Explanation:
     """The explanation of a score to which an offset was added, which is listed among the contributions."""
     name = ((model._training or {}).get("schema") or {}).get("offset") or "(offset)"
-    part = Contribution(name, offset, None if model._bends() else 1.0, offset)
+    part = Contribution(name, offset, 1.0 if model._adds_up() else None, offset)
     parts = sorted([*of.contributions, part], key=_largest_first)
     return replace(of, contributions=parts, score=of.score + offset, limited=of.limited + offset)
 
@@ -315,7 +312,6 @@ class _Row:
     def __init__(self, reading: Reading, data: inputs.Input, word_features: Callable[[str, str], list[str]]) -> None:
         self._reading, self._options = reading, reading.options
         state = reading.state
-        self._row_of = {slot: k for k, slot in enumerate(state["slots"].tolist())}
         self._numbers = {name: k for k, name in enumerate(state["names"] or (), 1)}
         kinds = zip(state["centre_features"].tolist(), state["centre_kinds"].tolist(), strict=True)
         means = state["centre_means"].reshape(-1, 2).tolist()
@@ -386,13 +382,12 @@ class _Row:
     def explained(self, head: int) -> Explanation:
         """The score of a head, taken apart."""
         reading, options = self._reading, self._options
-        v = reading.v[:, [reading.leader(head)]]
-        with np.errstate(over="ignore"):  # in a feature's own unit a weight may be beyond all numbers
-            w = (v / reading.scale[:, None] if RULES[options.rule].unit_free else v)[:, 0]
-        terms, biases = self.terms(v)
+        linear = reading.terms([head])
+        w = linear.weights[:, 0]
+        terms, biases = self.terms(linear)
         parts = []
         for (name, slot, value, _), (_, term) in zip(self._parts, terms, strict=True):
-            at = self._row_of.get(slot)
+            at = linear.entry.get(slot)
             parts.append(Contribution(name, value, 0.0 if at is None else float(w[at]), float(term[0])))
         bias = float(biases[0])
         score = bias + math.fsum(part.contribution for part in parts)
@@ -404,27 +399,8 @@ class _Row:
         centre = self._target_centre()
         return Explanation(parts, bias + centre, score + centre, limited + centre, None)
 
-    def coupled(self, head: int, heads: int) -> Explanation:
-        """The score of a class under a softmax: a feature adds to it by all of their weights."""
-        reading = self._reading
-        terms, biases = self.terms(reading.v[:, [reading.leader(k) for k in range(heads)]])
-        shares = np.array([term for _, term in terms]).reshape(-1, heads)
-
-        def said(outputs: Float64) -> float:
-            return float(log_odds(outputs)[0, head])
-
-        base, moved = biases[None, :], shares.sum(axis=0)[None, :]
-        first, last = said(base), said(base + moved)
-        slopes = mean_slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)[0]
-        parts = [
-            Contribution(name, value, None, float(share @ slopes))
-            for (name, _, value, _), share in zip(self._parts, shares, strict=True)
-        ]
-        parts.sort(key=_largest_first)
-        return Explanation(parts, first, last, last, None)
-
-    def shaped(self, shaped: ShapeReading, head: int, heads: int, offset: float) -> Explanation:
-        """The score of a head of a model that is more than linear, without the row's offset."""
+    def mixed(self, shaped: ShapeReading, head: int, heads: int, offset: float) -> Explanation:
+        """The score of a head of a model that is more than one sum, without the row's offset."""
         raw, active = raw_row(shaped, self._given)
         found = taken_apart(shaped, raw, active, self, head, heads, offset)
         values: dict[Feature, float] = {}
@@ -440,55 +416,43 @@ class _Row:
         score = found.score + centre
         return Explanation(contributions, found.base + centre, score, score, None)
 
-    def terms(self, v: Float64) -> tuple[list[tuple[Feature, Float64]], Float64]:
-        """The linear terms of weights v, [slot][head], and the bias: by head."""
-        options, state, spread = self._options, self._reading.state, self._spread()
-        total: dict[int, float] = {}
-        for _, slot, _, x in self._parts:
-            total[slot] = total.get(slot, 0.0) + x
-        nothing = np.zeros(v.shape[1])
+    def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
+        """What each feature of the row adds, and the bias: by head."""
+        total = self._values()
+        nothing = np.zeros(of.v.shape[1])
         terms = []
         for name, slot, _, x in self._parts:
-            at = self._row_of.get(slot)
+            at = of.entry.get(slot)
             if at is None:  # it has only been zero so far
                 terms.append((name, nothing))
                 continue
-            z = self._seen(float(state["scale"][at]), total[slot])
             share = x / total[slot] if total[slot] != 0 else 0.0  # two names may share a slot
-            terms.append((name, spread * v[at] * z * share))
-        if not options.bias or 0 not in self._row_of:
-            return terms, nothing
-        at = self._row_of[0]
-        return terms, spread * v[at] * self._seen(float(state["scale"][at]), 1.0)
+            terms.append((name, of.v[at] * of.seen(at, total[slot]) * share))
+        at = of.entry.get(0) if self._options.bias else None
+        return terms, nothing if at is None else of.v[at] * of.seen(at, 1.0)
 
-    def term(self, number: int, x: float, v: Float64) -> Float64:
-        """The linear term of a feature, by its number, if its value were x: by head."""
-        at = self._row_of[self._reading.slot(number)]
-        z = self._seen(float(self._reading.state["scale"][at]), self._centred(number, x))
-        return np.asarray(self._spread() * v[at] * z)
+    def term(self, number: int, x: float, of: Terms) -> Float64:
+        """What a feature would add, by its number, if its value were x: by head."""
+        at = of.entry.get(self._reading.slot(number))
+        if at is None:
+            return np.zeros(of.v.shape[1])
+        return np.asarray(of.v[at] * of.seen(at, self._centred(number, x)))
 
-    def _spread(self) -> float:
-        ahead = self._options.order == "paper"  # Vowpal Wabbit's order predicts with the scales as they are
-        return math.sqrt(self._reading.state["t"] + ahead) if RULES[self._options.rule].sums_squares else 1.0
+    def certainty(self, of: Terms) -> float:
+        """What the sum of the terms is multiplied by."""
+        return of.certainty({**self._values(), **({0: 1.0} if self._options.bias else {})})
+
+    def _values(self) -> dict[int, float]:
+        """By slot."""
+        total: dict[int, float] = {}
+        for _, slot, _, x in self._parts:
+            total[slot] = total.get(slot, 0.0) + x
+        return total
 
     def _target_centre(self) -> float:
         """Of the labels, where the model learns it."""
         target = self._reading.state["target"]
         return float(target[1]) if self._options.target and target[0] else 0.0
-
-    def _seen(self, scale: float, x: float) -> float:
-        """z, as the rule sees x: beyond the largest value so far nag holds it, ng shrinks it."""
-        rule = RULES[self._options.rule]
-        if not rule.unit_free:
-            return x
-        if self._options.order == "vw":
-            return x / scale
-        if rule.beyond == "squash":
-            q = x / scale
-            return q / math.sqrt(1.0 + q * q)
-        if abs(x) > scale:
-            return math.copysign(1.0, x) if rule.beyond == "hold" else math.copysign(scale / abs(x), x)
-        return x / scale
 
 
 def _largest_first(part: Contribution) -> tuple[float, str]:

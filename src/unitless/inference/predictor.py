@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import frames, html, inputs
+from .. import frames, html, inputs, shown
 from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
 from ..data.byte_stream import never
 from ..data.frame_reader import read_mapping
@@ -22,10 +22,13 @@ from ..data.source import other_kind
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
+from ..models.error_quantiles import checked_level
 from ..models.file import load
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
+from ..models.prediction_errors import bounds, quantiles_of, shares_of
+from .intervals import Interval, LabelSet, label_sets
 
 if TYPE_CHECKING:
     from .explanation import Explanation
@@ -114,6 +117,8 @@ class Predictor:
         {'no': 1, 'yes': 0}
         >>> predictor.predict([{"age": 31, "job": "pilot"}, {"age": 31, "job": "cook"}])
         ['yes', 'no']
+        >>> predictor.predict_one({"age": 31, "job": "pilot"}, interval=0.9)
+        LabelSet(prediction='yes', set=['yes'])
     """
 
     def __init__(self, model: Any) -> None:
@@ -136,14 +141,18 @@ class Predictor:
 
     # ------------------------------------------------------------------------------------------------ one row
 
-    def predict_one(self, row: Any, *, extrapolate: bool = False) -> Any:
+    def predict_one(self, row: Any, *, extrapolate: bool = False, interval: float | None = None) -> Any:
         """The label for one row, as it was in the data; or the number.
 
         Args:
             row: a mapping of columns to values, a Series or a frame of one row; for a model of arrays, a list of
                 numbers. Keys that are not columns do not matter, and what has no key has no value.
             extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
+            interval: a probability, such as 0.9: give an `Interval` with the limits between which the truth lies with
+                this probability; of classes, a `LabelSet`. See `predict`.
         """
+        if interval is not None:
+            return self._one_interval(row, extrapolate, self.reach(interval))
         if self._several:
             return self._class_of(row, extrapolate)
         score = self.score_one(row, extrapolate=extrapolate)
@@ -169,6 +178,30 @@ class Predictor:
         offset = 0.0 if self.schema.offset is None else self.offset_one(row)
         score = None if self._columns is None else self.model._predict_row(self._columns, row, extrapolate, offset)
         return self._one_score(row, extrapolate, offset) if score is None else score
+
+    def reach(self, interval: float) -> float:
+        """How far from a prediction the truth lies at most, with this probability; of classes, how unlikely it is.
+
+        Numbers: |truth - prediction|, in the target's unit. Classes: 1 - the probability of the true one.
+        """
+        level = checked_level(interval)
+        return quantiles_of(self.model).known_reach(level)
+
+    def _one_interval(self, row: Any, extrapolate: bool, reach: float) -> Interval | LabelSet:
+        if not self._several and self.target.task == "regression":
+            number = self.predict_one(row, extrapolate=extrapolate)
+            low, high = bounds(np.array([number]), reach, LOSSES[self.model.options.loss].smallest_label)
+            return Interval(number, float(low[0]), float(high[0]))
+        if self._several:
+            scores, labels = self._class_scores(row, extrapolate)
+            if not labels:
+                raise InputError("the model has not learned any class yet")
+            best = scores[None, :].argmax(axis=1)
+        else:
+            scores, labels = np.array(self.score_one(row, extrapolate=extrapolate)), self._two_labels
+            best = np.array([int(scores > 0)])
+        shares = shares_of(self.model, scores[None])
+        return LabelSet(labels[int(best[0])], label_sets(shares, best, reach, labels)[0])
 
     def explain(self, row: Any, label: Any = None) -> Explanation:
         """Each feature's contribution to the prediction for one row; see `ul.explain`."""
@@ -255,7 +288,7 @@ class Predictor:
 
     # ------------------------------------------------------------------------------------------------ many rows
 
-    def predict(self, source: Any, *, extrapolate: bool = False, **reading: Any) -> Any:
+    def predict(self, source: Any, *, extrapolate: bool = False, interval: float | None = None, **reading: Any) -> Any:
         """Labels or numbers for any data of the kind that the model was trained on; it must fit into memory.
 
         A list; for a pandas, polars or pyarrow frame a Series (with its index) or Array. Where a row could not be read
@@ -264,10 +297,59 @@ class Predictor:
         Args:
             source: a file, several of them or a folder, a frame, a list of mappings, an array.
             extrapolate: whether the model is to be plainly linear, see `Learner.predict`.
+            interval: a probability, such as 0.9, at most 0.999: give the limits between which the truth lies with this
+                probability. For a frame a frame, with the columns prediction, low and high; of classes prediction and
+                set, all labels among which the truth is with this probability, likeliest first. Otherwise a list of
+                `Interval` or `LabelSet`, which are tuples with these names.
             reading: how data is read, as for `train`.
         """
+        reach = None if interval is None else self.reach(interval)
         parts = self.batches(source, extrapolate=extrapolate, **reading)
+        if reach is not None:
+            return self._with_intervals(source, list(parts), reach)
         return frames.column(source, self.as_it_was([value for part in parts for value in part.values]))
+
+    def _with_intervals(self, source: Any, parts: list[Predictions], reach: float) -> Any:
+        columns = {"prediction": self.as_it_was([value for part in parts for value in part.values])}
+        kind: Any = LabelSet
+        if not self._several and self.target.task == "regression":
+            kind = Interval
+            limits = [self.bounds(part, reach) for part in parts]
+            columns["low"] = [value for low, _ in limits for value in low]
+            columns["high"] = [value for _, high in limits for value in high]
+        else:
+            columns["set"] = [
+                None if labels is None else self.as_it_was(labels)
+                for part in parts
+                for labels in self.sets(part, reach)
+            ]
+        table = frames.table(source, columns)
+        if table is not None:
+            return table
+        rows = zip(*columns.values(), strict=True)
+        return [None if row[0] is None else kind(*row) for row in rows]
+
+    def bounds(self, part: Predictions, reach: float) -> tuple[list[Any], list[Any]]:
+        """The lower limits of predicted numbers, and the upper ones; None where there is no prediction."""
+        assert part.numbers is not None
+        low, high = bounds(part.numbers, reach, LOSSES[self.model.options.loss].smallest_label)
+        missing = part.missing.tolist()
+        ends = [
+            [None if without else value for value, without in zip(limit.tolist(), missing, strict=True)]
+            for limit in (low, high)
+        ]
+        return ends[0], ends[1]
+
+    def sets(self, part: Predictions, reach: float) -> list[list[Any] | None]:
+        """The labels of each row's set, likeliest first; None where there is no prediction."""
+        assert part.codes is not None
+        assert part.probabilities is not None
+        rows = np.flatnonzero(~part.missing)
+        found: list[list[Any] | None] = [None] * len(part.codes)
+        made = label_sets(part.probabilities[rows], part.codes[rows], reach, part.labels)
+        for row, labels in zip(rows.tolist(), made, strict=True):
+            found[row] = labels
+        return found
 
     def predict_proba(self, source: Any, *, extrapolate: bool = False, **reading: Any) -> Any:
         """Probabilities, one column per class of `classes`: an array, or a frame if a frame was given."""
@@ -340,7 +422,8 @@ class Predictor:
         columns = self.features
         rows = [[html.name(name), kind] for name, kind in list(columns.items())[:SHOWN_COLUMNS]]
         facts = [("predicts", str(self.target)), ("examples", f"{self.model.examples:,}")]
-        facts += [("shape", self.model.settled_shape or ""), ("columns", f"{len(columns):,}")]
+        facts += [("shape", self.model.settled_shape or ""), ("experts", shown.experts(self.model.experts))]
+        facts += [("columns", f"{len(columns):,}")]
         more = len(columns) - len(rows)
         return html.card(
             "Predictor",

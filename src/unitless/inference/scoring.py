@@ -29,13 +29,16 @@ from ..data.read_options import SKIP_ROWS, no_column
 from ..data.source import other_kind
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..evaluation.baseline import Baseline, error_gone
+from ..evaluation.coverage import Coverage
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..models import file as model_file
+from ..models.error_quantiles import USUAL_LEVEL, checked_level
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll, by_row
+from ..models.prediction_errors import has_errors
 from .predictor import places
 
 if TYPE_CHECKING:
@@ -53,6 +56,7 @@ def score(
     by: Any = None,
     weight: Any = None,
     extrapolate: bool = False,
+    interval: float = USUAL_LEVEL,
     opened: Callable[[Scoring], None] | None = None,
     progress: Callable[[Scoring], None] | Literal[False] | None = None,
     **reading: Any,
@@ -69,6 +73,8 @@ def score(
         weight: a column of weights, or the weights themselves. If not given, the column of the training, if there was
             one. False: every row counts once.
         extrapolate: predict linearly beyond the range of values in the training data.
+        interval: the level of the model's intervals (of classes: sets) whose coverage and width the metrics show, if it
+            knows how large its errors are.
         opened: called before the first row is read.
         progress: called after every batch. If not given, a notebook shows a bar; False for none.
         reading: how data is read, as for `train`. Rows without a label are an error, or with `on_error="skip"` counted.
@@ -85,9 +91,9 @@ def score(
         >>> found                           # doctest: +ELLIPSIS
         <Score: binary: ...; 3,000 rows; error 1..., baseline 4...; 6...% of it gone>
         >>> sorted(found.metrics)
-        ['auc', 'brier', 'f1', 'log_loss', 'loss', 'precision', 'recall', 'zero_one']
+        ['auc', 'brier', 'coverage', 'f1', 'log_loss', 'loss', 'precision', 'recall', 'set size', 'zero_one']
     """
-    scoring = Scoring(model, source, target, by, weight, extrapolate, reading)
+    scoring = Scoring(model, source, target, by, weight, extrapolate, reading, interval)
     if opened is not None:
         opened(scoring)
     with notebook_bar.watching(progress) as watch:
@@ -108,8 +114,17 @@ class Scoring:
     """Predicting labelled data and counting how good that was, batch by batch."""
 
     def __init__(
-        self, model: Any, source: Any, target: Any, by: Any, weight: Any, extrapolate: bool, reading: dict[str, Any]
+        self,
+        model: Any,
+        source: Any,
+        target: Any,
+        by: Any,
+        weight: Any,
+        extrapolate: bool,
+        reading: dict[str, Any],
+        interval: float = USUAL_LEVEL,
     ) -> None:
+        self.level = checked_level(interval)
         self.model = _model(model)
         self._extrapolate = extrapolate
         training = self.model._training or {}
@@ -145,7 +160,9 @@ class Scoring:
             keep=self.by is not None or self.schema.weight in self.schema.kinds,  # which is read twice then
         )
         self.progress = Progress()
-        self.evaluation = Evaluation(self.model)
+        errors = self.model._errors if has_errors(self.model) else None
+        self._errors = None if errors is None else errors.copy()  # the model may learn meanwhile
+        self.evaluation = Evaluation(self.model, intervals=self._intervals())
         self.curves = Curves(self.model, self.evaluation)
         self.baseline = Baseline(self.model)
         self.groups: dict[str | None, Evaluation] = {}
@@ -153,6 +170,10 @@ class Scoring:
         self.scored = self.strange = 0
         self.strangers: list[str] = []
         self._found_by = False
+
+    def _intervals(self) -> Coverage | None:
+        """What counts how good the intervals are that the model gives now."""
+        return None if self._errors is None else Coverage(self.level, self._errors)
 
     def _held(self, schema: Schema, target: Any, weight: Any, labels_given: bool) -> Schema:
         """The schema of the labelled data: with the names of target and weight."""
@@ -378,13 +399,13 @@ class Scoring:
         for group in dict.fromkeys(groups.tolist()):
             if group in self.groups or len(self.groups) < MOST_GROUPS:
                 if group not in self.groups:
-                    self.groups[group] = Evaluation(self.model, small=True)
+                    self.groups[group] = Evaluation(self.model, small=True, intervals=self._intervals())
                 number[group] = len(evaluations)
                 evaluations.append(self.groups[group])
             else:
                 if others < 0:
                     others = len(evaluations)
-                    self.others = self.others or Evaluation(self.model, small=True)
+                    self.others = self.others or Evaluation(self.model, small=True, intervals=self._intervals())
                     evaluations.append(self.others)
                 number[group] = others
         codes = np.array([number[group] for group in groups.tolist()], dtype=np.intp)
@@ -417,6 +438,8 @@ class Score:
         self.missing = dict(progress.missing)
         self.seconds = progress.seconds
         self.metrics: dict[str, float] = scoring.evaluation.metrics
+        self.level = scoring.level
+        """Of the intervals (of classes: sets) whose coverage is among the metrics."""
         self.interval: tuple[float, float] = scoring.evaluation.score_interval
         self.baseline: dict[str, float] = scoring.baseline.metrics
         answer = scoring.baseline.answer
@@ -493,6 +516,7 @@ class Score:
             "missing": self.missing,
             "metrics": _plain(self.metrics),
             "interval": [_finite(end) for end in self.interval],
+            "level": self.level,
             "judged_by": self.judged_by,
             "baseline": _plain(self.baseline),
             "baseline_answer": self.baseline_answer,

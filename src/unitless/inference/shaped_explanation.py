@@ -2,8 +2,9 @@
 
 An expert is a sum: of linear terms, of one step of each column's curve, and of what each question on the way through a
 tree changes in the mean of the leaves below it. All of them count from their mean over what the model has seen, so that
-the base is about what the expert says on average. What the mixture makes of the experts is not a sum; it is shared out
-by integrated gradients, on the straight way from the bases to the scores.
+the base is about what the expert says on average. What the experts make of their sums, and the mixture of the experts,
+is no sum; it is shared out by integrated gradients, on the straight way from the bases to the sums. How certain an
+expert is of the row is the same all the way.
 """
 
 from __future__ import annotations
@@ -20,20 +21,23 @@ from ..inputs import Float64
 from ..losses import LOSSES
 from ..models.model import Feature
 from ..models.shape_reading import Expert, ShapeReading
-from ..models.softmax import log_odds
+from ..models.terms import Terms
 
 _POINTS = 16  # on the way, of which there are fewer if there are many classes
 _STEPS = 1024  # about so many questions to the mixture, at most
 
 
-class Linear(Protocol):
-    """The linear terms of a row, of any weights v, [slot][head]."""
+class Row(Protocol):
+    """What a row is to linear terms."""
 
-    def terms(self, v: Float64) -> tuple[list[tuple[Feature, Float64]], Float64]:
-        """By feature of the row, and the bias: by head."""
+    def terms(self, of: Terms) -> tuple[list[tuple[Feature, Float64]], Float64]:
+        """What each feature of the row adds, and the bias: by head."""
 
-    def term(self, number: int, x: float, v: Float64) -> Float64:
-        """Of a feature, by its number, if its value were x: by head."""
+    def term(self, number: int, x: float, of: Terms) -> Float64:
+        """What a feature would add, by its number, if its value were x: by head."""
+
+    def certainty(self, of: Terms) -> float:
+        """What the sum is multiplied by."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ def taken_apart(
     shaped: ShapeReading,
     raw: Float64,
     active: dict[int, Feature],
-    linear: Linear,
+    row: Row,
     head: int,
     heads: int,
     offset: float = 0.0,
@@ -60,20 +64,21 @@ def taken_apart(
         shaped: the model.
         raw: the row's values by raw column; what is not there is not-a-number.
         active: by column of text, the feature that the row has.
-        linear: the row's linear terms.
+        row: the row itself.
         head: whose score it is.
         heads: how many are predicted.
         offset: of the row's score; no part of what is given here.
     """
-    bases, found = zip(*(_of_expert(shaped, expert, raw, active, linear) for expert in shaped.experts), strict=True)
+    bases, found = zip(*(_of_expert(shaped, expert, raw, active, row) for expert in shaped.experts), strict=True)
     features = list(dict.fromkeys(feature for one in found for feature in one))
     nothing = np.zeros(shaped.heads)
-    shares = np.array([[one.get(feature, nothing)[:heads] for one in found] for feature in features])
-    base = np.array([one[:heads] for one in bases])
+    wide = max(heads, min(2, shaped.heads))  # next to a class alone, the one that no row has stands for the others
+    shares = np.array([[one.get(feature, nothing)[:wide] for one in found] for feature in features])
+    base = np.array([one[:wide] for one in bases])
     moved = shares.sum(axis=0) if features else np.zeros_like(base)
-    said = _said(shaped, head, offset)
+    said = _said(shaped, [row.certainty(expert.terms) for expert in shaped.experts], head, heads, offset)
     first, last = said(base), said(base + moved)
-    slopes = mean_slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
+    slopes = _slopes(said, base, moved, float(np.abs(shares).max(initial=0.0)), last - first)
     amounts = [float((share * slopes).sum()) for share in shares]
     return Parts(dict(zip(features, amounts, strict=True)), first, last)
 
@@ -98,10 +103,10 @@ def _of_expert(
     expert: Expert,
     raw: Float64,
     active: dict[int, Feature],
-    linear: Linear,
+    row: Row,
 ) -> tuple[Float64, dict[Feature, Float64]]:
     """By head: what an expert says on average, and what each feature adds to that."""
-    terms, base = linear.terms(expert.v)
+    terms, base = row.terms(expert.terms)
     found: dict[Feature, Float64] = {}
 
     def add(feature: Feature, amount: Float64) -> None:
@@ -109,7 +114,7 @@ def _of_expert(
 
     for feature, amount in terms:
         add(feature, amount)
-    for column, mean in _linear_means(shaped, expert, linear).items():
+    for column, mean in _linear_means(shaped, expert, row).items():
         base = base + mean
         add(active.get(column, shaped.columns[column].name), -mean)
     for column, curve in expert.curves.items():
@@ -126,27 +131,27 @@ def _of_expert(
     return base, found
 
 
-def _linear_means(shaped: ShapeReading, expert: Expert, linear: Linear) -> dict[int, Float64]:
-    """By raw column and head: about what its linear terms have added on average.
+def _linear_means(shaped: ShapeReading, expert: Expert, row: Row) -> dict[int, Float64]:
+    """By raw column and head: about what its linear terms have added on average, in a model that is more than linear.
 
     Of numbers, where they have been is known from their curves. How often a text was there is told by its gradients,
-    compared with those of the bias.
+    compared with those of the bias, in the expert with curves.
     """
     means: dict[int, Float64] = {}
     curved = shaped.expert("curves")
-    curves = curved.curves if curved is not None else {}
-    at = {slot: k for k, slot in enumerate(shaped.state["slots"].tolist())}
-    often = (expert.H * shaped.state["scale"][:, None] ** 2).sum(axis=1)
+    if curved is None:
+        return means
+    at, often = curved.terms.entry, curved.terms.evidence
     of_text: dict[int, list[tuple[float, Float64]]] = {}
     for number, column in shaped.column_of.items():
         k = at.get(shaped.linear.slot(number))
         if k is None:
             continue
         if shaped.columns[column].text:
-            of_text.setdefault(column, []).append((float(often[k]), linear.term(number, 1.0, expert.v)))
-        elif column in curves:
-            values, shares = curves[column].typical()
-            terms = [share * linear.term(number, x, expert.v) for x, share in zip(values, shares, strict=True)]
+            of_text.setdefault(column, []).append((float(often[k]), row.term(number, 1.0, expert.terms)))
+        elif column in curved.curves:
+            values, shares = curved.curves[column].typical()
+            terms = [share * row.term(number, x, expert.terms) for x, share in zip(values, shares, strict=True)]
             means[column] = np.sum(terms, axis=0)
     always = float(often[at[0]]) if 0 in at else 0.0
     for column, texts in of_text.items():
@@ -156,28 +161,28 @@ def _linear_means(shaped: ShapeReading, expert: Expert, linear: Linear) -> dict[
     return means
 
 
-def _said(shaped: ShapeReading, head: int, offset: float) -> Callable[[Float64], float]:
+def _said(
+    shaped: ShapeReading, certainty: list[float], head: int, heads: int, offset: float
+) -> Callable[[Float64], float]:
     """What is predicted for a head, beside the offset, where the experts' sums are so and so."""
     options, state, mixture = shaped.options, shaped.state, shaped.mixture
     limited = bool(options.clip or options.target) and state["label_min"] <= state["label_max"]
 
-    def said(scores: Float64) -> float:
-        if LOSSES[options.loss].coupled:
-            scores = log_odds(scores)
+    def said(sums: Float64) -> float:
+        experts = zip(shaped.experts, sums, certainty, strict=True)
+        scores = np.array([expert.scores(own, sure)[:heads] for expert, own, sure in experts])
         if limited:
             scores = np.clip(scores, state["label_min"], state["label_max"])
         if mixture is None:
             return float(scores[0, head])
         if offset == 0 or LOSSES[options.loss].in_label_unit:  # then the mixture does not see it
-            return float(mixture.say(np.ascontiguousarray(scores))[head])
-        return float(mixture.say(np.ascontiguousarray(scores + offset), offset)[head]) - offset
+            return float(mixture.say(scores)[head])
+        return float(mixture.say(scores + offset, offset)[head]) - offset
 
     return said
 
 
-def mean_slopes(
-    said: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float
-) -> Float64:
+def _slopes(said: Callable[[Float64], float], base: Float64, moved: Float64, largest: float, change: float) -> Float64:
     """The mean slope of what is said, by expert and head, on the way from `base` to `base + moved`.
 
     What the points on the way do not see of the change is added along the way.

@@ -7,15 +7,21 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Options
-from ..rules import RULES
+from ..rates import WALKS, Candidates, Walk
+from ..rules import RULES, Rule
 from .model import BIAS, Feature
+from .second_order import with_doubt
+from .terms import Terms
 
 ByFeature = dict[Feature, float]
 _MOST_GROWTH = 16  # of a scale between two looks, for an average to follow it
@@ -37,17 +43,53 @@ def name_slots(state: _core.Snapshot) -> NDArray[np.intp]:
     return np.flatnonzero(free)
 
 
+@dataclass(frozen=True)
+class Averaged:
+    """What is kept of an average of v."""
+
+    average: Float64  # [slot][lane]
+    scale: Float64  # by slot: in whose unit it is
+    t: float  # the total weight of the examples in it; 0: there is none yet
+
+
 def average(options: Options, state: _core.Snapshot) -> Float64:
-    """The average of v in units of the scales as they are now, [slot][lane] (core/engine/averaging.hpp)."""
-    if state["averaged_t"] == 0:  # before the first look there is none
-        return state["v"]
-    rule, before = RULES[options.rule], state["average_scale"]
+    """The average of v in units of the scales as they are now, [slot][lane]."""
+    kept = Averaged(state["average"], state["average_scale"], state["averaged_t"])
+    return in_present_unit(kept, RULES[options.rule], state["v"], state["scale"], state["t"])
+
+
+def in_present_unit(kept: Averaged, rule: Rule, v: Float64, scale: Float64, t: float) -> Float64:
+    """An average of v in units of the scales as they are now (core/engine/averaging.hpp)."""
+    if kept.t == 0:
+        return v
+    before = kept.scale
     with np.errstate(over="ignore"):
-        growth = np.divide(state["scale"], before, out=np.ones_like(before), where=before > 0)
+        growth = np.divide(scale, before, out=np.ones_like(before), where=before > 0)
     if rule.sums_squares:
-        growth = np.where(before > 0, growth * math.sqrt(state["averaged_t"] / state["t"]), 1.0)
+        growth = np.where(before > 0, growth * math.sqrt(kept.t / t), 1.0)
     growth = np.where(growth <= _MOST_GROWTH, growth, 1.0) if rule.unit_free else np.ones_like(before)
-    return (state["average"].reshape(len(before), -1) * growth[:, None]).ravel()
+    return (kept.average.reshape(len(before), -1) * growth[:, None]).ravel()
+
+
+def leader(lane_heads: NDArray[Any], scores: Float64, head: int) -> int:
+    """Of some lanes, the one that speaks for a head: that with the smallest recent loss."""
+    lanes = np.flatnonzero(lane_heads == min(head, int(lane_heads[-1])))  # the last stands for classes not met yet
+    return int(lanes[np.argmin(scores[lanes, 1])] if len(lanes) > 1 else lanes[0])
+
+
+def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapshot) -> Float64:
+    """The v of a sparse model, [slot][lane], in whose place its state has u (core/engine/lanes/proximal_rows.hpp)."""
+    lanes = state["lane_rates"]
+    u, H = state["v"].reshape(-1, len(lanes)), state["H"].reshape(-1, len(lanes))
+    _, _, weight, _, square = state["target"].tolist()
+    pace = math.sqrt(square / weight) if weight > 0 else 1.0
+    tempo = pace * (math.sqrt(state["T"] / state["N"]) if state["N"] > 0 else 1.0)
+    rates, penalties = np.array(candidates.rates)[lanes], np.array(candidates.penalties)[lanes]
+    free = (state["slots"] != 0)[:, None]  # the bias has no penalty
+    beyond = np.abs(u) - free * (rates * penalties * (pace * tempo))
+    root = np.sqrt(H) + free * (rates * (options.l2 * tempo))
+    there = (beyond > 0) & (sys.float_info.min <= H)
+    return np.asarray(np.divide(np.where(u > 0, -beyond, beyond), root, out=np.zeros_like(u), where=there))
 
 
 def latest_look(options: Options, examples: int, features: int) -> int:
@@ -62,57 +104,91 @@ def scored_weight(state: _core.Snapshot) -> float:
     return last - state["missed"]
 
 
+def lanes_of(state: _core.Snapshot, head: int) -> list[int]:
+    """The lanes of a head: one for each of its rates."""
+    return [lane for lane, its in enumerate(state["lane_heads"].tolist()) if its == head]
+
+
+def leading_lane(state: _core.Snapshot, head: int) -> int:
+    """The lane that speaks for a head."""
+    return leader(state["lane_heads"], state["scores"].reshape(-1, 6), head)
+
+
 class Reading:
     """A model's state, read by feature and by lane. A lane is one set of weights: that of one rate of one class."""
 
-    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
-        self.options, self.candidates, self.state = options, rates, state
+    def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
+        self.options, self.candidates, self.state = options, candidates, state
         kept = average(options, state) if state["kept"] == "averaged" else state["v"]
         self.v = kept.reshape(-1, len(state["lane_heads"]))
+        if options.sparse:
+            self.v = sparse_weights(options, candidates, state)
         self.scores = state["scores"].reshape(-1, 6)
         products = state["products"].reshape(-1, 3).tolist()
-        names = state["names"]
         self.slot_of: dict[int, int] = dict(enumerate(name_slots(state).tolist(), 1))
-        feature_of = {slot: number for number, slot in self.slot_of.items()}
-
-        def name(number: int) -> Feature:
-            return names[number - 1] if names is not None else number - 1
-
-        said = Counter(f"{name(left)}*{name(right)}" for left, right, _ in products)
-        said.update(names or ())
+        self._number_of = {slot: number for number, slot in self.slot_of.items()}
         self.products = {slot: (left, right) for left, right, slot in products}
-        self.features: list[Feature] = []
-        for slot in state["slots"].tolist():
-            if slot == 0:
-                self.features.append(BIAS)
-            elif slot in self.products:
-                left, right = (name(feature) for feature in self.products[slot])
-                product = f"{left}*{right}"
-                self.features.append(product if said[product] == 1 else f"({left})*({right})")
-            else:
-                self.features.append(name(feature_of.get(slot, slot)))
+        self._said = Counter(f"{self._name(left)}*{self._name(right)}" for left, right, _ in products)
+        self._said.update(state["names"] or ())
+        self.features: list[Feature] = [self.feature(slot) for slot in state["slots"].tolist()]
+
+    def _name(self, number: int) -> Feature:
+        names = self.state["names"]
+        return names[number - 1] if names is not None else number - 1
+
+    def feature(self, slot: int) -> Feature:
+        """What lives in a slot."""
+        if slot == 0:
+            return BIAS
+        if slot not in self.products:
+            return self._name(self._number_of.get(slot, slot))
+        left, right = (self._name(feature) for feature in self.products[slot])
+        product = f"{left}*{right}"
+        return product if self._said[product] == 1 else f"({left})*({right})"
 
     def lanes(self, head: int) -> list[int]:
         """The lanes of a head: one for each of its rates. Classes that were not met yet may have the last one's."""
-        heads = self.state["lane_heads"].tolist()
-        head = min(head, heads[-1])
-        return [lane for lane, its in enumerate(heads) if its == head]
+        return lanes_of(self.state, min(head, int(self.state["lane_heads"][-1])))
 
     def leader(self, head: int) -> int:
         """The lane that speaks for a head."""
-        lanes = self.lanes(head)
-        return lanes[int(np.argmin(self.scores[lanes, 1]))] if len(lanes) > 1 else lanes[0]
+        return leading_lane(self.state, head)
+
+    def terms(self, heads: Sequence[int]) -> Terms:
+        """The linear terms of some heads."""
+        state, lanes = self.state, [self.leader(head) for head in heads]
+        v, H = self.v[:, lanes], state["H"].reshape(self.v.shape)[:, lanes]
+        slots, rule = state["slots"].astype(np.int64), RULES[self.options.rule]
+        terms = Terms(rule, self.options.order, state["t"], slots, state["scale"], v, H)
+        if not rule.second_order:
+            return terms
+        kept = state["shape"]
+        return with_doubt(terms, lambda name: kept[name], lanes[0], state["lane_rates"], LOSSES[self.options.loss])
+
+    def candidate(self, lane: int) -> float | Walk:
+        """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""
+        number = int(self.state["lane_rates"][lane])
+        return WALKS[number] if RULES[self.options.rule].second_order else self.candidates.rates[number]
+
+    def penalty(self, lane: int) -> float:
+        """The sparsity of a lane."""
+        return self.candidates.penalties[int(self.state["lane_rates"][lane])]
 
     def rate(self, lane: int) -> float:
-        """The learning rate of a lane."""
-        return float(self.candidates[int(self.state["lane_rates"][lane])])
+        """The learning rate of a lane; not-a-number with rule "newton", which has none."""
+        found = self.candidate(lane)
+        return math.nan if isinstance(found, Walk) else found
 
-    def rates(self, head: int) -> dict[float, float]:
+    def rates(self, head: int) -> dict[float | Walk, float]:
         """The rates of a head and their mean losses."""
         if not len(self.scores):
-            return {self.candidates[0]: math.nan}
+            return {self.candidates.rates[0]: math.nan}
         total = max(scored_weight(self.state), sys.float_info.min)
-        return {self.rate(lane): float(self.scores[lane, 0]) / total for lane in self.lanes(head)}
+        best: dict[float | Walk, float] = {}  # of a sparse model's rate: with the penalty that suits it best
+        for lane in self.lanes(head):
+            loss, candidate = float(self.scores[lane, 0]) / total, self.candidate(lane)
+            best[candidate] = min(loss, best.get(candidate, math.inf))
+        return best
 
     @property
     def scale(self) -> Float64:

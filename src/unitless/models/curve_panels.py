@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..inputs import Float64
-from ..rules import RULES
 from .model import Feature
 from .shape_reading import Curve, Expert, ShapeReading
 
@@ -69,17 +68,10 @@ def panels(shaped: ShapeReading, heads: Sequence[int], most: int | None = MOST) 
     return found
 
 
-def _linear(shaped: ShapeReading, expert: Expert) -> dict[int, Float64]:
-    """The linear weights in the data's units, by slot and head."""
-    unit_free = RULES[shaped.options.rule].unit_free
-    with np.errstate(over="ignore"):
-        w = expert.v / shaped.linear.scale[:, None] if unit_free else expert.v
-    return dict(zip(shaped.state["slots"].tolist(), w, strict=True))
-
-
 def _of_numbers(shaped: ShapeReading, expert: Expert, curve: Curve, heads: Sequence[int], importance: float) -> Panel:
     number = next(number for number, column in shaped.column_of.items() if column == curve.column)
-    slope = _linear(shaped, expert).get(shaped.linear.slot(number), np.zeros(shaped.heads))[list(heads)]
+    at = expert.terms.entry.get(shaped.linear.slot(number))
+    slope = np.zeros(len(heads)) if at is None else expert.terms.weights[at, list(heads)]
     typical, shares = curve.typical()
     steps = curve.weights[:, list(heads)]
     there = shares / shares.sum() if shares.any() else np.full(len(shares), 1 / len(shares))
@@ -109,9 +101,7 @@ def _usual(values: Float64, weights: Float64) -> tuple[float, float]:
 
 
 def _of_text(shaped: ShapeReading, expert: Expert, column: int, heads: Sequence[int], importance: float) -> Panel:
-    weights = _linear(shaped, expert)
-    at = {slot: k for k, slot in enumerate(shaped.state["slots"].tolist())}
-    often = (expert.H * shaped.state["scale"][:, None] ** 2).sum(axis=1)
+    at, often = expert.terms.entry, expert.terms.evidence
     names = shaped.state["names"] or []
     own = [
         (number, at[slot])
@@ -119,8 +109,7 @@ def _of_text(shaped: ShapeReading, expert: Expert, column: int, heads: Sequence[
         if of == column and (slot := shaped.linear.slot(number)) in at
     ]
     own.sort(key=lambda item: -often[item[1]])
-    slots = shaped.state["slots"].tolist()
-    y = np.array([weights[slots[k]][list(heads)] for _, k in own])
+    y = expert.terms.weights[[k for _, k in own]][:, list(heads)]
     parts = np.array([often[k] for _, k in own])
     parts = parts / parts.sum() if parts.any() else np.full(len(parts), 1 / max(1, len(parts)))
     y = y - parts @ y

@@ -4,7 +4,8 @@ A file holds arrays with one entry per feature that was ever other than zero,
 
     slot    uint32   where the feature lives: 0 the bias, 1 + column, 1 + position among the names, or hashed
     scale   float64  s ("snag": √Σx²)
-    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision)
+    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision);
+                     of sparse models the sums u behind them (core/engine/lanes/proximal_rows.hpp)
     H       float64  G/s², likewise
 
 and, mostly short or empty,
@@ -20,14 +21,18 @@ and, mostly short or empty,
     centre_features  uint32   features (from 1) whose offset is settled
     centre_kinds     uint32   1: centred
     centre_means     float64  mean and weight of each
+    proven_scales    float64  scales that centred features have proven; like the next two (core/preparation/window.hpp)
+    window_features  uint32   centred features whose scales may fall soon; only of models whose scales may fall
+    windows          float64  scale, limit, low, high, first, sum, square, weight and count of each
     slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
-    shape.NAME       float64  curves, trees and their mixture, as the core has them; only of shapes other than linear.
+    shape.NAME       float64  curves, trees, other experts and their mixture, as the core has them; only of such models
                               Of any softmax: softmax.classes, their number, if some were announced and not met
 
 and in its header one JSON text under "unitless": the format's version, the kind of model, its options, the stream's
 totals, the features' names or number, the classes, which weights are kept where they are averaged, the shape that was
-settled where it is not linear, from when on rates were no longer chosen, how it was trained if `train` did that (the
-table's columns, the task, how far it came), and a digest of all the rest.
+settled where it is not linear, who learns beside it where somebody may, from when on rates were no longer chosen, how
+large its errors are where that was counted (error_quantiles.py), how it was trained if `train` did that (the table's
+columns, the task, how far it came), and a digest of all the rest.
 """
 
 from __future__ import annotations
@@ -48,17 +53,18 @@ from numpy.typing import NDArray
 from .. import _core, whole_file
 from ..errors import Error, ModelFileError
 from ..losses import LOSSES
-from ..options import Kept, Options, Shape
+from ..options import Company, Kept, Options, Shape
 from ..rules import RULES
 from .foreign import is_vw_model
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
+    from .error_quantiles import ErrorQuantiles
     from .model import Model, State
 
-# The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the last
-# one of merged models that have kept slopes.
-VERSION, NEWER, SHAPED, MERGED = 2, 3, 4, 5
+# The newer one is of models with an average, or with an earlier state; the next of shapes other than linear; the next
+# of merged models that have kept slopes; the last one of models with other experts, which may have all of these.
+VERSION, NEWER, SHAPED, MERGED, EXPERTS = 2, 3, 4, 5, 6
 Kind: TypeAlias = Literal["Learner", "OneVsAll", "Softmax", "Sweep"]
 # Where the models live. They know this module; this one imports them when a file of their kind is read.
 _KINDS: dict[Kind, str] = {"Learner": "learner", "OneVsAll": "one_vs_all", "Softmax": "softmax", "Sweep": "sweep"}
@@ -80,10 +86,18 @@ _ARRAYS = {
     "centre_means": np.float64,
 }
 _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
+_WINDOWS = {"proven_scales": np.float64, "window_features": np.uint32, "windows": np.float64}  # likewise
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
-_OPTIONAL = (*_AVERAGE, "slopes", "earlier")
+_OPTIONAL = (*_AVERAGE, *_WINDOWS, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
-_LATER_OPTIONS: dict[str, Any] = {"average": False, "shape": "linear"}
+_LATER_OPTIONS: dict[str, Any] = {
+    "average": False,
+    "shape": "linear",
+    "experts": "none",
+    "falling_scales": False,
+    "sparsity": 0.0,
+    "l2": 0.0,
+}
 _SHAPE = "shape."  # how the names of the arrays begin that a shape has
 _SHAPE_NAME = re.compile(r"shape\.[A-Za-z0-9_.]{1,64}")
 _MOST_OF_SHAPE = 1024  # arrays
@@ -146,7 +160,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 def to_bytes(model: Model) -> bytes:
     """The file's content. The same model gives the same bytes."""
     state, labels = model._state_and_labels()
-    return _encoded(model, state, labels, model._training, model._earlier)
+    return _encoded(model, state, labels, model._training, model._earlier, model._errors)
 
 
 def _encoded(
@@ -155,6 +169,7 @@ def _encoded(
     labels: list[Any] | None,
     training: dict[str, Any] | None,
     earlier: State | None,
+    errors: ErrorQuantiles | None,
 ) -> bytes:
     slopes = state.get("slopes", np.zeros(0))
     arrays: _Arrays = {name: state[name] for name in _ARRAYS}  # type: ignore[literal-required]
@@ -164,8 +179,10 @@ def _encoded(
         arrays[name] = arrays[name].astype(model.options.precision)
     if model.options.average:
         arrays |= {name: state[name] for name in _AVERAGE}  # type: ignore[literal-required]
+    if model.options.falling_scales:
+        arrays |= {name: state[name] for name in _WINDOWS}  # type: ignore[literal-required]
     header: dict[str, Any] = {
-        "version": MERGED if len(slopes) else _version(model.options, earlier),
+        "version": _version(model.options, earlier, merged=len(slopes) > 0),
         "kind": model._kind,
         "options": {
             name: value
@@ -190,19 +207,32 @@ def _encoded(
         header |= {"suspended_at": None if at is None else float.hex(at), "missed": float.hex(state["missed"])}
     if model.options.shape != "linear":
         header["settled"] = settled_shape(model.options, state)
+    if model.options.experts != "none":
+        header["company"] = settled_company(state)
     arrays |= {_SHAPE + name: array for name, array in _shape(state).items() if name != "settled"}
+    if errors is not None:
+        header["errors"] = errors.plain()
     if training is not None:
         header["training"] = training
     if earlier is not None:
-        arrays["earlier"] = np.frombuffer(_encoded(model, *earlier, None, None), np.uint8)
+        arrays["earlier"] = np.frombuffer(_encoded(model, *earlier, None, None, None), np.uint8)
     header["digest"] = _digest(header, arrays)
     return safetensors.numpy.save(arrays, {_KEY: json.dumps(header)})
 
 
-def _version(options: Options, earlier: State | None) -> int:
-    if options.shape != "linear":
+def _version(options: Options, earlier: State | None, merged: bool) -> int:
+    if options.experts != "none":
+        return EXPERTS
+    if merged:
+        return MERGED
+    if _has_more(options):
         return SHAPED
     return NEWER if options.average or earlier is not None else VERSION
+
+
+def _has_more(options: Options) -> bool:
+    """Whether the core keeps more than weights: curves, trees, or how certain the weights are."""
+    return options.shape != "linear" or RULES[options.rule].second_order
 
 
 def _shape(state: _core.Snapshot) -> dict[str, Any]:
@@ -217,13 +247,18 @@ def settled_shape(options: Options, state: _core.Snapshot) -> Shape | None:
     return settled
 
 
+def settled_company(state: _core.Snapshot) -> Company | None:
+    """Who learns beside a model in this state; None before the first row has settled that."""
+    return state.get("company")
+
+
 def from_bytes(data: bytes) -> Any:
     """The model in a file's content, or a ModelFileError."""
     chosen_kernel()  # a wrong setting of this machine is not the file's fault
     header, arrays = _parse(data)
     try:
-        if header.get("version") not in (VERSION, NEWER, SHAPED, MERGED):
-            known = f"this version of unitless reads {VERSION} to {MERGED}"
+        if header.get("version") not in (VERSION, NEWER, SHAPED, MERGED, EXPERTS):
+            known = f"this version of unitless reads {VERSION} to {EXPERTS}"
             raise ModelFileError(f"this is a model of format {header.get('version')!r}; {known}")
         digest = header.pop("digest", None)
         if digest != _digest(header, arrays):
@@ -233,12 +268,15 @@ def from_bytes(data: bytes) -> Any:
         totals = {key: float.fromhex(header[key]) for key in _TOTALS}
         _check(header, totals, arrays, model)
         later = _later(header, arrays, totals["t"], model)
-        later["shape"] = _read_shape(header, arrays, model.options)
+        _check_windows(arrays, model.options)
+        later |= _read_shape(header, arrays, model.options)
         floats = {name: arrays[name].astype(np.float64) for name in ("v", "H")}
         if (training := header.get("training")) is not None:
             _module("training_record").check(training, model)
         model._training = training
         model._earlier = _earlier(arrays.pop("earlier", None), header)
+        if (errors := header.get("errors")) is not None:
+            model._errors = _module("error_quantiles").ErrorQuantiles.read(errors)
         plain = {key: header[key] for key in _PLAIN}
         state = _core_snapshot(**{**arrays, **floats, **later}, **plain, **totals)
         _check_slopes(header, state)
@@ -266,7 +304,7 @@ def _earlier(data: NDArray[np.uint8] | None, header: dict[str, Any]) -> State | 
     _require(data.dtype == np.uint8 and data.ndim == 1, "arrays of the wrong type")
     within, arrays = _parse(data.tobytes())
     _require("earlier" not in arrays and "training" not in within, "an earlier state of an earlier state")
-    same = ("kind", "options", "labels", "open", "rates", "columns", "settled")
+    same = ("kind", "options", "labels", "open", "rates", "columns", "settled", "company")
     _require(all(within.get(name) == header.get(name) for name in same), "an earlier state of another model")
     model: Model = from_bytes(data.tobytes())
     return model._remembered()
@@ -453,32 +491,45 @@ def _later(header: dict[str, Any], arrays: _Arrays, t: float, model: Model) -> d
     }
 
 
+def _check_windows(arrays: _Arrays, options: Options) -> None:
+    """What is in windows the core checks."""
+    for name, kind in _WINDOWS.items():
+        _require((name in arrays) == options.falling_scales, "windows that do not agree with the options")
+        _require(name not in arrays or arrays[name].dtype == kind, "arrays of the wrong type")
+
+
 def _shape_names(arrays: _Arrays) -> list[str]:
     return sorted(name for name in arrays if name.startswith(_SHAPE))
 
 
 def _read_shape(header: dict[str, Any], arrays: _Arrays, options: Options) -> dict[str, Any]:
     """Takes the arrays of a shape out of the others. What is in them the core checks."""
-    names, shaped = _shape_names(arrays), options.shape != "linear"
+    names, shaped, accompanied = _shape_names(arrays), options.shape != "linear", options.experts != "none"
     _require(("settled" in header) == shaped, "a shape that does not agree with the options")
-    versions = (SHAPED, MERGED) if shaped else (VERSION, NEWER, MERGED)
+    _require(("company" in header) == accompanied, "experts that do not agree with the options")
+    versions = (EXPERTS,) if accompanied else (SHAPED, MERGED) if _has_more(options) else (VERSION, NEWER, MERGED)
     _require(header["version"] in versions, "a shape that does not agree with the file's version")
     settled = header.get("settled", "linear")
     # What "auto" becomes is settled by the first row that is learned.
     open = ["linear", "curves", "trees", *([] if header["examples"] else [None])]
     _require(settled in ([options.known_shape] if options.known_shape is not None else open), "an impossible shape")
+    company = header.get("company", "none")
+    possible = [*get_args(Company), *([] if header["examples"] else [None])]
+    _require(company in possible, "impossible experts")
+    alone = settled in (None, "linear") and company in (None, "none") and not RULES[options.rule].second_order
     bent = set(names) - ({_ANNOUNCED} if LOSSES[options.loss].coupled else set())
-    _require(settled not in (None, "linear") or not bent, "curves or trees that a linear model does not have")
+    _require(not alone or not bent, "curves, trees or experts that a linear model does not have")
     _require(len(names) <= _MOST_OF_SHAPE, "more arrays than a shape has")
     _require(all(_SHAPE_NAME.fullmatch(name) for name in names), "arrays with impossible names")
     _require("shape.settled" not in names, "arrays with impossible names")
     taken = {name.removeprefix(_SHAPE): arrays.pop(name) for name in names}
     _require(all(one.dtype == np.float64 and one.ndim == 1 for one in taken.values()), "arrays of the wrong type")
-    return {"settled": settled, **taken}
+    return {"shape": {"settled": settled, **taken}, "company": company}
 
 
 def _check_slopes(header: dict[str, Any], state: _core.Snapshot) -> None:
-    _require(("slopes" in state) == (header["version"] == MERGED), "slopes that do not agree with the file's version")
+    possible = {True: (MERGED, EXPERTS), False: (VERSION, NEWER, SHAPED, EXPERTS)}["slopes" in state]
+    _require(header["version"] in possible, "slopes that do not agree with the file's version")
     if "slopes" not in state:
         return
     slopes = state["slopes"]

@@ -11,11 +11,12 @@ from .. import html, inputs, shown
 from ..errors import OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Auto, Clip, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
+from ..options import Auto, Clip, Experts, Loss, Options, Order, Precision, Rule, Schedule, Shape, check_names
+from ..rates import Walk
+from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Label
 from .model import BIAS, LARGE, Model
-from .shape_reading import ShapeReading
 
 
 class Learner(Model):
@@ -44,6 +45,8 @@ class Learner(Model):
             the same way. Predictions stay within the range of the labels seen before.
         centre: use the columns of arrays and numeric columns of frames as x minus their running mean: then their offset
             does not matter either. Booleans, sparse matrices and mappings are taken as they are.
+        falling_scales: let the scale of a centred column fall when its values have become at least 30 times smaller, as
+            they do when millimetres become metres. Looked at every 4,000 examples. Without it a scale only grows.
         interactions: products of features, made on the fly. 2: all pairs, squares included; "ordered": i·j and j·i as
             two features; or a list of pairs: [("age", "income"), ("job=*", "city=*"), (["a", "b"], ["c", "d"])]. A name
             that ends in * means all features that begin so; columns of arrays are named by their number.
@@ -64,6 +67,21 @@ class Learner(Model):
               same if a column is replaced by its logarithm, or by any other increasing function of it.
 
             "curves" and "trees" predict with a mixture: of a linear model, one with curves, and one with trees too.
+        experts: "auto": other learners read the same rows, and predictions are a mixture of all, better than the best
+            of them. Settled by the first row, for squared and logistic loss and the rule "nag":
+
+            - arrays, tables and rows of names with at most 1,000 columns: second-order learners (`rule="newton"`) of
+              the first 100 features, one of which follows labels that change slowly, and of more than two classes a
+              softmax model;
+            - wider, sparse and hashed data: of numbers and two classes the rule "snag", of more classes softmax.
+
+            "none": the rule alone.
+        sparsity: how large the sum of gradients behind a weight must be for the weight to be other than zero. It has no
+            unit, so that one number means the same for every feature: the larger, the fewer weights; 1 is a good
+            value, 0 is off. "auto" runs several, from 0 to 30, and predicts with the one whose loss is smallest so far.
+            A model with a penalty is FTRL-Proximal in normalised form; it takes plain gradients (`importance_aware`
+            does not matter), its shape is "linear", and "auto" chooses among 3 rates. `prune` then forgets what is 0.
+        l2: a penalty that pulls weights towards zero without making them zero; it has no unit either. 0 is off.
         further: options that `Options` declares and that are not named here.
 
     Example:
@@ -95,11 +113,15 @@ class Learner(Model):
         clip: Clip | None = None,
         target: Auto | None = None,
         centre: bool = False,
+        falling_scales: bool = False,
         interactions: Any = None,
         bits: int | None = None,
         precision: Precision = "float64",
         average: bool = False,
         shape: Shape = "linear",
+        experts: Experts = "none",
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
         **further: Any,
     ) -> None:
         check_names(further)
@@ -115,11 +137,15 @@ class Learner(Model):
             clip=clip,
             target=target,
             centre=centre,
+            falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             precision=precision,
             average=average,
             shape=shape,
+            experts=experts,
+            sparsity=sparsity,
+            l2=l2,
             **further,
         )
         if LOSSES[options.loss].coupled:
@@ -133,7 +159,7 @@ class Learner(Model):
         return Learner(**options)
 
     def _has_one_lane(self) -> bool:
-        return self._options.learning_rate != "auto"
+        return len(self._candidates.rates) == 1 and not self._options.several_lanes
 
     def learn(self, X: Any, y: Any, weight: Any = None, offset: Any = None) -> Float64:
         """Learn from rows in order. Gives the predictions made before each row was learned.
@@ -169,39 +195,67 @@ class Learner(Model):
         return self._loss(0, scores, inputs.vector(y, "y", len(scores), "predictions"), np.zeros(0))
 
     @property
-    def rates(self) -> dict[float, float]:
-        """The rates that are running, and the mean progressive loss of each ("auto"; otherwise there is one)."""
+    def rates(self) -> dict[float | Walk, float]:
+        """The rates that are running, and the mean progressive loss of each ("auto"; otherwise there is one).
+
+        With rule "newton": how the lanes that are running begin and forget (`Walk`), and the loss of each.
+        """
         return self._reading().rates(0)
 
     @property
     def learning_rate(self) -> float:
-        """The rate in use: with "auto", that of the rate that leads now."""
+        """The rate in use: with "auto", that of the rate that leads now. Not-a-number with "newton", which has none."""
         reading = self._reading()
         return reading.rate(reading.leader(0))
+
+    @property
+    def sparsity(self) -> float:
+        """The sparsity in use: with "auto", that of the lane that leads now."""
+        reading = self._reading()
+        return reading.penalty(reading.leader(0))
+
+    def prune(self) -> None:
+        """Keep the weights that are not zero, and forget all other features: a sparse model becomes as small as it can.
+
+        Predictions stay the same, to the last bit; memory and files shrink to what matters. Of the rates and
+        penalties that were tried the leading ones remain. A pruned model learns on: features that were forgotten begin
+        anew when they are met, and the leader's neighbours are tried again. Only for models with `sparsity`.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> rng = np.random.default_rng(0)
+            >>> X = rng.normal(size=(2000, 50))
+            >>> m = ul.Learner(loss="logistic", sparsity=10)
+            >>> _ = m.learn(X, X[:, 3] > X[:, 5])
+            >>> m.prune()
+            >>> sorted(name for name in m.weights if name != "(bias)")
+            [3, 5]
+        """
+        pruning.prune(self)
 
     @property
     def weights(self) -> ByFeature:
         """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`.
 
-        With a shape other than "linear" they are those of the linear model beside the curves and trees.
+        Of several experts they are those of the linear model with the learner's own rule.
         """
         reading = self._reading()
         return reading.weights(reading.leader(0))
 
     @property
     def scales(self) -> ByFeature:
-        """s by feature: the largest |x| ("snag": the root mean square of x)."""
+        """s by feature: the largest |x| ("snag": the root mean square of x). Of several experts: see `weights`."""
         return self._reading().scales()
 
     @property
     def importance(self) -> ByFeature:
         """|w|·s by feature: how far the feature moves the prediction. It has no unit of the feature's.
 
-        With a shape other than "linear" curves and trees count too: half of what lies between the lowest and the
-        highest step of a feature's curve, and half of what each question of a tree sets apart, by the part of the rows
-        that are asked; of all models in the mixture the mean, by how far the prediction follows each.
+        Curves and trees count too: half of what lies between the lowest and the highest step of a feature's curve, and
+        half of what each question of a tree sets apart, by the part of the rows that are asked. Of several experts it
+        is the mean, by how far the prediction follows each.
         """
-        if self._bends():
+        if self._mixes():
             return {feature: float(by_head[0]) for feature, by_head in self._shape_reading().importance().items()}
         reading = self._reading()
         return reading.importance(reading.leader(0))
@@ -209,11 +263,12 @@ class Learner(Model):
     def _reading(self) -> Reading:
         return Reading(self._options, self._candidates, self._snapshot())
 
-    def _shape_reading(self) -> ShapeReading:
-        return ShapeReading(self._options, self._candidates, self._snapshot())
-
     def _facts(self) -> list[tuple[str, str]]:
-        return [("learning rate", f"{self.learning_rate:.4g}")] if self.nbytes < LARGE else []
+        if self.nbytes >= LARGE:
+            return []
+        reading = self._reading()
+        found = reading.candidate(reading.leader(0))
+        return [("lane", str(found)) if isinstance(found, Walk) else ("learning rate", f"{found:.4g}")]
 
     def _tables(self) -> list[html.Html]:
         weights, importance, scales = self.weights, self.importance, self.scales

@@ -11,19 +11,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 import numpy as np
 
-from .. import _core, html, inputs
+from .. import _core, html, inputs, shown
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
-from ..options import Kept, Options, Shape
-from ..rates import AUTO_RATES, AUTO_START
+from ..options import Company, Kept, Options, Shape
+from ..rates import Candidates
+from ..rules import RULES
 from . import file as model_file
+from .error_quantiles import ErrorQuantiles
 from .kernels import chosen_kernel
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
     from .classes import Label
+    from .shape_reading import ShapeReading
 
 BIAS = "(bias)"
 LARGE = 64 << 20  # bytes: of a model of this size notebooks show no features, because looking for them takes too long
@@ -87,17 +90,20 @@ class Model(_core.Learner):
     ) -> None:
         self._options = options
         self._earlier: State | None = None  # the best state so far, where its training was interrupted
+        self._errors: ErrorQuantiles | None = None  # how large they are, where somebody has kept count
         self._record: dict[str, Any] | None = None
         self._settled: Shape | None = None  # what "auto" has become, once somebody has asked
-        auto = options.learning_rate == "auto"
-        self._candidates = rates or (AUTO_RATES if options.learning_rate == "auto" else (options.learning_rate,))
-        first, last = AUTO_START if auto and rates is None else (0, len(self._candidates) - 1)
+        self._company: Company | None = None  # likewise
+        self._candidates = Candidates.of(options, rates)
+        several = len(self._candidates.rates) > 1
         super().__init__(
             **options.core(),
-            rates=list(self._candidates),
-            first_rate=first,
-            last_rate=last,
-            selecting="sweep" if rates else "follow" if auto else "none",
+            rates=list(self._candidates.rates),
+            penalties=list(self._candidates.penalties),
+            across=self._candidates.across,
+            first_rate=self._candidates.first,
+            last_rate=self._candidates.last,
+            selecting="sweep" if rates else "follow" if several else "none",
             classes=classes,
             open=open,
             kernel=chosen_kernel(),
@@ -125,17 +131,71 @@ class Model(_core.Learner):
             self._settled = model_file.settled_shape(self._options, self._snapshot())
         return self._settled
 
+    @property
+    def company(self) -> Company:
+        """Who learns beside the model's own rule, under one mixture, where `experts="auto"` asks for it.
+
+        "newton": second-order learners and, of many classes, a softmax model; "snag": the rule of that name;
+        "softmax": such a model alone; "none": nobody, or nobody yet.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> m = ul.Learner(experts="auto")
+            >>> _ = m.learn(np.eye(3), [1.0, 2.0, 3.0])
+            >>> m.company
+            'newton'
+        """
+        if self._options.experts == "none":
+            return "none"
+        if self._company is None:
+            self._company = model_file.settled_company(self._snapshot())
+        return self._company or "none"
+
+    @property
+    def experts(self) -> dict[str, float]:
+        """How far the prediction follows each expert of the mixture: parts that add up to 1. Of one alone it is 1.
+
+        "linear" is the model's own rule; "curves" and "trees" have these beside linear terms; the others are its
+        `company`.
+
+        Example:
+            >>> import numpy as np, unitless as ul
+            >>> rng = np.random.default_rng(0)
+            >>> x = rng.normal(size=(2000, 1))
+            >>> m = ul.Learner(shape="curves")
+            >>> _ = m.learn(x, np.abs(x[:, 0]))
+            >>> m.experts["curves"] > m.experts["linear"]
+            True
+        """
+        from .shape_reading import expert_shares  # noqa: PLC0415  (which reads models)
+
+        return expert_shares(self._snapshot(False))
+
+    def _shape_reading(self) -> ShapeReading:
+        from .shape_reading import ShapeReading  # noqa: PLC0415  (which reads models)
+
+        return ShapeReading(self._options, self._candidates, self._snapshot())
+
+    def _mixes(self) -> bool:
+        """Whether there are several experts, or one that is more than linear."""
+        return self._bends() or self.company != "none"
+
+    def _adds_up(self) -> bool:
+        """Whether a score is one sum of weights by values."""
+        options = self._options
+        return not (self._mixes() or LOSSES[options.loss].coupled or RULES[options.rule].second_order)
+
     def _bends(self) -> bool:
         """Whether it is more than linear."""
         return self.settled_shape not in (None, "linear")
 
     def _check_linear(self, what: str, kind: type[Error] = OptionError) -> None:
         """Refuse what only linear models can do so far; `what` completes "cannot be"."""
-        if self._bends():
-            raise kind(
-                f"a model of shape {self.settled_shape!r} cannot be {what} yet",
-                advice=Phrase("a model that is made with ", Option("shape", "linear"), " can"),
-            )
+        if not self._mixes():
+            return
+        plain = (Option("shape", "linear"), " and ", Option("experts", "none"))
+        who = f"of shape {self.settled_shape!r}" if self._bends() else f"with other experts ({self.company}) beside it"
+        raise kind(f"a model {who} cannot be {what} yet", advice=Phrase("a model that is made with ", *plain, " can"))
 
     @property
     def kept(self) -> Kept:
@@ -184,7 +244,7 @@ class Model(_core.Learner):
 
     def _restore_state(self, state: _core.Snapshot) -> None:
         self._restore(state)
-        self._settled = None
+        self._settled = self._company = None
 
     @property
     def _training(self) -> dict[str, Any] | None:
@@ -291,9 +351,10 @@ class Model(_core.Learner):
         return self.nbytes
 
     def _repr_html_(self) -> str:
-        facts = [("options", self._changed_options()), ("shape", self._found_shape())]
-        facts += [("examples", f"{self.examples:,}"), *self._facts()]
         small = self.nbytes < LARGE
+        facts = [("options", self._changed_options()), ("shape", self._found_shape())]
+        facts += [("experts", shown.experts(self.experts))] if small and self._mixes() else []
+        facts += [("examples", f"{self.examples:,}"), *self._facts()]
         return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
 
     def _facts(self) -> list[tuple[str, str]]:
@@ -311,13 +372,15 @@ class Model(_core.Learner):
     @property
     def _of_weights(self) -> str:
         """What to say where weights are shown that are not the whole model."""
-        if self.settled_shape in (None, "linear"):
+        if not self._mixes():
             return ""
-        return "Weights and scales are those of the linear terms; importance counts curves and trees too."
+        others = "curves and trees" if self._bends() else "the other experts"
+        return f"Weights and scales are those of the linear terms; importance counts {others} too."
 
     def _counted(self, *facts: str) -> str:
         """What a model shows of itself after its options."""
-        return ", ".join(filter(None, [self._found_shape(), *facts, f"{self.examples:,} examples"]))
+        company = "" if self.company == "none" else f"with {self.company}"
+        return ", ".join(filter(None, [self._found_shape(), company, *facts, f"{self.examples:,} examples"]))
 
     def _changed_options(self, *hidden: str) -> str:
         default = Options()

@@ -13,7 +13,10 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..locks import forkable_lock
 from ..losses import LOSSES, names
-from ..options import Auto, Clip, Loss, Options, Rule, Shape, check_names
+from ..options import Auto, Clip, Experts, Loss, Options, Rule, Shape, check_names
+from ..rates import Walk
+from ..rules import RULES
+from . import pruning
 from .by_feature import ByFeature, Reading, ranked
 from .classes import Classes, Label
 from .file import Kind
@@ -42,6 +45,7 @@ class OneVsAll(Model):
             `Learner` does; each class finds its own.
         clip: with squared or quantile loss "labels" limits scores to the range of their labels, [-1, 1]; None does not.
         shape: "linear", "curves", "trees", "auto" or "curves only", for all classes alike; see `Learner`.
+        experts: "auto" has softmax models beside this one, under the mixture; see `Learner`.
         options: all further options of `Learner`.
 
     Example:
@@ -70,13 +74,20 @@ class OneVsAll(Model):
         *,
         clip: Clip | None = "labels",
         shape: Shape = "linear",
+        experts: Experts = "none",
         **options: Any,
     ) -> None:
         check_names(options)
         clip = class_clip(loss, clip, options)
-        settled = Options(rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, **options)
+        settled = Options(
+            rule=rule, loss=loss, learning_rate=learning_rate, clip=clip, shape=shape, experts=experts, **options
+        )
         if LOSSES[settled.loss].coupled:
             raise OptionError(f"is {loss!r}, by which one model tells all classes apart: use ul.Softmax", option="loss")
+        if RULES[rule].second_order:
+            raise OptionError(
+                Phrase(Option("rule", rule), " learns all classes at once: use Softmax instead of OneVsAll")
+            )
         self._begin(settled, classes)
 
     def _begin(self, settled: Options, classes: Iterable[Any] | int | None) -> None:
@@ -190,7 +201,7 @@ class OneVsAll(Model):
         return np.asarray(odds / total[..., None])
 
     @property
-    def rates(self) -> dict[Label, dict[float, float]]:
+    def rates(self) -> dict[Label, dict[float | Walk, float]]:
         """By class: the rates that are running, and the mean progressive loss of each ("auto")."""
         reading, labels = self._reading_and_labels()
         return {label: reading.rates(c) for c, label in enumerate(labels)}
@@ -202,15 +213,25 @@ class OneVsAll(Model):
         return {label: reading.rate(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
+    def sparsity(self) -> dict[Label, float]:
+        """By class: the sparsity in use; with "auto", that of the lane that leads now."""
+        reading, labels = self._reading_and_labels()
+        return {label: reading.penalty(reading.leader(c)) for c, label in enumerate(labels)}
+
+    def prune(self) -> None:
+        """Keep the features to which some class gives a weight other than zero; see `Learner.prune`."""
+        pruning.prune(self)
+
+    @property
     def weights(self) -> dict[Label, ByFeature]:
-        """w by class and feature, in the data's units."""
+        """w by class and feature, in the data's units. Of several experts: those of the linear ones."""
         reading, labels = self._reading_and_labels()
         return {label: reading.weights(reading.leader(c)) for c, label in enumerate(labels)}
 
     @property
     def importance(self) -> dict[Label, ByFeature]:
-        """|w|·s by class and feature, which has no unit. Of shapes other than "linear" see `Learner.importance`."""
-        if self._bends():
+        """|w|·s by class and feature, which has no unit. Of several experts see `Learner.importance`."""
+        if self._mixes():
             state, classes = self._state_and_labels()
             found = ShapeReading(self._options, self._candidates, state).importance()
             return {
@@ -231,9 +252,6 @@ class OneVsAll(Model):
     def _reading_and_labels(self) -> tuple[Reading, list[Label]]:
         state, labels = self._state_and_labels()
         return Reading(self._options, self._candidates, state), labels or []
-
-    def _shape_reading(self) -> ShapeReading:
-        return ShapeReading(self._options, self._candidates, self._snapshot())
 
     def _facts(self) -> list[tuple[str, str]]:
         return [("classes", f"{len(self.classes):,}")]

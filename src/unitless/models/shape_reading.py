@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,15 +18,25 @@ from numpy.typing import NDArray
 from .. import _core
 from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Options
+from ..rates import WALKS, Candidates
 from ..rules import RULES
-from .by_feature import Reading
+from .by_feature import Averaged, Reading, in_present_unit, leader
 from .model import Feature
+from .second_order import with_doubt
+from .terms import Terms
 
 MOST_COLUMNS = 1024  # names beyond have no raw column
 MOST_LEAVES = 32  # of a curve; it keeps as many values of each
 MISSING = MOST_LEAVES  # the place of the leaf of values missing
 TREES, TREE_LEAVES = 64, 256
+
+# Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
+SECOND_ORDER = ("newton", "walker")
+COMPANY = {"softmax": RULES["nag"], "newton": RULES["newton"], "walker": RULES["newton"], "snag": RULES["snag"]}
+
+CERTAIN = 34.538776394910684  # log 1e15: what is said of classes is never more certain
 
 _KINDS = ("logistic", "squared", "classes", "other")  # of mixtures, as the core names them
 _OF_NUMBERS = 1
@@ -133,31 +143,36 @@ class Tree:
 
 @dataclass(frozen=True)
 class Expert:
-    """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them."""
+    """A model of its own: the sum of linear terms, curves and trees, as the leading lane of each head has them.
 
-    name: str  # "linear", "curves" or "trees"
-    v: Float64  # [entry of the state's slots, head]: linear terms, in units of the scales
-    H: Float64  # likewise: their sums of squared gradients
-    rates: list[float]  # by head: the learning rate that leads
-    curves: dict[int, Curve]  # by raw column
-    trees: list[Tree]
+    What it says is the sum, multiplied by the certainty of its terms; of heads that are coupled, the log odds of each
+    against the others.
+    """
+
+    name: str  # "linear", "curves", "trees", or that of its company
+    terms: Terms
+    curves: dict[int, Curve] = field(default_factory=dict)  # by raw column
+    trees: list[Tree] = field(default_factory=list)
+    coupled: bool = False
+
+    def scores(self, sums: Float64, certainty: float) -> Float64:
+        """What it says of a row, by head: of these sums, with this certainty (`Terms.certainty`)."""
+        said = certainty * sums
+        return log_odds(said) if self.coupled else said
 
 
 class ShapeReading:
     """A model's state as plain objects."""
 
-    def __init__(self, options: Options, rates: Sequence[float], state: _core.Snapshot) -> None:
-        self.linear = Reading(options, rates, state)
+    def __init__(self, options: Options, candidates: Candidates, state: _core.Snapshot) -> None:
+        self.linear = Reading(options, candidates, state)
         self.options, self.state = options, state
         self._arrays: dict[str, Any] = state.get("shape", {})
         self.shape: str = self._arrays.get("settled") or "linear"
-        self.heads = int(state["lane_heads"].max(initial=0)) + 1
+        self.heads = _head_count(state)
+        self._coupled = LOSSES[options.loss].coupled
         self.columns, self.column_of = raw_columns(state)
-        self.experts: list[Expert] = []  # in the order of the mixture
-        if self.shape != "linear":
-            self.experts += [self._expert(name) for name in ("curves", "trees") if f"{name}.leaves" in self._arrays]
-        if self.shape != "curves only":
-            self.experts.append(self._linear())
+        self.experts: list[Expert] = [self._expert(name) for name in expert_names(state)]
 
     def expert(self, name: str) -> Expert | None:
         """The expert of that name, if there is one."""
@@ -166,19 +181,11 @@ class ShapeReading:
     @property
     def mixture(self) -> _core.Mixture | None:
         """What makes one prediction of the experts' scores; of one expert there is none."""
-        state = self._numbers("mixture")
-        if not len(state):
-            return None
-        mixture = _core.Mixture(_KINDS[int(state[0])], int(state[1]))
-        mixture.load(state)
-        return mixture
+        return mixture_of(self.state)
 
     def shares(self) -> dict[str, float]:
-        """How far the prediction follows each expert: what a small move of its score does, as a part of the whole."""
-        mixture = self.mixture
-        moves = np.ones(len(self.experts)) if mixture is None else np.abs(self._moves(mixture))
-        parts = moves / moves.sum() if moves.any() else np.full(len(moves), 1 / len(moves))
-        return {expert.name: float(part) for expert, part in zip(self.experts, parts, strict=True)}
+        """How far the prediction follows each expert."""
+        return expert_shares(self.state)
 
     def asked(self, column: int, low: float) -> Feature:
         """What a question of a tree is about: a column of numbers, or one value of a column of text."""
@@ -199,13 +206,11 @@ class ShapeReading:
         def add(feature: Feature, amount: Float64) -> None:
             total[feature] = total.get(feature, 0.0) + amount
 
-        unit_free = RULES[self.options.rule].unit_free
-        scale = 1.0 if unit_free else self.state["scale"][:, None]
         shares = self.shares()
         for expert in self.experts:
             share = shares[expert.name]
-            for feature, amount in zip(self.linear.features, np.abs(expert.v) * scale * share, strict=True):
-                add(feature, amount)
+            for slot, amount in zip(expert.terms.slots.tolist(), np.abs(expert.terms.in_scales) * share, strict=True):
+                add(self.linear.feature(slot), amount)
             for column, curve in expert.curves.items():
                 add(self.columns[column].name, share * curve.reach())
             for tree in expert.trees:
@@ -217,29 +222,59 @@ class ShapeReading:
                     add(self.asked(int(tree.column[node]), float(tree.low[node])), amount)
         return total
 
+    def directions(self) -> dict[Feature, float]:
+        """By feature: whether its linear terms move the prediction up or down, the mean of w·s by the experts' shares.
+
+        Of the first head.
+        """
+        total: dict[Feature, float] = {}
+        shares = self.shares()
+        for expert in self.experts:
+            moves = expert.terms.in_scales[:, 0] * shares[expert.name]
+            for slot, move in zip(expert.terms.slots.tolist(), moves.tolist(), strict=True):
+                feature = self.linear.feature(slot)
+                total[feature] = total.get(feature, 0.0) + move
+        return total
+
     # -------------------------------------------------------------------------------------------------- from the arrays
 
-    def _numbers(self, name: str) -> Float64:
-        return np.asarray(self._arrays.get(name, _NONE), dtype=np.float64)
+    def _numbers(self, name: str, beside: str = "") -> Float64:
+        """An array, by name; of one beside the linear one, if that is named too."""
+        full = f"{beside}.{name}" if beside else name
+        return np.asarray(self._arrays.get(full, _NONE), dtype=np.float64)
 
-    def _linear(self) -> Expert:
-        reading = self.linear
-        leaders = [reading.leader(head) for head in range(self.heads)]
-        H = self.state["H"].reshape(reading.v.shape)[:, leaders]
-        return Expert("linear", reading.v[:, leaders], H, [reading.rate(lane) for lane in leaders], {}, [])
+    def _companion(self, name: str) -> Expert:
+        """One beside the linear one, with scales and a clock of its own (core/engine/shapes/named_state.hpp)."""
+        of_lanes = ("v", "H", "scale", "slots", "lane_heads", "lane_rates", "scores")
+        own = {key: self._numbers(key, name) for key in (*of_lanes, "average", "average_scale", "clock")}
+        rule, t, v = COMPANY[name], float(own["clock"][0]), own["v"]
+        if self.state["kept"] == "averaged":
+            kept = Averaged(own["average"], own["average_scale"], float(own["clock"][6]))
+            v = in_present_unit(kept, rule, v, own["scale"], t)
+        lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
+        v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
+        terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
+        if name in SECOND_ORDER:
+            kept_of, loss = partial(self._numbers, beside=name), LOSSES[self.options.loss]
+            walks = WALKS[-1:] if name == "walker" else WALKS
+            terms = with_doubt(terms, kept_of, leaders[0], own["lane_rates"], loss, walks)
+        several = len(self._numbers("classes.met")) > 0
+        return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", *SECOND_ORDER)))
+
+    def _leaders(self, lane_heads: NDArray[Any], scores: Float64) -> list[int]:
+        return [leader(lane_heads, scores.reshape(-1, 6), head) for head in range(self.heads)]
 
     def _expert(self, name: str) -> Expert:
-        alone = self.shape == "curves only"  # then the lanes are the main ones
-        reading = self.linear
-        lane_heads = reading.state["lane_heads"] if alone else self._numbers(f"{name}.lane_heads")
-        lane_rates = reading.state["lane_rates"] if alone else self._numbers(f"{name}.lane_rates")
-        scores = reading.scores if alone else self._numbers(f"{name}.scores").reshape(-1, 6)
-        lanes = len(lane_heads)
-        leaders = []
-        for head in range(self.heads):
-            own = np.flatnonzero(lane_heads == head)
-            leaders.append(int(own[np.argmin(scores[own, 1])] if len(own) > 1 else own[0]))
-        v, H = (self.state[k] if alone else self._numbers(f"{name}.{k}") for k in ("v", "H"))
+        if name == "linear":
+            return Expert(name, self.linear.terms(range(self.heads)), coupled=self._coupled)
+        return self._companion(name) if name in COMPANY else self._bent(name)
+
+    def _bent(self, name: str) -> Expert:
+        """One with curves or trees."""
+        own: Any = self.state  # of "curves only" the lanes are the main ones
+        if self.shape != "curves only":
+            own = {key: self._numbers(f"{name}.{key}") for key in ("v", "H", "lane_heads", "scores")}
+        lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
         numbers = self._numbers(f"{name}.leaves").astype(np.int64)
         first = TREES * TREE_LEAVES if name == "trees" else 0
         size = first + len(self._numbers("curve.leaves")) * (MOST_LEAVES + 1)
@@ -249,13 +284,13 @@ class ShapeReading:
         rows = evidence.sum(axis=1)  # where nobody has counted
         if len(counted := self._numbers(f"{name}.rows")) and counted.any():
             rows[numbers] = counted
+        v, H = (own[key].reshape(-1, lanes)[:, leaders] for key in ("v", "H"))
         return Expert(
             name,
-            v.reshape(-1, lanes)[:, leaders],
-            H.reshape(-1, lanes)[:, leaders],
-            [float(reading.candidates[int(lane_rates[lane])]) for lane in leaders],
+            replace(self.linear.terms([]), v=v, H=H),
             self._curves(weights[first:], evidence[first:], rows[first:]),
             self._trees(weights, evidence, rows) if name == "trees" else [],
+            coupled=self._coupled,
         )
 
     def _curves(self, weights: Float64, evidence: Float64, rows: Float64) -> dict[int, Curve]:
@@ -312,21 +347,73 @@ class ShapeReading:
             )
         return trees
 
-    def _moves(self, mixture: _core.Mixture) -> Float64:
-        """How far what is said moves with each expert's score (of the first class), where all say the same."""
-        state, count = self._numbers("mixture"), len(self.experts)
-        middle, step = 0.0, 2.0**-10
-        if int(state[0]) == _OF_NUMBERS:  # within the labels, beyond which nothing moves
-            low, high = float(state[3]), float(state[4])
-            if high > low:
-                middle, step = low + (high - low) / 2, (high - low) * 2.0**-10
-        moves = np.zeros(count)
-        for e in range(count):
-            up, down = np.full((count, self.heads), middle), np.full((count, self.heads), middle)
-            up[e, 0] += step
-            down[e, 0] -= step
-            moves[e] = (mixture.say(up)[0] - mixture.say(down)[0]) / (2 * step)
-        return moves
+
+def _head_count(state: _core.Snapshot) -> int:
+    return int(state["lane_heads"].max(initial=0)) + 1
+
+
+def expert_names(state: _core.Snapshot) -> list[str]:
+    """The experts of a model, in the order of its mixture."""
+    arrays = state.get("shape", {})
+    shape = arrays.get("settled") or "linear"
+    bent = [] if shape == "linear" else [name for name in ("curves", "trees") if f"{name}.leaves" in arrays]
+    linear = [] if shape == "curves only" else ["linear"]
+    return [*bent, *linear, *(name for name in COMPANY if f"{name}.clock" in arrays)]
+
+
+def mixture_of(state: _core.Snapshot) -> _core.Mixture | None:
+    """What makes one prediction of the experts' scores; of one expert there is none."""
+    numbers = np.asarray(state.get("shape", {}).get("mixture", _NONE), dtype=np.float64)
+    if not len(numbers):
+        return None
+    mixture = _core.Mixture(_KINDS[int(numbers[0])], int(numbers[1]))
+    mixture.load(numbers)
+    return mixture
+
+
+def expert_shares(state: _core.Snapshot) -> dict[str, float]:
+    """How far the prediction follows each expert: what a small move of its score does, as a part of the whole.
+
+    `state` may lack the slots.
+    """
+    names, mixture = expert_names(state), mixture_of(state)
+    moves = np.ones(len(names)) if mixture is None else np.abs(_moves(state, mixture, len(names)))
+    parts = moves / moves.sum() if moves.any() else np.full(len(moves), 1 / len(moves))
+    return dict(zip(names, parts.tolist(), strict=True))
+
+
+def _moves(state: _core.Snapshot, mixture: _core.Mixture, experts: int) -> Float64:
+    """How far what is said moves with each expert's score (of the first class), where all say the same."""
+    numbers, heads = state["shape"]["mixture"], _head_count(state)
+    middle, step = 0.0, 2.0**-10
+    if int(numbers[0]) == _OF_NUMBERS:  # within the labels, beyond which nothing moves
+        low, high = float(numbers[3]), float(numbers[4])
+        if high > low:
+            middle, step = low + (high - low) / 2, (high - low) * 2.0**-10
+    moves = np.zeros(experts)
+    for e in range(experts):
+        up, down = np.full((experts, heads), middle), np.full((experts, heads), middle)
+        up[e, 0] += step
+        down[e, 0] -= step
+        moves[e] = (mixture.say(up)[0] - mixture.say(down)[0]) / (2 * step)
+    return moves
+
+
+def log_odds(outputs: Float64) -> Float64:
+    """Scores from what the softmax is taken of, one for each class: o_k − log Σ exp(o_j) over the others.
+
+    Example:
+        >>> import numpy as np
+        >>> log_odds(np.log([0.5, 0.25, 0.25])).round(4).tolist()
+        [0.0, -1.0986, -1.0986]
+    """
+    best = int(np.argmax(outputs))
+    below = outputs - outputs[best]
+    parts = np.exp(below)
+    others = parts.sum() - parts
+    others[best] = np.delete(parts, best).sum()  # without the 1 that would hide them
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.clip(below - np.log(others), -CERTAIN, CERTAIN))
 
 
 def weighted_mean(values: Float64, weights: Float64) -> Float64:

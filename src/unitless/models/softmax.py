@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
 from ..errors import OptionError
-from ..inputs import Float64
 from ..losses import LOSSES, names
 from ..options import Auto, Loss, Options, Rule, Shape, check_names
 from .one_vs_all import OneVsAll
-
-MOST_CERTAIN = math.log(1e15)  # scores go no further
 
 
 class Softmax(OneVsAll):
@@ -66,20 +60,6 @@ class Softmax(OneVsAll):
             one = names(task="classes")[0]
             raise OptionError(f"is {loss!r}; that of a Softmax is {one!r}; ul.OneVsAll takes others", option="loss")
         self._begin(settled, classes)
-
-
-def log_odds(outputs: Float64) -> Float64:
-    """Scores from what the softmax is taken of, a column for each class: o_k − log Σ exp(o_j) over the others.
-
-    Example:
-        >>> import numpy as np
-        >>> log_odds(np.log([[0.5, 0.25, 0.25]])).round(4).tolist()
-        [[0.0, -1.0986, -1.0986]]
-    """
-    below = outputs - outputs.max(axis=-1, keepdims=True)
-    rest = np.exp(below) @ (1.0 - np.eye(outputs.shape[-1]))
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.clip(below - np.log(rest), -MOST_CERTAIN, MOST_CERTAIN))
 
 
 def model_of_classes(classes: Iterable[Any] | int | None, **options: Any) -> OneVsAll:

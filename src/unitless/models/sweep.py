@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from .. import _core, html, inputs, shown
-from ..errors import InputError, OptionError
+from ..errors import InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import DEFAULTS, LOSSES
 from ..options import Loss, Options, Rule, check_names
 from ..options import rate as checked_rate
 from ..rates import rate_grid
+from ..rules import RULES
 from .by_feature import scored_weight
 from .classes import Classes, Label
 from .learner import Learner
@@ -70,8 +71,12 @@ class Sweep(Model):
         chosen: Loss = loss or DEFAULTS["regression" if classes is None else "classes"]
         if classes is not None:
             options["clip"] = class_clip(chosen, options.get("clip", "labels"), options)
+        if rule in RULES and RULES[rule].second_order:
+            raise OptionError(Phrase(Option("rule", rule), " has no learning rate that a sweep could compare"))
         settled = Options(rule=rule, loss=chosen, learning_rate=self._rates[0], **options)
         settled.check_lanes()
+        if settled.experts != "none":
+            raise OptionError("is for models that predict; a sweep compares the rates of one", option="experts")
         if LOSSES[settled.loss].coupled and classes is None:
             raise OptionError(f"is {loss!r}, which is for several classes: name them as `classes`", option="loss")
         if settled.shape != "linear":
@@ -80,6 +85,8 @@ class Sweep(Model):
                 "rates by themselves",
                 option="shape",
             )
+        if settled.sparsity == "auto":
+            raise OptionError("is 'auto'; a sweep compares rates, all with the same sparsity", option="sparsity")
         self._classes = None if classes is None else Classes(classes, open=False)
         if self._classes is not None and len(self._classes.labels) < 2:
             raise OptionError("classes must be at least two")

@@ -298,6 +298,56 @@ class SNAG(NAG):
         return self._sigma(self.t)
 
 
+class Sparse(Algorithm):
+    """Not in the paper: FTRL-Proximal (McMahan et al., Ad Click Prediction, 2013, Algorithm 1), normalised as NAG is.
+
+    With a = η√(t/N), sums of gradients u ← u + a·∂L/∂w − (√G' − √G)·v, and v = w·s the weights without units:
+    v = 0 where |u| ≤ l1·a·s, otherwise −(u − sgn(u)·l1·a·s)/(√G + l2·a·s).
+
+    Settled: u takes every gradient with the a of its time, so that weights stay when t/N moves; without penalties this
+    is NAG without importance-aware steps. A row is predicted with the scales, t and N of before, values beyond a scale
+    being held at it. The first `free` features, which are the bias, have no penalty.
+    """
+
+    def __init__(
+        self, eta: float = 0.5, loss: Loss | None = None, l1: float = 0.0, l2: float = 0.0, free: int = 1
+    ) -> None:
+        super().__init__(eta, loss, aware=False)
+        self.l1, self.l2, self.free = l1, l2, free
+        self.u: Float64 = np.zeros(0)
+
+    def rate(self) -> Float64:
+        return np.asarray(float(np.sqrt(self.t / self.N)) / (self.s * np.sqrt(self.G)))
+
+    def v(self) -> Float64:
+        """The weights without units."""
+        a = self.eta * (float(np.sqrt(self.t / self.N)) if self.N > 0 else 1.0)
+        unit = np.where(np.arange(len(self.s)) < self.free, 0.0, a * self.s)
+        beyond = np.maximum(np.abs(self.u) - self.l1 * unit, 0.0)
+        root = np.sqrt(self.G) + self.l2 * unit
+        return -np.sign(self.u) * np.divide(beyond, root, out=np.zeros(len(root)), where=self.G > 0)
+
+    def learn_one(self, x: Float64, y: float, h: float = 1.0, offset: float = 0.0) -> float:
+        if not len(self.s):
+            self.s, self.G, self.u = np.zeros(len(x)), np.zeros(len(x)), np.zeros(len(x))
+        v = self.v()
+        z = np.divide(x, self.s, out=np.sign(x), where=self.s > 0)
+        p = float(v @ np.clip(z, -1, 1)) + offset
+        if h == 0:
+            return p
+        self.s = np.maximum(self.s, np.abs(x))
+        there = x != 0
+        self.t += h
+        self.N += h * float(np.sum((x[there] / self.s[there]) ** 2))
+        if self.N > 0:
+            g = self.loss.slope(p, y) * x
+            root = np.sqrt(self.G)
+            self.G = self.G + h * g**2
+            self.u = self.u + self.eta * float(np.sqrt(self.t / self.N)) * h * g - (np.sqrt(self.G) - root) * v
+        self.w = np.divide(self.v(), self.s, out=np.zeros(len(x)), where=self.s > 0)
+        return p
+
+
 class Average:
     """Not in the paper: beside an algorithm's weights their average, the weights at time t counting by t.
 
@@ -331,6 +381,13 @@ class Average:
             return self.algorithm.w
         now, before = self.algorithm.unit(), self._unit
         return np.where(now <= 16 * before, self._w, np.divide(self._w * before, now, out=now * 0, where=now > 0))
+
+    def change_unit(self, i: int, ratio: float) -> None:
+        """The unit of feature i has been multiplied by this, v = w·s being kept: so is the average's."""
+        if self.t > 0:
+            self._w, self._unit = self._w.copy(), self._unit.copy()
+            self._w[i] /= ratio
+            self._unit[i] *= ratio
 
     def predict_one(self, x: Float64, offset: float = 0.0) -> float:
         """ŷ of the averaged weights."""

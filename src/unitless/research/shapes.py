@@ -26,7 +26,7 @@ import numpy as np
 
 from ..inputs import Float64
 from ..rates import AUTO_RATES, AUTO_START
-from . import reference
+from . import falling, reference
 from .mixture import Mixture
 from .softmax import against
 
@@ -603,6 +603,7 @@ class Shaped:
         target: bool = False,
         limited: bool = False,
         centre: bool = False,
+        falling_scales: bool = False,
         aware: bool = True,
         coupled: bool = False,
         text: Sequence[bool] = (),
@@ -610,6 +611,7 @@ class Shaped:
         self.loss = loss or reference.Squared()
         self.rule, self.rate, self.aware = rule, rate, aware
         self.classes, self.target, self.centre, self.text = classes, target, centre, text
+        self.windows = falling.Windows() if falling_scales else None
         self.linear_numbers = shape != "curves only"
         # A mean residual over the loss's largest curvature is how far the predictions of a leaf are to move; each tree
         # does its part of it. The residual is the slope: of squared loss 2(y - p).
@@ -705,7 +707,25 @@ class Shaped:
         self.mixture.learn(experts, y, relative, np.array(losses))
         if not self.classes:
             self.limits.low, self.limits.high = min(self.limits.low, y), max(self.limits.high, y)
+        if self.windows is not None:
+            self.windows.add(np.where(text, np.nan, raw), h)
+            if self.examples % falling.LENGTH == 0:
+                self._end_windows(self.windows)
         return self._with_offset(said, known)
+
+    def _end_windows(self, windows: falling.Windows) -> None:
+        """All lanes have the same scales; column j is in place 1 + 2j of the terms."""
+        algorithms = [lane.terms for expert in self.experts for head in expert.heads for lane in head.lanes]
+
+        def scales() -> Float64:
+            return algorithms[0].unit()[1 : 1 + 2 * len(self.means) : 2]
+
+        fallen = windows.end(scales(), self.means)
+        for j, (mean, weight, *deviations) in fallen.items():
+            for algorithm in algorithms:
+                falling.lower(algorithm, 1 + 2 * j, *deviations)
+            self.means[j], self.masses[j] = mean, weight
+        windows.begin(scales(), fallen)
 
     def _agreed(self, experts: Float64) -> Float64:
         """As yet the linear one and the next are the same but for rounding, by which losses would be judged."""

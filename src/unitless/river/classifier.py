@@ -14,10 +14,11 @@ from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import LOSSES, ClassLoss, ManyClassesLoss
 from ..models.classes import Classes, Label
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.softmax import model_of_classes
-from ..options import USUAL_SHAPE, Auto, Order, Precision, Rule, Schedule, Shape
+from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Order, Precision, Rule, Schedule, Shape
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
 from .rows import Missing
@@ -45,10 +46,16 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             probabilities.
         learning_rate: a number, or "auto"; each class finds its own.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
+        falling_scales: "auto" follows numbers that become far smaller wherever they are centred.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
+        experts: "auto": other learners beside the rule, under the mixture: second order of the first 100 features,
+            softmax for more than two classes; or "none".
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear.
+        l2: a penalty that pulls weights towards zero, likewise.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -78,6 +85,10 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
+        experts: Experts = USUAL_EXPERTS,
+        falling_scales: bool | Auto = "auto",
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
     ) -> None:
         self.classes = classes
         self.rule = rule
@@ -93,6 +104,10 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         self.precision = precision
         self.missing = missing
         self.shape = shape
+        self.experts = experts
+        self.falling_scales = falling_scales
+        self.sparsity = sparsity
+        self.l2 = l2
         if loss not in (known := losses.names(for_classes=True)):
             raise OptionError(f"is {loss!r}; it must be one of {', '.join(map(repr, known))}", option="loss")
         self._begin(
@@ -104,10 +119,14 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             schedule=schedule,
             order=order,
             centre=centre,
+            falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             precision=precision,
             shape=shape,
+            experts=experts,
+            sparsity=sparsity,
+            l2=l2,
         )
         self._two: tuple[Label, Label] | None = None  # the negative label and the positive one
         self._side: dict[Label, bool] = {}
@@ -139,9 +158,10 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
         if self._direct:
             try:
                 if self._two:
-                    learn_one(self._model, x, self._side[y], w)
+                    side = self._side[y]
+                    self._errors.add(self._model, learn_one(self._model, x, side, w), side, w)  # type: ignore[arg-type]
                 else:
-                    self._model.learn_one(x, y, w)  # type: ignore[arg-type, union-attr]
+                    self._note(self._model, self._model.learn_one(x, y, w), y, w)  # type: ignore[arg-type, union-attr]
                 return
             except (InputError, KeyError, TypeError):  # looked at below: it can be learned, or the error explained
                 pass
@@ -176,6 +196,16 @@ class UnitlessClassifier(Linear, base.MiniBatchClassifier):
             score = self._score_of(x)
         p = 1.0 / (1.0 + exp(-score)) if score > -700.0 else exp(score)  # `_logistic`, without the call
         return {negative: 1.0 - p, positive: p}
+
+    def predict_set_one(self, x: Row, level: float = USUAL_LEVEL) -> list[Any]:
+        """The labels among which that of a row is, with this probability, likeliest first; changes nothing.
+
+        A label is among them if 1 - its probability is no larger than it was lately for the true ones, in predictions
+        made before rows were learned. The likeliest always is; while there are too few rows to say, all are.
+        """
+        reach, shares = self._reach(level), self.predict_proba_one(x)
+        ranked = sorted(shares, key=lambda label: -shares[label])
+        return [label for place, label in enumerate(ranked) if place == 0 or 1.0 - shares[label] <= reach]
 
     def _score_of(self, x: Row) -> Any:
         """The score of a row that has to be looked at, for the second of two classes."""

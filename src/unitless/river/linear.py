@@ -17,11 +17,14 @@ from ..inference.explanation import explain_batch, one_row
 from ..inputs import Float64
 from ..models.by_feature import ByFeature
 from ..models.classes import Label
+from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..options import Options, known_shape
+from ..models.prediction_errors import follow_errors, hide_unmet
+from ..options import Options, can_fall, known_shape
 from . import rows
+from .errors_on_the_way import ErrorsOnTheWay
 from .rows import Missing
 
 Row: TypeAlias = Mapping[Any, Any]
@@ -50,17 +53,28 @@ class Linear(base.Estimator):
             raise OptionError(f"is {self.missing!r}; it must be one of {names}", option="missing")
         if options["centre"] == "auto":
             options["centre"] = options["bits"] is None and options["order"] == "paper"
+        if options["falling_scales"] == "auto":
+            options["falling_scales"] = can_fall(options)
         Options(**options)
         self._options = options
-        self._sorts = known_shape(options) != "linear"  # trees draw columns by their numbers, mappings have no order
+        # Trees draw columns by their numbers, and second order adds in their order; mappings have none.
+        self._sorts = known_shape(options) != "linear" or options["experts"] != "none"
         self._model: Learner | OneVsAll | None = None
+        self._errors = ErrorsOnTheWay()
         self._direct = False  # rows can go to the core as they are
         self._y_name: Any = None
 
     @property
     def model(self) -> Learner | OneVsAll | None:
         """The model behind the estimator, to save, merge or inspect; None before the first example."""
+        if self._model is not None:
+            self._errors.tell(self._model)
         return self._model
+
+    def _reach(self, level: float) -> float:
+        """How far from a prediction the truth lies at most, with this probability; infinite while nobody can say."""
+        level, model = checked_level(level, "level"), self.model
+        return math.inf if model is None or model._errors is None else model._errors.reach(level)
 
     @property
     def weights(self) -> ByClass:
@@ -95,26 +109,33 @@ class Linear(base.Estimator):
         """Learn a row that has to be looked at, or is the first."""
         row = rows.numbers(x, self.missing)
         if model is self._model:
-            model.learn_one(row, label, w)
+            self._note(model, model.learn_one(row, label, w), label, w)
         else:
-            self._learn_first(model, self._sorted(row), label, w)
+            scores = self._learn_first(model, self._sorted(row), label, w)
             if w == 0:
                 return
             self._model = model
             self._direct = True
+            if model.options.target is None:  # otherwise nothing was known of the label's unit
+                self._note(model, scores, label, w)
         self._direct = self._direct and row == x
+
+    def _note(self, model: Learner | OneVsAll, scores: Any, label: Any, w: float) -> None:
+        """How good a prediction was that was made before its row was learned."""
+        if isinstance(model, OneVsAll):
+            label = model._classes.known(label)
+        self._errors.add(model, scores, label, w)
 
     def _sorted(self, row: Row) -> dict[str, Any]:
         """The first row, which numbers the columns: the order of its names must not matter."""
         return dict(sorted(row.items())) if self._sorts else dict(row)
 
-    def _learn_first(self, model: Learner | OneVsAll, row: dict[str, Any], label: Any, w: Any) -> None:
+    def _learn_first(self, model: Learner | OneVsAll, row: dict[str, Any], label: Any, w: Any) -> Any:
         """The numbers of a model's first row are columns, which can be centred."""
         if model.options.centre:
             model.predict_one(row)  # refuses a bad row in the same words as later
-            model.learn(rows.first_row(row), [label], [w])
-        else:
-            model.learn_one(row, label, w)
+            return model.learn(rows.first_row(row), [label], [w])[0]
+        return model.learn_one(row, label, w)
 
     def debug_one(self, x: Row, decimals: int = 5) -> str:
         """How the prediction for `x` comes about, as a table: each feature's contribution to the score.
@@ -166,16 +187,37 @@ class Linear(base.Estimator):
             model.learn(data, labels, weights)
             return
         if model is self._model or isinstance(data, inputs.Frame):
-            model.learn(data, labels, weight)
+            self._learn_and_follow(model, data, labels, weights)
         else:
             mappings, first = data.mappings, int((weights != 0).argmax())
             model.learn(inputs.NamedRows(mappings[:first]), labels[:first], weights[:first])
             with _rows_counted_from(first):
-                self._learn_first(model, self._sorted(mappings[first]), labels[first], float(weights[first]))
+                label, w = labels[first], float(weights[first])
+                scores = self._learn_first(model, self._sorted(mappings[first]), label, w)
+                if model.options.target is None:
+                    number = model._classes.known(label) if isinstance(model, OneVsAll) else label
+                    follow_errors(model, np.array([scores]), np.array([number]), np.array([w]))
             with _rows_counted_from(first + 1):
-                model.learn(inputs.NamedRows(mappings[first + 1 :]), labels[first + 1 :], weights[first + 1 :])
+                self._learn_and_follow(
+                    model, inputs.NamedRows(mappings[first + 1 :]), labels[first + 1 :], weights[first + 1 :]
+                )
         self._direct = self._direct or model is not self._model
         self._model = model
+
+    def _learn_and_follow(
+        self, model: Learner | OneVsAll, data: inputs.Frame | inputs.NamedRows, labels: Any, weight: Float64
+    ) -> None:
+        """Learn rows, and keep count of the errors of the predictions made before."""
+        blind = model.examples == 0 and model.options.target is not None
+        known = len(model.classes) if isinstance(model, OneVsAll) else 0
+        scores, numbers = model.learn(data, labels, weight), labels
+        self._errors.tell(model)  # of the rows before, once it is certain that these are good
+        if isinstance(model, OneVsAll):
+            numbers = np.array(
+                [model._classes.known(label) for label in inputs.as_array(labels, "y").tolist()], np.intp
+            )
+            scores = hide_unmet(scores, numbers, weight, known)
+        follow_errors(model, scores, numbers, weight, skip_first=blind)
 
 
 @contextlib.contextmanager

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from river import base
 from river.utils import dataframe
 
 from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import IDENTITY, LOSSES, NumberLoss
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
-from ..options import USUAL_SHAPE, Auto, Clip, Order, Precision, Rule, Schedule, Shape
+from ..models.prediction_errors import bounds
+from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Clip, Experts, Order, Precision, Rule, Schedule, Shape
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
 from .rows import Missing
@@ -41,10 +44,16 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         target: "auto" learns the unit and the offset of the target, if the loss is squared or quantile and there is no
             `clip`; None leaves them to the learning rate.
         centre: "auto" does, unless names are hashed (`bits`) or `order` is "vw", where there is no centring.
+        falling_scales: "auto" follows numbers that become far smaller wherever they are centred.
         missing: what None and not-a-number are: "absent", as if the feature were not in the row; "indicator", a
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
+        experts: "auto": other learners beside the rule, under the mixture: second order of the first 100 features,
+            "snag" for rows of more than 1,000 features; or "none".
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear.
+        l2: a penalty that pulls weights towards zero, likewise.
 
     Example:
         >>> from river import datasets, evaluate, metrics
@@ -74,6 +83,10 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         precision: Precision = "float64",
         missing: Missing = "absent",
         shape: Shape = USUAL_SHAPE,
+        experts: Experts = USUAL_EXPERTS,
+        falling_scales: bool | Auto = "auto",
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
     ) -> None:
         self.rule = rule
         self.loss = loss
@@ -91,6 +104,10 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         self.precision = precision
         self.missing = missing
         self.shape = shape
+        self.experts = experts
+        self.falling_scales = falling_scales
+        self.sparsity = sparsity
+        self.l2 = l2
         if loss in losses.names(for_classes=True):
             raise OptionError(f"{loss} loss is for classes; use UnitlessClassifier")
         fits = loss in losses.names(in_label_unit=True) and clip is None and order == "paper"
@@ -106,10 +123,14 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             clip=clip,
             target=target if fits or target != "auto" else None,
             centre=centre,
+            falling_scales=falling_scales,
             interactions=interactions,
             bits=bits,
             precision=precision,
             shape=shape,
+            experts=experts,
+            sparsity=sparsity,
+            l2=l2,
         )
 
     @classmethod
@@ -122,7 +143,7 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
         """Learn from one row and its target; an example of weight 2 counts as two."""
         if self._direct:
             try:
-                learn_one(self._model, x, y, w)
+                self._errors.add(self._model, learn_one(self._model, x, y, w), y, w)  # type: ignore[arg-type]
                 return
             except InputError:  # looked at below: it can be learned, or the error explained
                 pass
@@ -137,6 +158,16 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
                 pass
         model: Any = self._model or Learner(**self._options)
         return float(model.link(model.predict_one(rows.numbers(x, self.missing))))
+
+    def predict_interval_one(self, x: Row, level: float = USUAL_LEVEL) -> tuple[float, float]:
+        """Between which numbers the target of a row lies, with this probability; changes nothing.
+
+        They are the prediction ± how large errors were lately: of the predictions that were made before rows were
+        learned. While there are too few rows to say (9 for a level of 0.9, 99 for 0.99), they are infinite.
+        """
+        reach = self._reach(level)
+        low, high = bounds(np.array([self.predict_one(x)]), reach, LOSSES[self.loss].smallest_label)
+        return float(low[0]), float(high[0])
 
     def learn_many(self, X: Any, y: Any, w: Any = 1.0) -> None:
         """Learn the rows of a pandas, polars or pyarrow frame in order, exactly as `learn_one` would one by one."""

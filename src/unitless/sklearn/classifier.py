@@ -16,11 +16,13 @@ from .. import losses
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, ClassLoss, ManyClassesLoss
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
+from ..models.prediction_errors import sets_of, shares_of
 from ..models.softmax import model_of_classes
-from ..options import MANY_CLASSES, USUAL_SHAPE, Auto, Rule, Shape
+from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of
@@ -67,6 +69,11 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X is
             neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone keeps
             averages of the weights.
+        experts: "auto": other learners beside the rule, under the mixture: second order for dense columns, softmax for
+            more than two classes, "snag" for wide and sparse data; or "none"; see `unitless.Learner`.
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
+        l2: a penalty that pulls weights towards zero, likewise.
         n_iter: how many passes `fit` makes. "auto": until the loss on rows held back (a tenth, at most 20,000) falls no
             more; the best weights are kept, and these rows are learned last.
         shuffle: `fit` goes through the rows in a random order: files are often sorted. Then it keeps the last weights
@@ -74,6 +81,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             latest weights.
         random_state: of that order. With a number, the default, the same data give the same model to the bit.
         centre: take dense columns as x minus their running mean, so that their offset does not matter either.
+        falling_scales: let the scale of a column fall when its values become far smaller for good, as they do when
+            millimetres become metres. "auto" does so wherever columns are centred.
         interactions: products of features; see `unitless.Learner`.
         bias: add an intercept.
         extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
@@ -117,12 +126,16 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         loss: ClassLoss | ManyClassesLoss = "logistic",
         learning_rate: float | Auto = "auto",
         shape: Shape = USUAL_SHAPE,
+        experts: Experts = USUAL_EXPERTS,
         n_iter: int | Auto = "auto",
         shuffle: bool = True,
         random_state: Any = 0,
         centre: bool = True,
+        falling_scales: bool | Auto = "auto",
         interactions: Any = None,
         bias: bool = True,
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
         extrapolate: bool = False,
         class_weight: Any = None,
         new_classes: NewClasses = "error",
@@ -132,12 +145,16 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         self.loss = loss
         self.learning_rate = learning_rate
         self.shape = shape
+        self.experts = experts
         self.n_iter = n_iter
         self.shuffle = shuffle
         self.random_state = random_state
         self.centre = centre
+        self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.sparsity = sparsity
+        self.l2 = l2
         self.extrapolate = extrapolate
         self.class_weight = class_weight
         self.new_classes = new_classes
@@ -207,8 +224,12 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             "loss": self.loss,
             "learning_rate": self.learning_rate,
             "centre": self.centre,
+            "falling_scales": self._scales_fall(),
             "interactions": self.interactions,
             "bias": self.bias,
+            "experts": self.experts,
+            "sparsity": self.sparsity,
+            "l2": self.l2,
             "shape": "linear" if self.shape == "auto" and len(self.classes_) > MANY_CLASSES else self.shape,
         }
         shared["average"] = bool(self.shuffle) and averaged(shared, data)
@@ -282,6 +303,19 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         """The logarithms of the probabilities."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
+
+    @_with_probabilities
+    def predict_set(self, X: Any, level: float = USUAL_LEVEL) -> NDArray[np.bool_]:
+        """For each row the classes among which the true one is with this probability: a boolean array, a column for
+        each of `classes_`.
+
+        A class is in the set if 1 - its probability is at most a quantile of what that was for the true classes of rows
+        that had not been learned (see `UnitlessRegressor.predict`). The likeliest class always is.
+        """
+        reach = self._reach(level, "level")
+        scores = self._class_scores(X)
+        best = scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0).astype(np.intp)
+        return sets_of(shares_of(self.model_, scores), best, reach)
 
     def _class_scores(self, X: Any) -> Float64:
         """A column for each of `classes_`; one score for each row if there is one model for two classes."""

@@ -20,13 +20,16 @@ from .. import inputs
 from ..data import shuffle
 from ..errors import Error, InputError, OptionError
 from ..evaluation.evaluation import Evaluation
+from ..evaluation.held_errors import ENOUGH as ENOUGH_HELD
 from ..inputs import Float64
 from ..models import file as model_file
+from ..models.error_quantiles import ErrorQuantiles, checked_level
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.numbered_columns import column_names, named
 from ..models.one_vs_all import OneVsAll, label_array
-from ..options import Auto
+from ..models.prediction_errors import errors_of, follow_errors, has_errors, hide_unmet, quantiles_of
+from ..options import Auto, can_fall
 from ..training.passes import Passes, steering_loss
 from ..training.plan import ENOUGH, FIRST_PASSES, SEEN, Plan
 from . import rows
@@ -46,6 +49,7 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
     random_state: Any
     extrapolate: bool
     warm_start: bool
+    falling_scales: bool | Auto
     interactions: Any
 
     _text_columns: list[str]
@@ -76,6 +80,10 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             self.__dict__.update(before)  # what was noted of the chunks before
             raise
 
+    def _scales_fall(self) -> bool:
+        """Whether the scales of a new model are to fall."""
+        return can_fall(vars(self)) if self.falling_scales == "auto" else self.falling_scales
+
     def _fit(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
         """Rows in random order, as often as it helps; the weights that do best on rows held back."""
         auto = isinstance(self.n_iter, str) and self.n_iter == "auto"
@@ -92,6 +100,8 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         for number in passes.made(plan, size, 0, lambda: model, loss):
             self._learn_some(model, data, y, weight, learned, note=number == 1)
             self.n_iter_ = number
+        if held >= ENOUGH_HELD and has_errors(model):
+            self._calibrate(model, data, y, weight, apart)
         self._learn_some(model, data, y, weight, apart, note=False)
         passes.finish(model)
 
@@ -108,9 +118,22 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             chosen = order[first : first + CHUNK]
             part = weight if weight is None else weight[chosen]
             with _rows_named(chosen):
-                scores = model.learn(inputs.pick(data, chosen), y[chosen], part)
+                scores = self._learned(model, inputs.pick(data, chosen), y[chosen], part, follow=note)
             if note:
                 self._note(scores, y[chosen], part, model)
+
+    def _learned(
+        self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None, *, follow: bool
+    ) -> Float64:
+        """Learn rows; gives the scores made before. `follow`: they tell how large the model's errors are."""
+        known = len(model.classes) if isinstance(model, OneVsAll) else 0
+        blind = model.examples == 0 and model.options.target is not None
+        scores = model.learn(data, y, weight)
+        if follow:
+            numbers = _numbers(model, y)
+            said = hide_unmet(scores, numbers, weight, known) if isinstance(model, OneVsAll) else scores
+            follow_errors(model, said, numbers, weight, skip_first=blind)
+        return scores
 
     def _loss_of(
         self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None, rows: NDArray[np.intp]
@@ -126,10 +149,22 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
             evaluation.add(scores, y[chosen], None if weight is None else weight[chosen])
         return steering_loss(evaluation)
 
+    def _calibrate(
+        self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None, rows: NDArray[np.intp]
+    ) -> None:
+        """Take what the model knows of its errors from rows that it has not learned."""
+        errors = []
+        for first in range(0, len(rows), CHUNK):
+            chosen = rows[first : first + CHUNK]
+            with _rows_named(chosen):
+                scores = model.predict(inputs.pick(data, chosen))
+            errors.append(errors_of(model, scores, _numbers(model, y[chosen])))
+        model._errors = ErrorQuantiles.calibrated(np.concatenate(errors), None if weight is None else weight[rows])
+
     def _learn_in_order(self, model: Learner | OneVsAll, data: Rows, y: Any, weight: Float64 | None) -> None:
         """`partial_fit`'s work: the rows as they come, all of them or none. Then the latest weights speak."""
         with _rows_named(None):
-            scores = model.learn(data, y, weight)
+            scores = self._learned(model, data, y, weight, follow=True)
         if model.options.average:
             model.keep("last")
         self._note(scores, y, weight, model)
@@ -142,6 +177,12 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         model = self._taking(self.model_, data)
         with _rows_named(None):
             return model.predict(data, extrapolate=self.extrapolate)
+
+    def _reach(self, level: float, option: str) -> float:
+        """How far from a prediction the truth lies at most, with this probability."""
+        check_is_fitted(self)
+        level = checked_level(level, option)
+        return quantiles_of(self.model_).known_reach(level)
 
     def _taking(self, model: Learner | OneVsAll, data: Rows) -> Learner | OneVsAll:
         """The model, or one in the same state that knows columns as this data does."""
@@ -215,6 +256,18 @@ class UnitlessEstimator(BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _numbers(model: Learner | OneVsAll, y: NDArray[Any]) -> NDArray[Any]:
+    """Labels as numbers; of several classes their places among those of the model, beyond all for one not met."""
+    if not isinstance(model, OneVsAll):
+        return np.asarray(y, dtype=np.float64)
+    if not model.classes:
+        return np.zeros(len(y), np.intp)
+    labels = label_array(model.classes)
+    order = np.argsort(labels, kind="stable")
+    places = order[np.minimum(np.searchsorted(labels, y, sorter=order), len(labels) - 1)]
+    return np.where(labels[places] == y, places, len(labels))
 
 
 def weights_of(sample_weight: Any, data: Rows) -> Float64 | None:

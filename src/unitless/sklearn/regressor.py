@@ -16,7 +16,8 @@ from ..losses import LOSSES, NumberLoss
 from ..models.learner import Learner
 from ..models.model import BIAS
 from ..models.one_vs_all import OneVsAll
-from ..options import USUAL_SHAPE, Auto, Rule, Shape
+from ..models.prediction_errors import bounds
+from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import rows
 from .estimator import UnitlessEstimator, weights_of
@@ -39,12 +40,17 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         quantile: which quantile "quantile" loss predicts.
         learning_rate: a number, or "auto": 16 rates run at once and the best is followed.
         shape: "linear", "curves", "trees", "auto" or "curves only"; see `UnitlessClassifier`.
+        experts: "auto" or "none"; see `UnitlessClassifier`.
         target: "auto" learns the unit and offset of y: y → a·y + b maps predictions the same way, and they stay within
             the range of the labels seen. Only for losses whose scores are in the unit of y. None: y as it is.
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
+        l2: a penalty that pulls weights towards zero, likewise.
         n_iter: how many passes `fit` makes; see `UnitlessClassifier`, as for the next five.
         shuffle: `fit` goes through the rows in a random order.
         random_state: of that order.
         centre: take dense columns as x minus their running mean.
+        falling_scales: follow centred columns whose values become far smaller; see `UnitlessClassifier`.
         interactions: products of features.
         bias: add an intercept.
         warm_start: `fit` goes on with the model of the last one.
@@ -83,13 +89,17 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         quantile: float = 0.5,
         learning_rate: float | Auto = "auto",
         shape: Shape = USUAL_SHAPE,
+        experts: Experts = USUAL_EXPERTS,
         target: Auto | None = "auto",
         n_iter: int | Auto = "auto",
         shuffle: bool = True,
         random_state: Any = 0,
         centre: bool = True,
+        falling_scales: bool | Auto = "auto",
         interactions: Any = None,
         bias: bool = True,
+        sparsity: float | Auto = 0.0,
+        l2: float = 0.0,
         extrapolate: bool = False,
         warm_start: bool = False,
     ) -> None:
@@ -98,13 +108,17 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         self.quantile = quantile
         self.learning_rate = learning_rate
         self.shape = shape
+        self.experts = experts
         self.target = target
         self.n_iter = n_iter
         self.shuffle = shuffle
         self.random_state = random_state
         self.centre = centre
+        self.falling_scales = falling_scales
         self.interactions = interactions
         self.bias = bias
+        self.sparsity = sparsity
+        self.l2 = l2
         self.extrapolate = extrapolate
         self.warm_start = warm_start
 
@@ -145,10 +159,15 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             quantile=self.quantile,
             target=self.target if LOSSES[self.loss].in_label_unit else None,
             centre=self.centre,
+            falling_scales=self._scales_fall(),
             interactions=self.interactions,
             bias=self.bias,
             shape=self.shape,
-            average=bool(self.shuffle) and averaged({"shape": self.shape}, data),
+            experts=self.experts,
+            sparsity=self.sparsity,
+            l2=self.l2,
+            average=bool(self.shuffle)
+            and averaged({"shape": self.shape, "sparsity": self.sparsity, "l2": self.l2}, data),
         )
 
     def _note(self, scores: Float64, y: Float64, weight: Float64 | None, model: Learner | OneVsAll) -> None:
@@ -177,10 +196,24 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
             return math.nan
         return 1.0 - self._spread[3] / self._spread[2]
 
-    def predict(self, X: Any) -> Float64:
-        """The number for each row: a NumPy array, whatever X is."""
+    def predict(self, X: Any, interval: float | None = None) -> Any:
+        """The number for each row: a NumPy array, whatever X is.
+
+        Args:
+            X: rows.
+            interval: a probability, such as 0.9, at most 0.999: give two arrays, the predictions and an array with two
+                columns, the limits between which the truth lies with this probability. They are the prediction ± a
+                quantile of the errors: after `fit` of those on the rows that it had held back, a tenth, before it
+                learned them too (where they are fewer than 20, and with `shuffle=False`, of the predictions made before
+                rows were learned, late in the first pass); `partial_fit` follows on with the errors of predictions made
+                before rows were learned.
+        """
+        reach = None if interval is None else self._reach(interval, "interval")
         scores = self._scores(X)
-        return self.model_.link(scores)
+        numbers = self.model_.link(scores)
+        if reach is None:
+            return numbers
+        return numbers, np.stack(bounds(numbers, reach, LOSSES[self.loss].smallest_label), axis=1)
 
     @property
     def coef_(self) -> Float64:

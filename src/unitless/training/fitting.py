@@ -42,7 +42,7 @@ class Fit:
             held = run.plan.held_rows(rows.rows)
             run.check_rows(rows.rows)
             finished = self._passes(rows, rows.rows - held, watched)
-            self._score(rows, rows.rows - held)
+            self._score(rows, rows.rows - held, finished)
             if finished:
                 self._learn_held(rows, rows.rows - held, watched)
                 run.progress.rows = run.read
@@ -88,7 +88,7 @@ class Fit:
 
     # ------------------------------------------------------------------------------------------------ the score
 
-    def _score(self, rows: Shuffle, learned: int) -> None:
+    def _score(self, rows: Shuffle, learned: int, finished: bool) -> None:
         """Of the model as it is now, on rows that it has not learned."""
         run = self.run
         numbers: list[Any] = []
@@ -98,7 +98,7 @@ class Fit:
                 numbers.append(batch.place.numbers)
                 yield batch
 
-        run.score_rows(noted(), rows.rows - learned)
+        run.score_rows(noted(), rows.rows - learned, finished)
         if run.row_errors is not None:
             run.drifting = drifts(run.row_errors.errors, np.concatenate(numbers))
 

@@ -13,15 +13,19 @@ from ..data import labels as task_labels
 from ..data.labels import Numbers
 from ..data.progress import Progress
 from ..errors import Error, InputError
-from ..evaluation.baseline import Baseline, LastLabel
+from ..evaluation.baseline import Baseline
+from ..evaluation.coverage import Coverage
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.row_errors import RowErrors
+from ..evaluation.stream_baselines import StreamBaselines
 from ..inputs import Float64
 from ..models.classes import Classes
+from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
+from ..models.prediction_errors import has_errors, hide_unmet
 from .screening import usable
 
 
@@ -31,22 +35,35 @@ class Learning:
     Args:
         on_error: what becomes of rows that cannot be learned: "fail", or "skip".
         fitted: rows come in random order.
+        interval: the level of the intervals that are counted beside; none if not given.
     """
 
-    def __init__(self, on_error: str, fitted: bool) -> None:
-        self.on_error, self.fitted = on_error, fitted
+    def __init__(self, on_error: str, fitted: bool, interval: float | None = None) -> None:
+        self.on_error, self.fitted, self._interval = on_error, fitted, interval
         self.progress = Progress()
         self.target: Target | None = None
         self.model: Learner | OneVsAll | None = None
         self.evaluation: Evaluation | None = None
         self.baseline: Baseline | None = None  # the trivial answer
-        self.last_label: LastLabel | None = None  # another one, for streams
+        self.stream_baselines: StreamBaselines | None = None  # others, for rows that are followed
         self.finishing = False  # these are the rows that were held back
 
     def take_up(self, model: Learner | OneVsAll, target: Target) -> None:
         """From here on it is this model that learns, and nothing has been counted."""
         self.model, self.target = model, target
-        self.evaluation, self.baseline, self.last_label = Evaluation(model), Baseline(model), LastLabel(model)
+        self.begin_counting(model)
+
+    def begin_counting(self, model: Learner | OneVsAll) -> None:
+        """Nothing has been counted of the predictions of this model; of its errors it may know from earlier."""
+        self.evaluation = Evaluation(model, intervals=self._followed(model))
+        self.baseline, self.stream_baselines = Baseline(model), StreamBaselines(model)
+
+    def _followed(self, model: Learner | OneVsAll) -> Coverage | None:
+        """What follows the errors of predictions that are made before their rows are learned."""
+        if self._interval is None or not has_errors(model):
+            return None
+        model._errors = model._errors or ErrorQuantiles()
+        return Coverage(self._interval, model._errors, follows=True)
 
     def begin(self, batch: Batch) -> bool:
         """Whether there is a model for the batch."""
@@ -90,10 +107,7 @@ class Learning:
                 known = len(model.classes)
             if counting:
                 scores = by_row(flat, batch.rows, known)
-                if new:  # before a class was met it had no score, however many rows are learned at once
-                    met = np.maximum.accumulate(np.where(weight == 0, -1, numbers) if weight is not None else numbers)
-                    met = np.maximum(met, known - len(new) - 1)
-                    scores[np.arange(known) > met[:, None]] = -np.inf
+                scores = hide_unmet(scores, numbers, weight, known - len(new))
                 truth = np.where(numbers < 0, known, numbers).astype(np.intp)
                 self.evaluation.add_numbered(scores, truth, weight)
                 self._observe(truth, weight)
@@ -112,10 +126,10 @@ class Learning:
     def _observe(self, truth: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
         """For the trivial answers: what the labels were that were learned."""
         assert self.baseline is not None
-        assert self.last_label is not None
+        assert self.stream_baselines is not None
         self.baseline.observe_numbered(truth, weight, offset)
         if not self.fitted:
-            self.last_label.add_numbered(truth, weight)
+            self.stream_baselines.add_numbered(truth, weight, offset)
 
     def count(
         self,

@@ -12,7 +12,8 @@ import numpy as np
 from .. import inputs
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
-from ..options import known_shape
+from ..models.error_quantiles import USUAL_LEVEL, checked_level
+from ..options import is_sparse, known_shape
 
 Holdout: TypeAlias = float | Literal["last"] | None
 PassCount: TypeAlias = int | Literal["auto"] | None
@@ -46,6 +47,7 @@ class Plan:
     shuffle: bool = True
     memory: int | None = None
     learn_holdout: bool = True
+    interval: float = USUAL_LEVEL
 
     def __post_init__(self) -> None:
         whole = isinstance(self.passes, int | np.integer) and not isinstance(self.passes, bool)
@@ -67,6 +69,7 @@ class Plan:
             raise OptionError(
                 Phrase(Option("checkpoint"), " needs ", Option("model")), advice="it says where to save the model"
             )
+        checked_level(self.interval)
         if self.path is not None:
             model_file.check_writable(self.path)
         self._check_together()
@@ -118,6 +121,8 @@ class Plan:
             "holdout": float(holdout).hex() if isinstance(holdout, int | float | np.number) else holdout,
             "seed": self.seed,
             "learn_holdout": self.learn_holdout,
+            # Files from before do not have it.
+            **({} if self.interval == USUAL_LEVEL else {"interval": float(self.interval).hex()}),
         }
 
 
@@ -128,6 +133,8 @@ def averaged(options: Mapping[str, Any], data: inputs.Input) -> bool:
         options: of the model.
         data: its first rows.
     """
+    if is_sparse(options):  # an average of weights that are zero now and then is not sparse
+        return False
     shape = known_shape(options)
     if shape is not None:
         return shape == "linear"

@@ -13,7 +13,8 @@ from typing import Any, Literal
 from .. import notebook_bar
 from ..data.memory import memory_size
 from ..errors import Option, OptionError, Phrase
-from ..options import Auto, Loss, Rule, Shape
+from ..models.error_quantiles import USUAL_LEVEL
+from ..options import Auto, Experts, Loss, Rule, Shape
 from .plan import Plan
 from .result import TrainResult
 from .run import ModelRequest, Run
@@ -32,15 +33,19 @@ def train(
     rule: Rule | None = None,
     learning_rate: float | Auto | None = None,
     shape: Shape | None = None,
+    experts: Experts | None = None,
     centre: bool | None = None,
     interactions: Any = None,
     bits: int | None = None,
+    sparsity: float | Auto | None = None,
+    l2: float | None = None,
     shuffle: bool = True,
     passes: int | Auto | None = None,
     holdout: float | Literal["last"] | None = None,
     learn_holdout: bool = True,
     seed: int = 0,
     memory: int | str | None = None,
+    interval: float = USUAL_LEVEL,
     model: str | os.PathLike[str] | None = None,
     resume: Any = None,
     checkpoint: int | str | os.PathLike[str] | None = None,
@@ -94,9 +99,14 @@ def train(
         shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where the
             data is not too wide or sparse; or "curves only". "auto" if not given; see `Learner`.
+        experts: "auto": other learners beside the rule, under the mixture: second order for tables, softmax for
+            classes, "snag" for wide and sparse data; "none". "auto" if not given; see `Learner`.
         centre: use numeric columns less their running mean; True for tables and arrays, if not given.
         interactions: products of features; see `Learner`.
         bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).
+        sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
+            "auto"; see `Learner`. The model that is kept is pruned: it knows the features that matter and no others.
+        l2: a penalty that pulls weights towards zero; see `Learner`.
         shuffle: fit what can be fitted; False: follow the rows as they come.
         passes: how often to go through the data; once on a cluster, if not given. "auto", as if not given when fitting:
             until the loss on the rows held back falls no more, and the best weights are kept. Only the first pass is
@@ -109,6 +119,8 @@ def train(
         seed: of the random order, and of which rows are held back.
         memory: how much of it rows may take while they are put into random order ("2GB", or bytes); a quarter of the
             machine's if not given. Larger tables go through temporary files. The model is the same.
+        interval: the level of the intervals (of classes: sets) whose coverage and width the metrics show. It changes
+            nothing of the model: `Predictor.predict` makes intervals of any level.
         model: where to save the model, at the end, at checkpoints and when interrupted.
         resume: a model (or its file) to go on with. If its training was interrupted, it goes on where it stopped, with
             the same result as if it had never been; otherwise it learns this data in addition.
@@ -185,9 +197,12 @@ def train(
             "rule": rule,
             "learning_rate": learning_rate,
             "shape": shape,
+            "experts": experts,
             "centre": centre,
             "interactions": interactions,
             "bits": bits,
+            "sparsity": sparsity,
+            "l2": l2,
             **options,
         }
     )
@@ -204,6 +219,7 @@ def train(
         False if follow else shuffle,
         None if memory is None else memory_size(memory),
         learn_holdout,
+        interval,
     )
     if in_parts and follow:
         raise OptionError(

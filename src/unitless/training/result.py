@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..evaluation.baseline import error_gone
 from ..evaluation.evaluation import Evaluation, Moment
+from ..evaluation.stream_baselines import REPEAT
 from ..inference.predictor import Predictor
 from ..losses import LOSSES
 from ..models.learner import Learner
@@ -53,6 +54,8 @@ class TrainResult:
         self.passes = progress.passes
         self.missing = dict(progress.missing)
         self.seconds = progress.seconds
+        self.features_met = run.features_met
+        """How many features a sparse model had met before it was pruned; None of others."""
         self.fitted = run.fitted
         self.rounds: Sequence[Any] = run.told
         """What there is to say of each round, where shards learned at the same time; empty otherwise."""
@@ -60,7 +63,7 @@ class TrainResult:
         self.kept: str = run.model.kept
         self.kept_pass = run.passes.best or self.passes
         self._score, self._past, self._baseline = run.score, run.past, run.baseline
-        self._last_label = None if run.fitted else run.last_label
+        self._stream_baselines = None if run.fitted else run.stream_baselines
         self._known = run.known
         self._of_last = run.plan.holdout == "last"
         # What is held back at random from rows that are followed is never learned.
@@ -127,7 +130,16 @@ class TrainResult:
     @property
     def repeated(self) -> dict[str, float]:
         """The same of another one, when rows were followed: the label of the row before. Progressive, as `metrics`."""
-        return {} if self._last_label is None else self._last_label.metrics
+        return self.baselines.get(REPEAT, {})
+
+    @property
+    def baselines(self) -> dict[str, dict[str, float]]:
+        """When rows were followed, what answers score that know the labels before and nothing else, by name.
+
+        They are "repeat the last label" and "running mean" (of classes: the most frequent class so far). Progressive,
+        as `metrics` is. Of rows in random order they would say nothing, and there are none.
+        """
+        return {} if self._stream_baselines is None else self._stream_baselines.metrics
 
     @property
     def gone(self) -> float:
@@ -179,9 +191,20 @@ class TrainResult:
         return self.model.settled_shape
 
     @property
+    def experts(self) -> dict[str, float]:
+        """How far the prediction follows each expert of the mixture: see `Learner.experts`."""
+        return self.model.experts
+
+    @property
     def features(self) -> int:
-        """How many features the model has met."""
+        """How many features the model has met; of a sparse model, how many have a weight."""
         return len(self.model.scales) - (BIAS in self.model.scales)
+
+    @property
+    def said_features(self) -> str:
+        """The same in words: of a sparse model with the number of those that it has met."""
+        of = "" if self.features_met is None else f" of {self.features_met:,} have a weight"
+        return f"{self.features:,}{of}"
 
     def top_features(self, count: int = 10) -> list[tuple[str, float]]:
         """The features that matter most, by |w|·s, which has no unit; of classes, the largest over all of them."""
@@ -257,6 +280,7 @@ class TrainResult:
             "rule": self.model.options.rule,
             "loss_function": self.model.options.loss,
             "shape": self.shape,
+            "experts": self.experts,
             "learning_rate": {str(k): v for k, v in self.learning_rate.items()}
             if isinstance(self.learning_rate, dict)
             else self.learning_rate,
@@ -272,10 +296,12 @@ class TrainResult:
             "metrics": {name: plain(value) for name, value in self.metrics.items()},
             "interval": [plain(low), plain(high)],
             "score": {k: plain(v) for k, v in self.score.items()},
+            "interval_level": self.plan.interval,
             "score_interval": [plain(edge) for edge in self.score_interval],
             "scored_on": self.scored_on,
             "baseline": {k: plain(v) for k, v in self.baseline.items()},
             "repeated": {k: plain(v) for k, v in self.repeated.items()},
+            "baselines": {name: {k: plain(v) for k, v in own.items()} for name, own in self.baselines.items()},
             "gone": plain(self.gone),
             "fitted": self.fitted,
             "shuffled": self.shuffled,

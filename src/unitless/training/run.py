@@ -20,15 +20,20 @@ from ..data.progress import Progress
 from ..data.schema import first_rows
 from ..data.source import other_kind
 from ..errors import InputError, Option, OptionError, Phrase
-from ..evaluation.baseline import Baseline, LastLabel
+from ..evaluation.baseline import Baseline
+from ..evaluation.coverage import Coverage
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
+from ..evaluation.held_errors import HeldErrors
 from ..evaluation.row_errors import RowErrors
+from ..evaluation.stream_baselines import StreamBaselines
 from ..models import file as model_file
+from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
+from ..models.prediction_errors import has_errors
 from ..models.softmax import model_of_classes
-from ..options import MANY_CLASSES, USUAL_SHAPE, check_names
+from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, can_fall, check_names
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
@@ -72,6 +77,7 @@ class ModelRequest:
         """
         options = dict(self.options)
         options.setdefault("shape", USUAL_SHAPE)
+        options.setdefault("experts", USUAL_EXPERTS)
         if target.met > MANY_CLASSES and options["shape"] == "auto":
             options["shape"] = "linear"
         options.setdefault("average", fitted and averaged(options, data))
@@ -83,6 +89,7 @@ class ModelRequest:
             raise OptionError(f"loss {loss!r} is for classes; numbers take {losses.listed(fitting)}")
         options.setdefault("learning_rate", "auto")
         options.setdefault("centre", centred and "bits" not in options)
+        options.setdefault("falling_scales", can_fall(options))
         if target.task == "classes":
             return model_of_classes(None, **options)
         if loss in losses.names(task="regression", in_label_unit=True) and "clip" not in options:
@@ -123,7 +130,7 @@ class Run(Learning):
         if beside and self.source.files:  # a pipe too
             raise OptionError("for files, target and weight are names of columns")
         check_output(plan.path, self.source.files, "the model")
-        super().__init__(options.on_error, fitted=plan.shuffle and self.source.at_hand)
+        super().__init__(options.on_error, plan.shuffle and self.source.at_hand, plan.interval)
         if not self.fitted:
             self._check_stream()
         self.score: Evaluation | None = None  # of the kept weights
@@ -131,6 +138,7 @@ class Run(Learning):
         self.row_errors: RowErrors | None = None  # of the same rows
         self.past: Evaluation | None = None  # of them on a sample of the rows that were followed
         self.passes = Passes()
+        self.features_met: int | None = None  # before the model was pruned
         self.drifting = False  # its errors differ along the data
         self.shuffled = ""  # how the rows came into random order
         self.before: list[Any] = []  # files from which the model has learned earlier
@@ -173,8 +181,7 @@ class Run(Learning):
         self.before = [*(training.get("before") or []), *((training.get("source") or []) if before.done else [])]
         if before.done:
             self.known = not self.source.identity or any(file in self.before for file in self.source.identity)
-            self.evaluation, self.baseline = Evaluation(model), Baseline(model)
-            self.last_label = LastLabel(model)
+            self.begin_counting(model)
             return schema
         differs = self._changed(training, before)
         if differs is not None and self.source.followed and training.get("source") == self.source.identity:
@@ -194,7 +201,7 @@ class Run(Learning):
         self.rounds = training.get("rounds")
         self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
         self.baseline = Baseline.restore(model, training.get("baseline") or {})
-        self.last_label = LastLabel.restore(model, training.get("last_label") or {})
+        self.stream_baselines = StreamBaselines.restore(model, training)
         if training.get("best") is not None:
             self.passes = Passes.read(training["best"], model._earlier)
         return schema
@@ -252,7 +259,7 @@ class Run(Learning):
             "plan": self.plan.plain(self.fitted),
             "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
             "baseline": None if done or self.baseline is None else self.baseline.state(),
-            "last_label": None if done or self.last_label is None else self.last_label.state(),
+            **({} if done or self.stream_baselines is None else self.stream_baselines.state()),
             "best": None if done or not self.passes.best else self.passes.plain(),
             "rounds": None if done else self.rounds,
         }
@@ -269,6 +276,9 @@ class Run(Learning):
         with interruptible() as interrupted:
             self.progress.done = way.go(Watched(self, watch, interrupted))
         self.interrupted = not self.progress.done
+        if self.progress.done and self.model is not None and self.model.options.sparse:
+            self.features_met = int(np.count_nonzero(self.model._snapshot()["slots"]))
+            self.model.prune()
         if not self.progress.rows and not self.progress.passes:  # stopped before the first row was learned
             raise KeyboardInterrupt
         self.save()
@@ -303,17 +313,32 @@ class Run(Learning):
         self.progress = copy.deepcopy(other.progress)
         self.shuffled, self.labels = other.shuffled, other.labels
 
-    def score_rows(self, batches: Iterable[Batch], held: int) -> None:
-        """The score of the model as it is now, on rows that it has not learned."""
+    def score_rows(self, batches: Iterable[Batch], held: int, finished: bool = True) -> None:
+        """The score of the model as it is now, on rows that it has not learned.
+
+        Args:
+            batches: the rows.
+            held: how many they are.
+            finished: this is the model that is kept; if it was interrupted, what it has counted must stay as it is.
+        """
         self.progress.held = held
         if self.model is None or not held:
             return
         assert self.baseline is not None
-        self.score = Evaluation(self.model)
+        self.score = Evaluation(self.model, intervals=self._scored_intervals(self.model))
         self.curves = Curves(self.model, self.score)
         self.row_errors = RowErrors(self.model)
         self.baseline.begin_scoring()
         self.count(batches, [self.score, self.baseline, self.curves, self.row_errors])
+        if finished and isinstance(self.score.intervals, HeldErrors):
+            self.model._errors = self.score.intervals.quantiles
+
+    def _scored_intervals(self, model: Learner | OneVsAll) -> Coverage | HeldErrors | None:
+        """Of a fit, rows held back calibrate intervals; of a stream, these are as its last rows have left them."""
+        if not has_errors(model):
+            return None
+        known = model._errors or ErrorQuantiles()
+        return HeldErrors(self.plan.interval, known) if self.fitted else Coverage(self.plan.interval, known)
 
     def check_rows(self, rows: int) -> None:
         """Was there anything to learn from?"""

@@ -37,7 +37,9 @@ from .shared_run import Contender, SharedRun, reading_and_learning
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-RULES: tuple[Rule, ...] = tuple(rule.name for rule in update_rules.RULES.values() if rule.adaptive)
+RULES: tuple[Rule, ...] = tuple(
+    rule.name for rule in update_rules.RULES.values() if rule.adaptive and not rule.second_order
+)
 
 
 def sweep_rates(
@@ -92,7 +94,9 @@ def sweep_rates(
     known = _KnownClasses(source, None if classes is None else list(classes))
 
     def run(data: Any, rule: Rule) -> SweepRun:
-        request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": grid[0], "shape": "linear"})
+        request = ModelRequest(
+            task, positive, {**learning, "rule": rule, "learning_rate": grid[0], "shape": "linear", "experts": "none"}
+        )
         return SweepRun(data, target, weight, reading, request, plan, grid, known)
 
     runs = SharedRun(rules, source, run)

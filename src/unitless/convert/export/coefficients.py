@@ -6,7 +6,8 @@
     classes           binary: the negative label, then the positive; classes: all labels; otherwise null
     loss              what was minimised
     link              what a score stands for: "identity" (itself), "logistic" (a probability, 1 / (1 + exp(-score))),
-                      "exp" (a rate, exp(score))
+                      "exp" (a rate, exp(score)), "softmax" (of many classes: their probabilities are exp(score),
+                      divided by the sum of all)
     intercept         a number; with many classes a list of numbers, one for each
     limits            null, or the least and the largest score
     features          for each: name (text, or a column's number from 0), weight, mean (of centred columns only), scale,
@@ -22,17 +23,20 @@ listed are left out too. Binary: a score above 0 is the
 positive label. With many classes weights and importances are lists, in the order of the classes, and so is the score:
 the largest wins; with link "logistic" the classes' probabilities are those of their scores, divided by their sum.
 
-Models with curves or trees are of version 3. Instead of `intercept`, `limits`, `features` and `products` they have
+Models of several experts are of version 3, or of version 4 if some are coupled: those with curves or trees, and those
+that have company (`experts="auto"`). Instead of `intercept`, `limits`, `features` and `products` they have
 
-    shape             "curves", "trees" or "curves only"
-    experts           models whose scores are mixed, each with a name, its own intercept, limits, features and products,
-                      and with what adds to its score:
+    shape             "linear", "curves", "trees" or "curves only"
+    experts           models whose scores are mixed, each with a name ("curves", "trees", "linear", "softmax", "newton",
+                      "walker", "snag"), its own intercept, limits, features and products, and what adds to its score:
       curves          for each: column, thresholds (rising), weights (one more), missing (a weight). The weight of x is
                       that of its place: weights[i], i being the number of thresholds below x; a column that has no
                       value has the weight `missing`
       trees           for each: lists with one entry for each node: column (null: a leaf), above, text, next, weight.
                       From node 0 on: if the column's value is above `above` (null: if there is one), or is the text,
                       go to node next + 1; else, and if there is no value, to node next. A leaf's weight is added
+      coupled         only in version 4: true if the classes' scores are those of a softmax. With p = exp(score),
+                      divided by their sum, the expert's score of a class is then log(p / (1 - p)), within ±log 1e15
     mixture           null if there is one expert, whose score is the model's. Otherwise kind, top (the weights of the
                       experts and after them, the stackers), stackers (weights; some also covariance), limits (or null)
 
@@ -62,6 +66,7 @@ import numpy as np
 
 from ...errors import OptionError
 from ...inputs import Float64
+from ...models.by_feature import ByFeature
 from ...models.learner import Learner
 from ...models.model import Feature
 from ...models.one_vs_all import OneVsAll
@@ -70,7 +75,7 @@ from ...models.sweep import Sweep
 from .linear import Linear, exportable, linear
 from .shaped import ExpertArrays, shaped
 
-VERSION, SHAPED = 2, 3
+VERSION, SEVERAL, COUPLED = 2, 3, 4
 
 
 def to_json(model: Learner | OneVsAll | Sweep) -> str:
@@ -86,11 +91,11 @@ def to_json(model: Learner | OneVsAll | Sweep) -> str:
         True
     """
     exported = exportable(model)
-    bent = exported.settled_shape not in (None, "linear")
-    plain = bent_coefficients(exported) if bent else coefficients(exported)
+    mixed = exported._mixes()
+    plain = mixed_coefficients(exported) if mixed else coefficients(exported)
     try:
-        # Of curves and trees there are many numbers: one line holds them all.
-        return json.dumps(plain, indent=None if bent else 2, ensure_ascii=False, allow_nan=False) + "\n"
+        # Of several experts there are many numbers: one line holds them all.
+        return json.dumps(plain, indent=None if mixed else 2, ensure_ascii=False, allow_nan=False) + "\n"
     except ValueError:
         raise OptionError("one of the model's numbers is beyond a float64's range in the data's unit") from None
 
@@ -100,25 +105,28 @@ def coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
     plain = linear(model, extrapolate=True)
     by_head = model.importance
     importance: Any = list(by_head.values()) if isinstance(model, OneVsAll) else [by_head]
-    return {**_about(model, plain, VERSION), **_terms(model, plain, importance)}
+    several = isinstance(model, OneVsAll)
+    return {**_about(model, plain, VERSION), **_terms(plain, model.scales, importance, several)}
 
 
-def bent_coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
-    """The same, of a model with curves or trees."""
+def mixed_coefficients(model: Learner | OneVsAll) -> dict[str, Any]:
+    """The same, of a model of several experts."""
     whole = shaped(model, extrapolate=True)
     names = whole.experts[0].linear.names
     several = isinstance(model, OneVsAll)
-    experts = []
-    for expert in whole.experts:
-        importance = [
-            dict(zip(names, np.abs(expert.linear.coefficients[:, head]).tolist(), strict=True))
-            for head in range(expert.linear.coefficients.shape[1])
-        ]
-        terms = _terms(model, expert.linear, importance)
-        experts.append({"name": expert.name, **terms, **_leaves(expert, whole.columns, names, several)})
+    coupled = any(expert.coupled for expert in whole.experts)
+    experts = [
+        {
+            "name": expert.name,
+            **_terms(expert.linear, expert.scales, expert.importance, several),
+            **_leaves(expert, whole.columns, names, several),
+            **({"coupled": expert.coupled} if coupled else {}),
+        }
+        for expert in whole.experts
+    ]
     mixture = whole.mixture
     return {
-        **_about(model, whole.experts[0].linear, SHAPED),
+        **_about(model, whole.experts[0].linear, COUPLED if coupled else SEVERAL),
         "shape": whole.shape,
         "experts": experts,
         "mixture": None
@@ -144,13 +152,13 @@ def _about(model: Learner | OneVsAll, plain: Linear, version: int) -> dict[str, 
         "target": ((model._training or {}).get("schema") or {}).get("target"),
         "classes": plain.labels or None,
         "loss": plain.loss.name,
-        "link": "softmax" if plain.loss.coupled else plain.loss.link.name,
+        # What is mixed are log odds.
+        "link": "softmax" if plain.loss.coupled and version == VERSION else plain.loss.link.name,
     }
 
 
-def _terms(model: Learner | OneVsAll, plain: Linear, importance: list[dict[Feature, float]]) -> dict[str, Any]:
+def _terms(plain: Linear, scales: ByFeature, importance: list[ByFeature], several: bool) -> dict[str, Any]:
     """What is linear."""
-    several, scales = isinstance(model, OneVsAll), model.scales
 
     def head(values: Float64) -> Any:
         """Of one score, or of each class's."""

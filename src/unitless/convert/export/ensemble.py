@@ -15,7 +15,8 @@ _LEAF = True
 class Ensemble:
     """Trees that grow one by one. A node asks whether x <= split; the answer to "no" of the model's own trees."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: int) -> None:
+        self._head = head  # whose weights its leaves have
         self._roots: list[int] = []
         self._features: list[int] = []
         self._splits: list[float] = []
@@ -38,7 +39,7 @@ class Ensemble:
         """Every number is at most infinite; what is missing is not."""
         root = self._node(feature, np.inf, False)
         self._roots.append(root)
-        weights = curve.weights[:, 0] if len(curve.thresholds) else np.zeros(1)
+        weights = curve.weights[:, self._head] if len(curve.thresholds) else np.zeros(1)
 
         def steps(first: int, last: int) -> tuple[int, bool]:
             if first == last:
@@ -48,7 +49,7 @@ class Ensemble:
             self._next[node] = [steps(first, middle), steps(middle + 1, last)]
             return node, not _LEAF
 
-        self._next[root] = [steps(0, len(curve.thresholds)), self._leaf(float(curve.missing[0]))]
+        self._next[root] = [steps(0, len(curve.thresholds)), self._leaf(float(curve.missing[self._head]))]
 
     def add_tree(self, tree: Tree, features: dict[int, int], texts: set[int]) -> None:
         """`features`: of columns, which feature they are; of those in `texts` it is 1 where there is any text. A text
@@ -66,7 +67,7 @@ class Ensemble:
         for node in inner:
             child = int(tree.child[node])
             self._next[made[node]] = [
-                (made[one], not _LEAF) if one in made else self._leaf(float(tree.weights[one, 0]))
+                (made[one], not _LEAF) if one in made else self._leaf(float(tree.weights[one, self._head]))
                 for one in (child, child + 1)
             ]
         self._roots.append(made[0])

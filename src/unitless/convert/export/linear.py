@@ -3,6 +3,7 @@
     z       = (x - mean) / scale                  for each feature
     z[l·r]  = z[l] · z[r] · ratio                 for each product
     score   = intercept + Σ coefficient · held(z)
+    score   = offset + (score - offset) · certainty       of second order
     score   = min(max(score, low), high)          where there are limits
 
 where `held` is what the rule does beyond the values that it has seen:
@@ -11,6 +12,12 @@ where `held` is what the rule does beyond the values that it has seen:
     hold      min(max(z, -1), 1)    "nag" (Algorithm 2's squash)
     shrink    z / max(1, z²)        "ng": 1/z beyond the scale
     squash    z / √(1 + z²)         "snag", whose scale takes up x itself
+
+and the certainty follows from the variance of the score, held(z)' · covariance · held(z), the bias being one of z:
+
+    1 / √(1 + π/8 · variance)       of two classes, and of many
+    1 / (1 + variance)              of numbers
+    1                               where it extrapolates
 
 z has no unit and is of the size of 1, so that float32 does for data of any scale; and x - mean comes first, so that
 nothing cancels later.
@@ -36,9 +43,21 @@ from ...models.learner import Learner
 from ...models.model import Feature
 from ...models.one_vs_all import OneVsAll
 from ...models.sweep import Sweep
+from ...models.terms import Terms
 from ...rules import RULES, Beyond
 
 _FEW = 1 << 17  # columns that can be exported whether they are in use or not
+
+
+@dataclass(frozen=True)
+class Variance:
+    """That of a score: what a second-order model does not know of its weights."""
+
+    covariance: Float64  # by feature and then by product, twice
+    with_bias: Float64  # by feature and then by product
+    of_bias: float
+    of_odds: bool  # the score is one of classes; otherwise it is a number
+    offset: float  # of the score: this part of the intercept is certain
 
 
 @dataclass(frozen=True)
@@ -61,6 +80,7 @@ class Linear:
     task: Task
     labels: list[Label]  # of the heads; binary: the negative, then the positive; regression: none
     loss: Loss
+    variance: Variance | None  # if it matters
 
     @property
     def weights(self) -> Float64:
@@ -93,12 +113,11 @@ def exportable(model: Any) -> Learner | OneVsAll:
     return best
 
 
-def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = None) -> Linear:
+def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = None) -> Linear:
     """What `model.predict(X, extrapolate=extrapolate)` computes.
 
     Args:
-        v: of a model with curves or trees: the weights of one of its experts, by slot and head. Limits are then those
-            of the expert's whole score.
+        terms: of a model of several experts: those of one of them. Limits are then those of the expert's whole score.
     """
     options, rule = model.options, RULES[model.options.rule]
     if options.bits is not None:
@@ -118,18 +137,18 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = Non
     if task == "classes" and not labels:
         raise OptionError("this model has not learned any class yet; there is nothing to export")
     heads = len(labels) if isinstance(model, OneVsAll) else 1
-    lanes = [reading.leader(head) for head in range(heads)]
-    if v is None:
-        v = reading.v[:, lanes]
+    if terms is None:
+        terms = reading.terms(range(heads))
+    rule, v = terms.rule, terms.v[:, :heads]
     plain = extrapolate or options.order == "vw"  # Vowpal Wabbit's learner predicts linearly
     held: Beyond = "linear" if plain else rule.beyond
     scale: Float64 = np.ones(len(v))
     if rule.unit_free:
-        scale = reading.scale if plain else state["scale"]
+        scale = terms.unit if plain else terms.scale
     if held == "squash":
-        v = v * math.sqrt(state["t"] + 1.0)
+        v = v * math.sqrt(terms.t + 1.0)
 
-    row_of = {slot: row for row, slot in enumerate(state["slots"].tolist())}
+    row_of = terms.entry
     rows = [row_of.get(reading.slot(number), -1) for number in range(1, len(names) + 1)]
     scales, coefficients = _rows(scale, v, rows)
     means, masses = np.zeros(len(names)), np.full(len(names), np.inf)
@@ -155,7 +174,7 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = Non
         scales=scales,
         coefficients=coefficients,
         factors=factors,
-        product_names=[reading.features[row_of[slot]] for slot in products],
+        product_names=[reading.feature(slot) for slot in products],
         product_scales=own,
         ratios=ratios,
         product_coefficients=product_coefficients,
@@ -165,6 +184,23 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, v: Float64 | None = Non
         task=task,
         labels=labels,
         loss=LOSSES[options.loss],
+        variance=None if plain else _variance(terms, [*rows, *(row_of[slot] for slot in products)], _offset(reading)),
+    )
+
+
+def _variance(terms: Terms, rows: list[int], offset: float) -> Variance | None:
+    """Of features and products by their rows; -1: not known."""
+    if terms.doubt is None:
+        return None
+    # One row and one column more, of zeros: that is where -1 leads.
+    covariance = np.pad(terms.doubt.covariance, (0, 1))
+    bias = terms.entry.get(0, -1)
+    return Variance(
+        covariance[np.ix_(rows, rows)],
+        covariance[bias, rows],
+        float(covariance[bias, bias]),
+        terms.doubt.of_odds,
+        offset,
     )
 
 
@@ -186,11 +222,17 @@ def _intercepts(
     if options.bias and 0 in row_of:
         s = float(scale[row_of[0]])
         intercepts = v[row_of[0]] * (1.0 / math.hypot(s, 1.0) if held == "squash" else 1.0 / s)
-    offset = float(state["target"][1]) if options.target and state["target"][0] else 0.0
+    offset = _offset(reading)
     limited = (options.clip or options.target) and not (plain and options.order == "paper")
     if not limited or state["label_min"] > state["label_max"]:
         return intercepts + offset, None
     return intercepts + offset, (state["label_min"] + offset, state["label_max"] + offset)
+
+
+def _offset(reading: Reading) -> float:
+    """Of the target, where the model learns it."""
+    target = reading.state["target"]
+    return float(target[1]) if reading.options.target and target[0] else 0.0
 
 
 def _labels(model: Learner | OneVsAll, negative: int) -> tuple[Task, list[Label]]:

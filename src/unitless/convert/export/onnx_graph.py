@@ -33,12 +33,11 @@ from ...inputs import MISSING
 from ...models.classes import Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
-from ...models.shape_reading import RawColumn
-from ...models.softmax import MOST_CERTAIN
+from ...models.shape_reading import CERTAIN, RawColumn
 from ...models.sweep import Sweep
 from .ensemble import Ensemble
-from .linear import Linear, exportable, linear
-from .shaped import CERTAIN, LARGEST_SCORE, ExpertArrays, MixtureArrays, Shaped, shaped
+from .linear import Linear, Variance, exportable, linear
+from .shaped import LARGEST_SCORE, ExpertArrays, MixtureArrays, Shaped, shaped
 
 if TYPE_CHECKING:
     import onnx
@@ -63,8 +62,7 @@ def to_onnx(
     """The model as an ONNX graph, which computes what `predict` computes. Needs `pip install 'unitless[onnx]'`.
 
     Args:
-        model: any model but those with `bits`, and those of many classes with curves or trees; products of features
-            (`interactions`) are nodes of the graph.
+        model: any model but those with `bits`; products of features (`interactions`) are nodes of the graph.
         extrapolate: as for `predict`: False does beyond the values seen what the rule does ("nag" holds them); True
             leaves that out, and the limits to the labels seen too: a plainly linear model.
         inputs: "matrix": one tensor of all features; "columns": one input for each column of the table.
@@ -87,19 +85,13 @@ def to_onnx(
     if dtype not in ("float32", "float64"):
         raise OptionError(f"is {dtype!r}; it must be 'float32' or 'float64'", option="dtype")
     exported = exportable(model)
-    bent = None
-    if exported.settled_shape not in (None, "linear"):
-        if isinstance(exported, OneVsAll):
-            raise OptionError(
-                f"a model of many classes and of shape {exported.settled_shape!r} has no ONNX graph; export it to JSON"
-            )
-        bent = shaped(exported, extrapolate)
-    graph = _Graph(linear(exported, extrapolate) if bent is None else bent.experts[0].linear, dtype)
+    mixed = shaped(exported, extrapolate) if exported._mixes() else None
+    graph = _Graph(linear(exported, extrapolate) if mixed is None else mixed.experts[0].linear, dtype)
     if inputs == "matrix":
         x = graph.input("features", graph.float, len(graph.model.names))
     else:
         x = graph.columns(_columns(exported))
-    graph.outputs(graph.scores(x) if bent is None else graph.mixed(x, bent))
+    graph.outputs(graph.scores(x) if mixed is None else graph.mixed(x, mixed))
     return graph.finished(exported)
 
 
@@ -134,6 +126,7 @@ class _Graph:
         self._outputs: list[Any] = []
         self._constants: list[Any] = []
         self._numbers: dict[tuple[float, Any], str] = {}
+        self._wholes: dict[int, str] = {}
         self._of = ""  # whose constants those are that are being made
         self._trees = False
 
@@ -186,6 +179,14 @@ class _Graph:
             self._numbers[key] = self._floats(f"{value:g}", value)
         return self._numbers[key]
 
+    def _whole(self, number: int) -> str:
+        """A whole number, for nodes that take an axis, a place or a size as an input."""
+        if number not in self._wholes:
+            self._wholes[number] = f"/whole {number}"
+            array = np.array([number], np.int64)
+            self._constants.append(_library("numpy_helper").from_array(array, self._wholes[number]))
+        return self._wholes[number]
+
     # ------------------------------------------------------------------------------------------------------------ input
 
     def columns(self, columns: list[tuple[str, Kind]]) -> str:
@@ -237,7 +238,8 @@ class _Graph:
 
     def scores(self, x: str) -> str:
         """[rows, heads], as `unitless.convert.export.linear` describes."""
-        return self._limited(self._linear(x))
+        score = self._limited(self._linear(x))
+        return self._log_odds(self._node("Softmax", score, axis=1)) if self.model.loss.coupled else score
 
     def _linear(self, x: str) -> str:
         model = self.model
@@ -254,7 +256,22 @@ class _Graph:
             z = self._node("Concat", z, self._node("Mul", scaled, right), axis=1)
             coefficients = np.concatenate([coefficients, model.product_coefficients])
         parts = self._floats("coefficients", coefficients), self._floats("intercepts", model.intercepts)
-        return self._node("Gemm", self._held(z), *parts)
+        z = self._held(z)
+        score = self._node("Gemm", z, *parts)
+        return score if model.variance is None else self._certain(score, z, model.variance)
+
+    def _certain(self, score: str, z: str, of: Variance) -> str:
+        """What is left of a score if its variance counts."""
+        factors = self._floats("covariance", of.covariance), self._floats("with_bias", 2.0 * of.with_bias)
+        square = self._node("Mul", self._node("Gemm", z, *factors), z)
+        variance = self._node("ReduceSum", square, self._whole(1), keepdims=1)
+        variance = self._node("Add", variance, self._floats("of_bias", of.of_bias))
+        if of.of_odds:
+            divisor = self._node("Sqrt", self._one_and_part(variance))
+        else:
+            divisor = self._node("Add", self._node("Max", variance, self._number(0.0)), self._number(1.0))
+        offset = self._floats("offset", of.offset)
+        return self._node("Add", self._node("Div", self._node("Sub", score, offset), divisor), offset)
 
     def _limited(self, score: str) -> str:
         if self.model.limits is None:
@@ -263,7 +280,7 @@ class _Graph:
         return self._node("Clip", score, self._floats("lowest", low), self._floats("highest", high))
 
     def mixed(self, x: str, model: Shaped) -> str:
-        """[rows, 1], as `unitless.convert.export.shaped` describes. In float64 throughout: so every value is on the
+        """[rows, heads], as `unitless.convert.export.shaped` describes. In float64 throughout: so every value is on the
         same side of every threshold as in the model itself.
         """
         outside, plain = self._dtype, self.model
@@ -276,6 +293,8 @@ class _Graph:
             score = self._linear(x)
             if expert.curves or expert.trees:
                 score = self._node("Add", score, self._leaves(x, expert, model.columns))
+            if expert.coupled:
+                score = self._log_odds(self._node("Softmax", score, axis=1))
             said.append(self._limited(score))
         self._of = "mixture/"
         score = said[0] if model.mixture is None else self._mixture(said, model.mixture)
@@ -283,11 +302,8 @@ class _Graph:
         return self._node("Cast", score, to=self.float)
 
     def _leaves(self, x: str, expert: ExpertArrays, columns: list[RawColumn]) -> str:
-        """The weights of curves and trees, added up."""
+        """The weights of curves and trees, added up: [rows, heads]."""
         place = {name: k for k, name in enumerate(self.model.names)}
-        ensemble = Ensemble()
-        for curve in expert.curves:
-            ensemble.add_curve(curve, place[columns[curve.column].name])
         features = {c: place[column.name] for c, column in enumerate(columns) if not column.text}
         texts = {c for c, column in enumerate(columns) if column.text}
         if expert.trees and texts:
@@ -301,19 +317,26 @@ class _Graph:
             of_texts = self._node("Gather", x, self._constant("texts", indicators), axis=1)
             any_text = self._node("MatMul", of_texts, self._floats("columns of texts", belongs[indicators]))
             x = self._node("Concat", x, any_text, axis=1)
-        for tree in expert.trees:
-            ensemble.add_tree(tree, features, texts)
         self._trees = True
-        tensor = _library("numpy_helper").from_array
-        attributes = ensemble.attributes(tensor)
-        return self._node("TreeEnsemble", x, domain=_TREES, **attributes)
+        added = []
+        for head in range(len(self.model.intercepts)):
+            ensemble = Ensemble(head)
+            for curve in expert.curves:
+                ensemble.add_curve(curve, place[columns[curve.column].name])
+            for tree in expert.trees:
+                ensemble.add_tree(tree, features, texts)
+            attributes = ensemble.attributes(_library("numpy_helper").from_array)
+            added.append(self._node("TreeEnsemble", x, domain=_TREES, **attributes))
+        return self._node("Concat", *added, axis=1)
 
     def _mixture(self, said: list[str], mixture: MixtureArrays) -> str:
-        """The experts' scores, [rows, 1] each, as one."""
-        everyone = self._node("Concat", *said, axis=1)
+        """The experts' scores, [rows, heads] each, as one."""
         top = self._floats("top", mixture.top[:, None])
         if mixture.kind == "scores":
-            return self._node("MatMul", everyone, top)
+            return self._by_class(said, top)
+        if mixture.kind == "classes":
+            return self._class_mixture(said, mixture, top)
+        everyone = self._node("Concat", *said, axis=1)
         if mixture.kind == "numbers":
             mean = self._node("MatMul", everyone, self._floats("mean", np.full((len(said), 1), 1.0 / len(said))))
             apart = self._node("Sub", everyone, mean)
@@ -326,17 +349,66 @@ class _Graph:
                 said = [*said, score]
             return self._node("MatMul", self._node("Concat", *said, axis=1), top)
         x = self._node("Clip", everyone, self._number(-LARGEST_SCORE), self._number(LARGEST_SCORE))
-        one, axis = self._number(1.0), self._constant("axis", np.array([1], np.int64))
         for k, stacker in enumerate(mixture.stackers):
             mean = self._node("MatMul", x, self._floats(f"stacker{k}", stacker.weights[:, None]))
             spread = self._node("MatMul", x, self._floats(f"covariance{k}", stacker.covariance))
-            variance = self._node("ReduceSum", self._node("Mul", spread, x), axis, keepdims=1)
-            variance = self._node("Mul", self._node("Max", variance, self._number(0.0)), self._number(np.pi / 8))
-            said = [*said, self._node("Div", mean, self._node("Sqrt", self._node("Add", variance, one)))]
+            variance = self._node("ReduceSum", self._node("Mul", spread, x), self._whole(1), keepdims=1)
+            said = [*said, self._node("Div", mean, self._node("Sqrt", self._one_and_part(variance)))]
         speakers = self._node("Concat", *said, axis=1)
         likely = self._node("MatMul", self._node("Sigmoid", speakers), top)
         unlikely = self._node("MatMul", self._node("Sigmoid", self._node("Neg", speakers)), top)
         odds = self._node("Log", self._node("Div", likely, unlikely))
+        return self._node("Clip", odds, self._number(-CERTAIN), self._number(CERTAIN))
+
+    def _class_mixture(self, said: list[str], mixture: MixtureArrays, top: str) -> str:
+        """Of many classes: mixed are their probabilities."""
+        classes = len(self.model.intercepts)
+        logs = [self._node("LogSoftmax", self._log_sigmoid(one), axis=1) for one in said]
+        speakers = [self._node("Exp", one) for one in logs]
+        logs = [self._node("Max", one, self._number(-LARGEST_SCORE)) for one in logs]
+        x = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in logs), axis=2)
+        for k, stacker in enumerate(mixture.stackers):
+            score = self._by_class(logs, self._floats(f"stacker{k}", stacker.weights[:, None]))
+            if classes > 1:
+                covariance = self._floats(f"covariance{k}", stacker.covariance)
+                spread = self._spread_of_best(x, score, covariance, len(said))
+                score = self._node("Div", score, spread)
+            speakers.append(self._node("Softmax", score, axis=1))
+        return self._log_odds(self._by_class(speakers, top))
+
+    def _by_class(self, said: list[str], weights: str) -> str:
+        """Numbers of several speakers, [rows, heads] each, added up by their weights, [speakers, 1]."""
+        stacked = self._node("Concat", *(self._node("Unsqueeze", one, self._whole(2)) for one in said), axis=2)
+        return self._node("Squeeze", self._node("MatMul", stacked, weights), self._whole(2))
+
+    def _spread_of_best(self, x: str, score: str, covariance: str, experts: int) -> str:
+        """How far a stacker is from knowing the two highest scores apart: [rows, 1]. x: [rows, classes, experts]."""
+        best = f"/best_{len(self._nodes)}"
+        two = [score, self._whole(2)]
+        self._nodes.append(self._helper.make_node("TopK", two, [f"{best}_scores", best], best, axis=1))
+        wide = self._node("Concat", self._whole(1), self._whole(1), self._whole(experts), axis=0)
+        places = self._node("Expand", self._node("Unsqueeze", best, self._whole(2)), wide)
+        found = self._node("GatherElements", x, places, axis=1)
+        first, second = (self._node("Gather", found, self._whole(place), axis=1) for place in (0, 1))
+        apart = self._node("Squeeze", self._node("Sub", first, second), self._whole(1))
+        square = self._node("Mul", self._node("MatMul", apart, covariance), apart)
+        variance = self._node("ReduceSum", square, self._whole(1), keepdims=1)
+        return self._node("Sqrt", self._one_and_part(variance))
+
+    def _one_and_part(self, variance: str) -> str:
+        """1 + π/8 · variance, which rounding may have made negative."""
+        part = self._node("Mul", self._node("Max", variance, self._number(0.0)), self._number(np.pi / 8))
+        return self._node("Add", part, self._number(1.0))
+
+    def _log_odds(self, p: str) -> str:
+        """Of each class against the others. Of the likeliest these are added up: 1 - p would lose digits."""
+        heads = np.arange(len(self.model.intercepts))[None, :]
+        best = self._node("ArgMax", p, axis=1, keepdims=1)
+        likeliest = self._node("Equal", best, self._constant(f"classes_{len(self._nodes)}", heads))
+        others = self._node("Where", likeliest, self._number(0.0), p)
+        rest = self._node("ReduceSum", others, self._whole(1), keepdims=1)
+        against = self._node("Where", likeliest, rest, self._node("Sub", self._number(1.0), p))
+        odds = self._node("Sub", self._node("Log", p), self._node("Log", against))
         return self._node("Clip", odds, self._number(-CERTAIN), self._number(CERTAIN))
 
     def _centred(self, x: str) -> str:
@@ -371,17 +443,11 @@ class _Graph:
         model = self.model
         heads = len(model.intercepts)
         if model.task == "classes":
-            self._label(self._node("ArgMax", score, axis=1, keepdims=0))
-            if model.loss.coupled:
-                self._node("Softmax", score, axis=1, name="probabilities")
-                self._log_odds(score)
-            else:
-                self._node("Identity", score, name="scores")
-                if model.loss.link.gives_probabilities:
-                    self._shares(score)
+            self._node("Identity", score, name="scores")
             self._output("scores", self.float, heads)
+            self._label(self._node("ArgMax", score, axis=1, keepdims=0))
             if model.loss.link.gives_probabilities:
-                self._output("probabilities", self.float, heads)
+                self._shares(score)
             return
         self._node("Reshape", score, self._constant("flat", np.array([-1], np.int64)), name="scores")
         self._output("scores", self.float)
@@ -400,23 +466,14 @@ class _Graph:
         """As `OneVsAll.shares`: sigmoids divided by their sum. By way of their logarithms, because where no class is
         likely all of them are zero to float32: log sigmoid(x) = min(x, 0) - log(1 + exp(-|x|)).
         """
+        self._node("Softmax", self._log_sigmoid(score), axis=1, name="probabilities")
+        self._output("probabilities", self.float, len(self.model.labels))
+
+    def _log_sigmoid(self, score: str) -> str:
         one, zero = self._number(1.0), self._number(0.0)
         x = self._node("Clip", score, self._number(-700.0), self._number(700.0))
         tail = self._node("Exp", self._node("Neg", self._node("Abs", x)))
-        logarithm = self._node("Sub", self._node("Min", x, zero), self._node("Log", self._node("Add", tail, one)))
-        self._node("Softmax", logarithm, axis=1, name="probabilities")
-
-    def _log_odds(self, output: str) -> None:
-        """As `Softmax.predict`: o_k - log(sum of exp(o_j) over the others), within limits. The sums are made by a
-        matrix of ones with zeros on its diagonal, so that nothing cancels.
-        """
-        heads = len(self.model.intercepts)
-        classes = self._constant("classes", np.array([1], np.int64))
-        below = self._node("Sub", output, self._node("ReduceMax", output, classes, keepdims=1))
-        others = self._floats("others", np.ones((heads, heads)) - np.eye(heads))
-        rest = self._node("MatMul", self._node("Exp", below), others)
-        odds = self._node("Sub", below, self._node("Log", rest))
-        self._node("Clip", odds, self._number(-MOST_CERTAIN), self._number(MOST_CERTAIN), name="scores")
+        return self._node("Sub", self._node("Min", x, zero), self._node("Log", self._node("Add", tail, one)))
 
     def _label(self, places: str) -> None:
         labels = _tensor_labels(self.model.labels)

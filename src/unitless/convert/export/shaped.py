@@ -1,6 +1,7 @@
-"""A model with curves and trees as arrays: what its experts add up, and how their scores become one.
+"""A model of several experts as arrays: what each of them adds up, and how their scores become one.
 
-    score of an expert = its linear terms + the weights of the curves' intervals + the weights of the trees' leaves
+    score of an expert = its linear terms + the weights of the curves' intervals + the weights of the trees' leaves;
+                         of classes that are coupled, the log odds of each against the others by the softmax of these
     score              = the mixture of the experts' scores; of one expert, its own
 
 in units of the data, with the target's offset. What the mixtures compute is in the coefficients' description.
@@ -14,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from ...inputs import Float64
+from ...models.by_feature import ByFeature
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.shape_reading import Curve, RawColumn, ShapeReading, Tree
 from .linear import Linear, linear
 
 STACKERS = 2
-CERTAIN = 34.538776394910684  # log 1e15: what is said of two classes is never more certain
 LARGEST_SCORE = 30.0  # that a stacker is given
 
 
@@ -30,8 +31,11 @@ class ExpertArrays:
 
     name: str
     linear: Linear
+    scales: ByFeature
+    importance: list[ByFeature]  # by head: of linear terms
     curves: list[Curve]
     trees: list[Tree]
+    coupled: bool
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,7 @@ class MixtureArrays:
 
 @dataclass(frozen=True)
 class Shaped:
-    """A model that is more than linear."""
+    """A model of several experts."""
 
     shape: str
     columns: list[RawColumn]
@@ -79,8 +83,20 @@ def shaped(model: Learner | OneVsAll, extrapolate: bool) -> Shaped:
             for tree in expert.trees
             if len(tree.child) > 1
         ]
-        part = linear(model, extrapolate, expert.v[:, :heads])
-        experts.append(ExpertArrays(expert.name, part, curves, trees))
+        terms = expert.terms
+        named = [reading.linear.feature(slot) for slot in terms.slots.tolist()]
+        importance = [dict(zip(named, of_head.tolist(), strict=True)) for of_head in np.abs(terms.in_scales).T[:heads]]
+        experts.append(
+            ExpertArrays(
+                expert.name,
+                linear(model, extrapolate, terms),
+                dict(zip(named, terms.unit.tolist(), strict=True)),
+                importance,
+                curves,
+                trees,
+                expert.coupled,
+            )
+        )
     offset = float(state["target"][1]) if model.options.target and state["target"][0] else 0.0
     numbers: Any = state["shape"].get("mixture")
     mixture = None if numbers is None else _mixture(np.asarray(numbers, np.float64), offset)

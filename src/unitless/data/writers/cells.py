@@ -46,6 +46,8 @@ def cells(name: str, column: Any) -> Any:
 def json_cells(name: str, column: Any) -> Any:
     """Values as JSON; null where a value is missing or not finite."""
     types, compute = pyarrow("types"), pyarrow("compute")
+    if types.is_list(column.type):
+        return pyarrow().array([json.dumps(values, ensure_ascii=False) for values in column.to_pylist()])
     if types.is_floating(column.type):
         column = compute.if_else(compute.is_finite(column), column, pyarrow().scalar(None, column.type))
     text = cells(name, column)

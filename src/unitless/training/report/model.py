@@ -62,7 +62,7 @@ def features(result: TrainResult) -> Iterator[Html]:
     several = isinstance(result.model, OneVsAll)
     signs: dict[str, float] = {}
     if not isinstance(result.model, OneVsAll) and not result.model._bends():
-        signs = {str(name): w for name, w in result.model.weights.items()}
+        signs = {str(name): w for name, w in result.model._shape_reading().directions().items()}
     largest = ranked[0][1]
     rows = [
         [words.short(name), bar(value / largest, "fall" if signs.get(name, 0.0) < 0 else ""), shown.number(value)]
@@ -72,6 +72,8 @@ def features(result: TrainResult) -> Iterator[Html]:
     what = "a feature's weight times its scale"
     if result.model._bends():
         what = "how far a feature moves the prediction, by its weight, its curve and the trees"
+    elif result.model._mixes():
+        what = "a feature's weight times its scale, the mean over the experts"
     said = f"Importance is {what}: its unit is gone, so features can be compared.{more}"
     if signs:
         binary = result.target.task == "binary"

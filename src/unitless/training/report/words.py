@@ -65,7 +65,8 @@ def rate(rate: Any) -> str:
     values = sorted(rate.values()) if isinstance(rate, Mapping) else [rate]
     if not values:
         return "-"
-    return f"{values[0]:.3g}" if values[0] == values[-1] else f"{values[0]:.3g} to {values[-1]:.3g}"
+    first, last = shown.rate(values[0]), shown.rate(values[-1])
+    return first if first == last else f"{first} to {last}"
 
 
 def source(result: TrainResult) -> str:

@@ -1,0 +1,69 @@
+"""Errors on rows held back from a fit: they calibrate the model's intervals, and say how good these are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..inputs import Float64
+from ..models.error_quantiles import ErrorQuantiles
+from .coverage import Coverage, Predicted
+
+ENOUGH = 20  # rows: fewer do not calibrate
+MOST_KEPT = 4_000_000  # probabilities of classes; the sets of further rows are not looked at
+
+
+class HeldErrors:
+    """Remembers the errors of rows that the model has not learned.
+
+    What it says of coverage is honest: no row is judged by an interval that was made with it. Every other row is judged
+    by the errors of the rows between, and these by those.
+
+    Args:
+        level: of the intervals that are judged.
+        otherwise: what the model knows of its errors already, which stays if there are too few rows to calibrate.
+    """
+
+    def __init__(self, level: float, otherwise: ErrorQuantiles) -> None:
+        self.level = level
+        self._otherwise = otherwise
+        self._errors: list[Float64] = []
+        self._weights: list[Float64] = []
+        self._judged: list[Predicted] = []
+        self._room = MOST_KEPT
+
+    def count(self, predicted: Predicted, weight: Float64 | None) -> None:
+        """Rows that all have a weight; no weights: each counts 1."""
+        rows = len(predicted.errors)
+        self._errors.append(predicted.errors)
+        self._weights.append(np.ones(rows) if weight is None else weight)
+        classes = 0 if predicted.shares is None else len(predicted.shares)
+        if rows * classes <= self._room:
+            self._room -= rows * classes
+            self._judged.append(predicted)
+        else:
+            self._room = 0
+
+    @property
+    def quantiles(self) -> ErrorQuantiles:
+        """Of all rows."""
+        errors = np.concatenate([np.zeros(0), *self._errors])
+        if len(errors) < ENOUGH:
+            return self._otherwise
+        return ErrorQuantiles.calibrated(errors, np.concatenate(self._weights))
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """By name; none if there are too few rows."""
+        if not self._judged:
+            return {}
+        rows = Predicted.join(self._judged)
+        weights = np.concatenate(self._weights)[: len(rows.errors)]
+        found = Coverage(self.level, self._otherwise)
+        if len(rows.errors) < ENOUGH:
+            found.count(rows, weights)
+            return found.metrics
+        for ours, others in ((slice(0, None, 2), slice(1, None, 2)), (slice(1, None, 2), slice(0, None, 2))):
+            half = Coverage(self.level, ErrorQuantiles.calibrated(rows.errors[others], weights[others]))
+            half.count(rows[ours], weights[ours])
+            found.absorb(half)
+        return found.metrics

@@ -1,0 +1,98 @@
+"""Pruning: a sparse model keeps the weights that are not zero and forgets the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..errors import InputError, Option, OptionError, Phrase
+from .by_feature import leading_lane, name_slots, sparse_weights
+from .model import Model
+
+
+def prune(model: Model) -> None:
+    """See `Learner.prune`."""
+    if not model.options.sparse:
+        raise OptionError(
+            Phrase("this model has no weights that are exactly zero; make it with ", Option("sparsity", "auto"))
+        )
+    if model._earlier is not None:
+        raise InputError("training of this model was interrupted", advice="let it come to its end before pruning")
+    with model._locked():
+        model._restore_state(_pruned(model, model._snapshot()))
+
+
+def _pruned(model: Model, state: _core.Snapshot) -> _core.Snapshot:
+    """The leading lane of each head, and the features to which one of them gives a weight."""
+    heads = int(state["lane_heads"].max(initial=0)) + 1
+    leaders = [leading_lane(state, head) for head in range(heads)]
+    v = sparse_weights(model.options, model._candidates, state)[:, leaders]
+    rows = np.flatnonzero((v != 0).any(axis=1) | (state["slots"] == 0))
+    layout = _Layout.of(state, state["slots"][rows])
+
+    def numbers(name: str) -> NDArray[np.float64]:
+        array: NDArray[np.float64] = state[name].reshape(-1, len(state["lane_heads"]))  # type: ignore[literal-required]
+        return np.ascontiguousarray(array[rows][:, leaders]).ravel()
+
+    pruned = state.copy()
+    pruned.update(layout.features(state))  # type: ignore[typeddict-item]
+    pruned["slots"] = layout.place[state["slots"][rows]]
+    pruned["scale"] = state["scale"][rows]
+    pruned["v"], pruned["H"] = numbers("v"), numbers("H")
+    pruned["lane_heads"] = np.arange(heads, dtype=np.uint32)
+    pruned["lane_rates"] = state["lane_rates"][leaders]
+    pruned["scores"] = state["scores"].reshape(-1, 6)[leaders].ravel()
+    pruned["slopes"] = np.zeros(0)
+    return pruned
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Where what is kept will be."""
+
+    place: NDArray[np.uint32]  # by slot: the new one
+    number: NDArray[np.uint32]  # by feature: the new number; 0 if it is forgotten
+    products: NDArray[np.uint32]  # those that are kept, [product][left, right, slot]
+
+    @classmethod
+    def of(cls, state: _core.Snapshot, kept: NDArray[np.uint32]) -> _Layout:
+        """For these slots. Columns keep their places; names and products close ranks."""
+        products = state["products"].reshape(-1, 3)
+        products = products[np.isin(products[:, 2], kept)]
+        place = np.arange(1 + int(state["slots"].max(initial=0)), dtype=np.uint32)
+        if state["names"] is None:
+            if state["columns"] is not None:
+                place = _ranks(np.concatenate([np.arange(1 + state["columns"]), products[:, 2]]))
+            number = np.arange(1 + (state["columns"] or 0), dtype=np.uint32)
+            return cls(place, number, products)
+        slots = np.concatenate([[0], name_slots(state)])  # by feature
+        there = np.isin(slots, kept)
+        there[0] = True
+        there[products[:, :2].ravel()] = True  # what a product is made of
+        number = np.where(there, np.cumsum(there) - 1, 0).astype(np.uint32)
+        return cls(_ranks(np.concatenate([slots[there], products[:, 2]])), number, products)
+
+    def features(self, state: _core.Snapshot) -> dict[str, Any]:
+        """The features, as a state has them."""
+        products = self.products.copy()
+        products[:, :2] = self.number[products[:, :2]]
+        products[:, 2] = self.place[products[:, 2]]
+        found: dict[str, Any] = {"products": products.ravel()}
+        if state["names"] is not None:
+            kept = np.flatnonzero(self.number[state["centre_features"]])
+            found["names"] = [state["names"][feature - 1] for feature in np.flatnonzero(self.number).tolist()]
+            found["centre_features"] = self.number[state["centre_features"]][kept]
+            found["centre_kinds"] = state["centre_kinds"][kept]
+            found["centre_means"] = state["centre_means"].reshape(-1, 2)[kept].ravel()
+        return found
+
+
+def _ranks(slots: NDArray[Any]) -> NDArray[np.uint32]:
+    """By slot: its place among these, which are not in order."""
+    ranks = np.zeros(1 + int(slots.max(initial=0)), np.uint32)
+    ranks[np.sort(slots.astype(np.int64))] = np.arange(len(slots))
+    return ranks

@@ -1,0 +1,468 @@
+"""Sparse models: the oracle, what changes no bit, and what pruning keeps."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import pickle
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+from streams import LOSSES, stream
+
+import unitless as ul
+from unitless import reference
+from unitless.errors import MergeError, OptionError
+
+ORACLES = {
+    "squared": reference.Squared,
+    "logistic": reference.Logistic,
+    "hinge": reference.Hinge,
+    "quantile": reference.Quantile,
+    "poisson": reference.Poisson,
+}
+BOTH: list[dict[str, Any]] = [{"sparsity": 0.3, "learning_rate": 0.5}, {"sparsity": "auto", "learning_rate": "auto"}]
+
+
+def same_bits(a: object, b: object) -> bool:
+    return np.asarray(a, dtype=np.float64).tobytes() == np.asarray(b, dtype=np.float64).tobytes()
+
+
+def clicks(rows: int = 3000, names: int = 400, seed: int = 0) -> tuple[sp.csr_matrix, np.ndarray]:
+    """Rows of ten names, of which twenty matter."""
+    rng = np.random.default_rng(seed)
+    indices = np.sort(np.floor(names * rng.random((rows, 10)) ** 2).astype(int), axis=1)
+    X = sp.csr_matrix((np.ones(indices.size), indices.ravel(), np.arange(0, indices.size + 1, 10)), (rows, names))
+    X.sum_duplicates()
+    score = X[:, :20] @ rng.normal(0, 2, 20) - 1
+    return X, np.where(rng.random(rows) < 1 / (1 + np.exp(-score)), 1.0, -1.0)
+
+
+# ------------------------------------------------------------------------------------------------- the oracle
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize(("l1", "l2"), [(0.0, 0.5), (0.2, 0.0), (1.0, 2.0)])
+def test_the_core_is_the_oracle(loss: str, l1: float, l2: float) -> None:
+    X, y = stream(loss, spread=3)
+    weight = np.random.default_rng(1).choice([0.0, 0.5, 1.0, 3.0], len(y))
+    m = ul.Learner(loss=loss, learning_rate=0.3, sparsity=l1, l2=l2)  # type: ignore[arg-type]
+    oracle = reference.Sparse(0.3, ORACLES[loss](), l1, l2)
+    expected = reference.run(oracle, X, y, weight)
+    np.testing.assert_allclose(m.learn(X, y, weight), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose([m.weights[j] for j in range(X.shape[1])], oracle.w[1:], rtol=1e-8, atol=0)
+
+
+def test_without_penalties_the_oracle_is_nag_without_importance_aware_steps() -> None:
+    X, y = stream("logistic", spread=3)
+    plain = reference.run(reference.NAG(0.5, reference.Logistic(), aware=False), X, y)
+    np.testing.assert_allclose(reference.run(reference.Sparse(0.5, reference.Logistic()), X, y), plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", BOTH)
+def test_a_prediction_is_the_one_that_learning_makes(options: dict[str, Any]) -> None:
+    X, y = stream("logistic", rows=200)
+    m = ul.Learner(loss="logistic", **options)
+    for row, label in zip(X, y, strict=True):
+        before = m.predict(row[None])
+        assert same_bits(m.learn(row[None], [label]), before)
+
+
+# ------------------------------------------------------------------------------------------------- exact properties
+
+
+@given(
+    loss=st.sampled_from(LOSSES),
+    powers=st.lists(st.integers(-900, 900), min_size=6, max_size=6),
+    options=st.sampled_from(BOTH),
+)
+def test_power_of_two_scaling_changes_no_bit(loss: Any, powers: list[int], options: dict[str, Any]) -> None:
+    X, y = stream(loss, rows=60, features=6, spread=3)
+    scaled = X * np.ldexp(1.0, powers)
+    a, b = ul.Learner(loss=loss, **options), ul.Learner(loss=loss, **options)
+    assert same_bits(a.learn(X, y), b.learn(scaled, y))
+    assert same_bits(a.predict(3 * X), b.predict(3 * scaled))
+    assert same_bits(list(a.importance.values()), list(b.importance.values()))
+
+
+@pytest.mark.parametrize("options", BOTH)
+def test_all_ways_of_feeding_give_the_same_bits(options: dict[str, Any]) -> None:
+    X, y = stream("logistic", rows=2500, features=5, spread=3)
+    whole = ul.Learner(loss="logistic", **options)
+    p = whole.learn(X, y)
+
+    def check(*parts: Any) -> None:
+        m = ul.Learner(loss="logistic", **options)
+        at, found = 0, []
+        for part in parts:
+            rows = part.shape[0] if hasattr(part, "shape") else len(part)
+            found.append(m.learn(part, y[at : at + rows]))
+            at += rows
+        assert same_bits(np.concatenate(found), p)
+
+    names = [f"f{j}" for j in range(5)]
+    check(X[:1], X[1:1000], X[1000:1024], X[1024:])
+    check(sp.csr_matrix(X))
+    check(pd.DataFrame(X, columns=names))
+    check([{name: value for name, value in zip(names, row, strict=True) if value} for row in X])
+    one = ul.Learner(loss="logistic", **options)
+    assert same_bits([one.learn_one(dict(zip(names, row, strict=True)), y[i]) for i, row in enumerate(X)], p)
+
+
+@pytest.mark.parametrize("bits", [None, 8])
+@pytest.mark.parametrize("options", BOTH)
+def test_saving_in_mid_stream_is_invisible(options: dict[str, Any], bits: int | None) -> None:
+    X, y = clicks()
+    a = ul.Learner(loss="logistic", bits=bits, **options)
+    a.learn(X[:1500], y[:1500])
+    b = pickle.loads(pickle.dumps(a))
+    assert same_bits(b.predict(X), a.predict(X))
+    assert same_bits(b.learn(X[1500:], y[1500:]), a.learn(X[1500:], y[1500:]))
+    assert pickle.dumps(b) == pickle.dumps(a)
+
+
+def test_saving_in_mid_stream_is_invisible_with_a_target() -> None:
+    X, y = stream(rows=400)
+    a = ul.Learner(sparsity=0.5, target="auto", centre=True)
+    a.learn(X[:200], y[:200])
+    b = pickle.loads(pickle.dumps(a))
+    assert same_bits(b.learn(X[200:], y[200:]), a.learn(X[200:], y[200:]))
+
+
+@pytest.mark.parametrize("power", [-40, 3])
+def test_with_a_target_the_labels_unit_does_not_matter(power: int) -> None:
+    X, y = stream()
+    factor = 2.0**power
+    a, b = (ul.Learner(sparsity=5, l2=0.1, target="auto", learning_rate="auto") for _ in range(2))
+    assert same_bits(b.learn(X, factor * y), factor * a.learn(X, y))
+    assert sum(weight == 0 for weight in a.weights.values()) > 0
+
+
+PROGRAM = """
+import hashlib, json, numpy as np, unitless as ul
+rng = np.random.default_rng(0)
+X = rng.normal(size=(3000, 12)) * 10.0 ** rng.integers(-4, 4, 12)
+y = rng.integers(0, 3, 3000)
+found = []
+for options in ({"sparsity": 0.5, "learning_rate": 1.2}, {"sparsity": "auto", "l2": 0.1}):
+    m = ul.OneVsAll(**options)
+    found.append(hashlib.sha256(m.learn(X, y).tobytes() + m.predict(X).tobytes()).hexdigest())
+print(json.dumps(found))
+"""
+
+
+def test_threads_and_instruction_sets_change_no_bit() -> None:
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", PROGRAM],
+            env={**os.environ, "UNITLESS_THREADS": threads, "UNITLESS_KERNEL": kernel},
+            check=True,
+            capture_output=True,
+        ).stdout
+        for kernel in ul.kernels()
+        for threads in ("1", "2")
+    }
+    assert len(found) == 1
+    assert len(json.loads(found.pop())) == 2
+
+
+def test_hashed_names_have_the_same_bits_as_stored_ones() -> None:
+    X, y = clicks()
+    a, b = (ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto", bits=bits) for bits in (None, 20))
+    assert same_bits(a.learn(X, y), b.learn(X, y))
+    assert same_bits(a.predict(X), b.predict(X))
+
+
+def test_bad_input_changes_nothing() -> None:
+    X, y = clicks(500)
+    m = ul.Learner(loss="logistic", sparsity="auto", bits=9)
+    m.learn(X, y)
+    before = pickle.dumps(m)
+    bad = X.copy()
+    bad.data[-1] = np.nan
+    with pytest.raises(ul.errors.InputError):
+        m.learn(bad, y)
+    assert pickle.dumps(m) == before
+
+
+# ------------------------------------------------------------------------------------------------- sparsity
+
+
+def test_one_leader_is_as_good_as_the_best_penalty_and_keeps_few_weights() -> None:
+    X, y = clicks(20_000)
+    auto = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto")
+    loss = auto.losses(auto.learn(X, y), y).mean()
+
+    def fixed(penalty: float) -> float:
+        m = ul.Learner(loss="logistic", learning_rate="auto", sparsity=penalty, l2=1e-9)
+        return float(m.losses(m.learn(X, y), y).mean())
+
+    assert loss < 1.01 * min(map(fixed, (0.0, 0.3, 1.0, 3.0)))
+    assert auto.sparsity >= 1
+    kept = {name for name, weight in auto.weights.items() if weight != 0}
+    assert len(kept & set(range(20))) >= 15
+    assert len(kept) < 60
+
+
+def test_a_larger_penalty_keeps_fewer_weights() -> None:
+    X, y = clicks()
+    kept = []
+    for penalty in (0.1, 1.0, 10.0, 1000.0):
+        m = ul.Learner(loss="logistic", sparsity=penalty)
+        m.learn(X, y)
+        kept.append(sum(weight != 0 for weight in m.weights.values()))
+    assert kept == sorted(kept, reverse=True)
+    assert kept[0] > 2 * kept[2]
+    assert kept[-1] == 1  # the bias
+
+
+def test_penalties_beyond_the_first_are_taken_up() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40_000, 40))  # of which the label knows nothing
+    m = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto")
+    m.learn(X, rng.random(40_000) < 0.5)
+    assert m.sparsity >= 10
+
+
+def test_l2_makes_weights_smaller() -> None:
+    X, y = stream("logistic", rows=1000, growth=False, spread=0)
+    sizes = []
+    for l2 in (0.0, 1.0, 30.0):
+        m = ul.Learner(loss="logistic", sparsity=1e-9, l2=l2)
+        m.learn(X, y)
+        sizes.append(sum(value for name, value in m.importance.items() if name != ul.BIAS))
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[2] < 0.9 * sizes[0]
+
+
+# ------------------------------------------------------------------------------------------------- pruning
+
+
+def pruned_of(m: Any) -> Any:
+    copy = m.copy()
+    copy.prune()
+    return copy
+
+
+@pytest.mark.parametrize("bits", [None, 16])
+def test_pruning_keeps_every_bit_of_predictions_and_frees_memory(bits: int | None) -> None:
+    X, y = clicks(5000, 20_000)
+    rows = [{f"n{j}": 1.0 for j in row.indices} for row in X]
+    m = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto", bits=bits)
+    m.learn(rows, y)
+    small = pruned_of(m)
+    assert same_bits(small.predict(rows), m.predict(rows))
+    assert {k: w for k, w in m.weights.items() if w} == {k: w for k, w in small.weights.items() if w}
+    assert len(small.weights) < len(m.weights) / 10
+    assert small.nbytes < m.nbytes / 4
+    assert len(pickle.dumps(small)) < len(pickle.dumps(m)) / 10
+    assert pickle.dumps(pickle.loads(pickle.dumps(small))) == pickle.dumps(small)
+
+
+def test_a_pruned_model_learns_on_and_tries_neighbours_again() -> None:
+    X, y = clicks(6000)
+    m = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto")
+    m.learn(X[:3000], y[:3000])
+    m.prune()
+    assert len(m.rates) == 1
+    p = m.learn(X[3000:], y[3000:])
+    assert m.losses(p, y[3000:]).mean() < 0.6
+    assert len(m.rates) > 1
+
+
+def test_pruning_keeps_what_products_are_made_of() -> None:
+    rng = np.random.default_rng(0)
+    names = [f"n{j}" for j in range(8)]
+    rows = [dict(zip(names, row, strict=True)) for row in rng.normal(size=(3000, 8)).tolist()]
+    y = [1.0 if row["n2"] * row["n5"] > 0 else -1.0 for row in rows]
+    m = ul.Learner(loss="logistic", sparsity=20, interactions=2)
+    m.learn(rows, y)
+    small = pruned_of(m)
+    assert "n2*n5" in small.weights
+    assert len(small.weights) < 10
+    assert same_bits(small.predict(rows), m.predict(rows))
+    assert same_bits(pickle.loads(pickle.dumps(small)).predict(rows), m.predict(rows))
+    X = pd.DataFrame(rows)[names].to_numpy()
+    columns = ul.Learner(loss="logistic", sparsity=20, interactions=2, centre=True)
+    columns.learn(X, y)
+    assert same_bits(pickle.loads(pickle.dumps(pruned_of(columns))).predict(X), columns.predict(X))
+
+
+def test_pruning_a_centred_frame_keeps_predictions() -> None:
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.normal(size=(2000, 6)) + 5, columns=list("abcdef"))
+    m = ul.Learner(loss="logistic", sparsity=10, centre=True)
+    m.learn(X, X["b"] > X["e"])
+    small = pruned_of(m)
+    assert set(small.weights) == {ul.BIAS, "b", "e"}
+    assert same_bits(small.predict(X), m.predict(X))
+
+
+def test_a_class_keeps_what_another_needs() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3000, 20))
+    y = np.where(X[:, 3] > 0.5, "a", np.where(X[:, 7] > 0, "b", "c"))
+    m = ul.OneVsAll(sparsity=10)
+    m.learn(X, y)
+    small = pruned_of(m)
+    assert same_bits(small.predict(X), m.predict(X))
+    assert len(small.scales) < len(m.scales)
+    assert set(small.sparsity) == {"a", "b", "c"}
+    small.learn(X[:10], ["d"] * 10)
+    assert "d" in small.classes
+
+
+# ------------------------------------------------------------------------------------------------- merging
+
+
+@pytest.mark.parametrize("bits", [None, 10])
+def test_the_sums_behind_weights_add_up(bits: int | None) -> None:
+    X, y = clicks(12_000)
+
+    def learned(rows: slice) -> ul.Learner:
+        m = ul.Learner(loss="logistic", learning_rate=1.2, sparsity=1.0, bits=bits)
+        m.learn(X[rows], y[rows])
+        return m
+
+    parts = [learned(slice(k, 6000, 3)) for k in range(3)]
+    merged, whole = ul.merge(parts), learned(slice(0, 6000))
+    losses = [float(m.losses(m.predict(X[6000:]), y[6000:]).mean()) for m in (merged, whole, *parts)]
+    assert losses[0] < min(losses[2:])
+    assert losses[0] < 1.05 * losses[1]
+    again = ul.merge([ul.merge([parts[2], parts[0]]), parts[1], learned(slice(0, 0))])
+    np.testing.assert_allclose(again.predict(X), merged.predict(X), rtol=1e-9, atol=1e-9)
+    scaled = [ul.Learner(loss="logistic", learning_rate=1.2, sparsity=1.0, bits=bits) for _ in parts]
+    for k, m in enumerate(scaled):
+        m.learn(X[k:6000:3] * 4, y[k:6000:3])
+    assert same_bits(ul.merge(scaled).predict(X * 4), merged.predict(X))
+
+
+def test_with_a_base_only_what_was_added_counts() -> None:
+    X, y = clicks(4000)
+    base = ul.Learner(loss="logistic", sparsity=1.0)
+    base.learn(X[:2000], y[:2000])
+    same = base.copy()
+    assert same_bits(ul.merge([same, base.copy()], base=base).predict(X).round(12), base.predict(X).round(12))
+    more = base.copy()
+    more.learn(X[2000:], y[2000:])
+    np.testing.assert_allclose(ul.merge([more, same], base=base).predict(X), more.predict(X), rtol=1e-9, atol=1e-9)
+
+
+def test_offsets_are_not_merged() -> None:
+    a = ul.Learner(sparsity=1.0, target="auto")
+    with pytest.raises(MergeError, match="cannot be merged if they were made with target="):
+        ul.merge([a, a.copy()])
+
+
+# ------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sparsity": "much"}, "it must be a number or 'auto'"),
+        ({"sparsity": -1}, "finite and not negative"),
+        ({"l2": float("inf")}, "finite and not negative"),
+        ({"sparsity": 1, "rule": "snag"}, "is for rule 'nag'"),
+        ({"l2": 1, "average": True}, "does not go with"),
+        ({"sparsity": 1, "precision": "float32"}, "does not go with"),
+        ({"sparsity": "auto", "shape": "trees"}, "is for linear models"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(OptionError, match=said):
+        ul.Learner(**options)
+
+
+def test_a_softmax_model_has_no_sparsity() -> None:
+    with pytest.raises(OptionError, match="use OneVsAll"):
+        ul.Softmax(sparsity=1)
+
+
+def test_a_sweep_has_one_sparsity() -> None:
+    with pytest.raises(OptionError, match="all with the same sparsity"):
+        ul.Sweep([0.5, 1.0], sparsity="auto")
+    X, y = stream("logistic")
+    sweep = ul.Sweep([0.5, 1.0], loss="logistic", sparsity=0.5)
+    alone = ul.Learner(loss="logistic", learning_rate=1.0, sparsity=0.5)
+    assert same_bits(sweep.learn(X, y)[:, 1], alone.learn(X, y))
+    assert same_bits(sweep.model(1).predict(X), alone.predict(X))
+
+
+def test_only_sparse_models_are_pruned() -> None:
+    with pytest.raises(OptionError, match="no weights that are exactly zero"):
+        ul.Learner().prune()
+
+
+# ------------------------------------------------------------------------------------------------- beside the model
+
+
+def test_what_is_read_off_the_weights_agrees_with_predictions() -> None:
+    X, y = stream("logistic", spread=3, growth=False)
+    m = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto", l2=0.1)
+    m.learn(X, y)
+    w = np.array([m.weights[j] for j in range(X.shape[1])])
+    np.testing.assert_allclose(X @ w + m.weights[ul.BIAS], m.predict(X, extrapolate=True), rtol=1e-9, atol=1e-9)
+    alike = ul.to_sklearn(m)
+    np.testing.assert_allclose(alike.decision_function(X), m.predict(X, extrapolate=True), rtol=1e-9, atol=1e-9)
+
+
+def table(rows: int = 3000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(50, 9, rows), "user": rng.integers(0, 500, rows).astype(str)})
+    noise = rng.normal(0, 3, rows)
+    return frame.assign(rich=np.where(frame["size"] + noise > 50, "yes", "no"))
+
+
+def test_training_keeps_a_pruned_model(tmp_path: Any) -> None:
+    frame = table()
+    result = ul.train(frame, "rich", sparsity=3, text=["user"], model=tmp_path / "m")
+    assert result.features < 50
+    assert result.features_met is not None
+    assert result.features_met > 400
+    assert result.score["zero_one"] < 0.2
+    assert ul.load(tmp_path / "m").weights == result.model.weights
+    assert list(result.predict(frame.drop(columns="rich"))) == list(result.predict(frame))
+
+
+def test_checkpoints_are_not_pruned_and_go_on_exactly(tmp_path: Any) -> None:
+    frame, path = table(20_000), tmp_path / "m"
+    options: dict[str, Any] = {"sparsity": "auto", "text": ["user"], "shuffle": False}
+
+    def stop(run: Any) -> None:
+        if run.progress.rows >= 5000:
+            raise KeyboardInterrupt
+
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    whole = ul.train(tmp_path / "t.csv", "rich", **options)
+    with contextlib.suppress(KeyboardInterrupt):
+        ul.train(tmp_path / "t.csv", "rich", **options, model=path, checkpoint=1000, progress=stop)
+    begun = ul.load(path)
+    assert 0 < begun.examples < 20_000
+    assert len(begun.weights) > 2 * len(whole.model.weights)
+    gone_on = ul.train(tmp_path / "t.csv", resume=begun, shuffle=False)
+    assert gone_on.model.weights == whole.model.weights
+
+
+def test_training_of_numbers_finds_the_columns_that_matter() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(4000, 30)) * 10.0 ** rng.integers(-5, 5, 30))
+    frame.columns = [f"c{j}" for j in range(30)]
+    y = 1000 + 50 * (frame["c3"] / frame["c3"].std() - frame["c17"] / frame["c17"].std())
+    result = ul.train(frame.assign(y=y + rng.normal(0, 20, 4000)), "y", sparsity=30)
+    assert {"c3", "c17"} <= {name for name, _ in result.top_features()}
+    assert result.features < 20
+    assert result.score["rmse"] < 25
+
+
+def test_a_training_in_parts_says_that_it_cannot() -> None:
+    with pytest.raises(OptionError, match="learn in one part"):
+        ul.train(table(), "rich", sparsity=1, workers=2)
