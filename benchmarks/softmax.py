@@ -4,7 +4,7 @@
 
 Both learn the same rows, first of a made stream of 7 classes, then of the tables that UNITLESS_DATA has, with automatic
 rates. They take turns, so that whatever else the machine does slows down both; the quickest round counts. With one
-thread the time is that of the processor; with several it is the clock's, and the machine should have nothing else to do.
+thread the time is that of the processor. With several it is the clock's: the machine should have nothing else to do.
 """
 
 from __future__ import annotations
