@@ -10,6 +10,9 @@
 // small, errors beyond it come too often, and it rises; so the share of the rows beyond q tends to 1 - level whatever
 // the data does. R carries the unit of the label, and nothing else does.
 //
+// q is never at rest. Whoever follows each row needs it so; for many predictions in a row without labels its mean over
+// the last rows, S += (q - S) 2/min(n, 1000), is a better answer: the steady quantiles.
+//
 // A row of weight h moves R and q as h rows of the mean weight would, but q not past the row's own error by more than
 // one row of the mean weight could: many rows would turn back there.
 #pragma once
@@ -24,7 +27,8 @@ namespace unitless {
 class ErrorQuantiles {
   public:
     static constexpr std::array<double, 8> levels = {0.5, 0.65, 0.8, 0.9, 0.95, 0.98, 0.99, 0.999};
-    static constexpr std::size_t count = 3 + levels.size();  // numbers in a state: rows, weight, R, the quantiles
+    // Numbers in a state: rows, weight, R, the quantiles, the steady ones.
+    static constexpr std::size_t count = 3 + 2 * levels.size();
 
     // A level that somebody asks for. Between two of ours |error| is taken to grow with log(1/(1 - level)), as it does
     // for exponential tails; below the first, from 0.
@@ -49,15 +53,15 @@ class ErrorQuantiles {
     // How far from the prediction the truth lies at most, at a level; infinite while there are too few rows to say so:
     // of n errors and the one to come, the largest is beyond the others with probability 1/(n + 1). A level never
     // reaches less far than a smaller one, though their quantiles may cross on the way.
-    double reach(const Level& at) const;
+    double reach(const Level& at, bool steady) const;
 
     // The errors of rows, in order; weights: none if all are equal. An error that is not finite is beyond every
-    // quantile and does not count for R. `reaches`, if given, gets what `reach` says before each row.
+    // quantile and does not count for R. `reaches`, if given, gets what `reach` says before each row, not steadily.
     void follow(const double* errors, const double* weights, std::size_t rows, const Level& at, double* reaches);
 
   private:
     double rows_, weight_, size_;
-    std::array<double, levels.size()> quantiles_;
+    std::array<double, levels.size()> quantiles_, steady_;
 
     template <bool weighted>
     void follow_rows(const double* errors, const double* weights, std::size_t rows, const Level& at, double* reaches);

@@ -46,7 +46,10 @@ std::vector<ShapedEngine::Companion> company_of(const EngineSetup& terms, Compan
     if (company == Company::second_order) {
         own.second_order = own.block = true;
         own.average = false;
+        own.walking = Walking::slowly;
         all.push_back({"newton", make_engine(own, kernel)});
+        own.walking = Walking::fastest;
+        all.push_back({"walker", make_engine(own, kernel)});
     }
     return all;
 }

@@ -50,14 +50,14 @@ void combine(const Merging& how, const std::vector<SlotBlock>& parts, std::size_
         to.scale[slot] = common;
         for (std::size_t p = 0; p < parts.size(); ++p)
             rho[p] = how.unit_free ? parts[p].scale[slot] / common : parts[p].scale[slot] > 0;
-        for (std::size_t lane = 0; how.adds_up && lane < lanes; ++lane) {
+        for (std::size_t lane = 0; how.proximal && lane < lanes; ++lane) {
             const std::size_t at = slot * lanes + lane;
-            const auto root = [&](std::size_t p) { return std::sqrt(parts[p].H[at]) * rho[p]; };
-            const auto u = [&](std::size_t p) { return parts[p].values[at] * rho[p]; };
-            to.H[at] = squared(std::max(added_up(added, how.base ? root(added) : 0.0, root), 0.0));
+            const auto root_of = [&](std::size_t p) { return std::sqrt(parts[p].H[at]) * rho[p]; };
+            const auto u = [&](std::size_t p) { return parts[p].values[at] * (how.bounded ? rho[p] : 1.0); };
+            to.H[at] = squared(std::max(added_up(added, how.base ? root_of(added) : 0.0, root_of), 0.0));
             to.values[at] = added_up(added, how.base ? u(added) : 0.0, u);
         }
-        for (std::size_t lane = 0; !how.adds_up && lane < lanes; ++lane) {
+        for (std::size_t lane = 0; !how.proximal && lane < lanes; ++lane) {
             const auto G = [&](std::size_t p) { return parts[p].H[slot * lanes + lane] * squared(rho[p]); };
             const double start = how.base ? G(added) : 0.0;
             double gained = 0;

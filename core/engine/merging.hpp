@@ -3,8 +3,9 @@
 // Each weight is averaged by the squared gradients G that stand behind it. With rho = scale/common scale, G in units of
 // the common scale is rho^2 H: ratios of scales are all that is needed, so that nothing here has a unit.
 //
-// The states of proximal learners add up: u and sqrt(H) are sums over the examples, so that the merged weights are the
-// best ones for what all models have seen.
+// Of proximal learners u and sqrt(H), which are sums over the examples, add up: evidence for a weight that was too
+// little in every model may be enough in all of them. A weight w is kept in the common scale if sqrt(H) follows it and
+// u does not.
 #pragma once
 
 #include <vector>
@@ -18,7 +19,7 @@ struct Merging {
     bool sums_squares;  // scales are roots of sums of squares, which add up; otherwise the largest counts
     bool shrinks;       // the rule makes v smaller when a scale grows
     bool bounded;       // v is averaged instead of w
-    bool adds_up;       // v is the u of proximal learners (lanes/proximal_rows.hpp)
+    bool proximal;      // v is the u of proximal learners (lanes/proximal_rows.hpp)
     bool base;          // the last model is the one that the others were continued from: what they added since counts
     std::vector<double> t;  // by model: the total weight of its examples
     double merged_t;

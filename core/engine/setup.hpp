@@ -22,6 +22,10 @@ enum class Shape { linear, curves, trees, curves_only, automatic };
 // when the first row is learned.
 enum class Company { none, second_order, second_moments, softmax, automatic };
 
+// Lanes of second order: all; those that forget slowly; the one that forgets fastest and follows labels that change
+// slowly, whatever the features say. It is too careful to lead by its losses, but a mixture knows what it is worth.
+enum class Walking { all, slowly, fastest };
+
 // What a learner is like; settled, if nothing of it is automatic.
 struct Form {
     Shape shape = Shape::linear;
@@ -48,6 +52,7 @@ struct EngineSetup {
     // Second order (second_order/) instead of the options' rule. `block`: it takes the features that it has places for
     // and leaves out the others, which otherwise are an error.
     bool second_order = false, block = false;
+    Walking walking = Walking::all;  // of second order: which of its lanes there are
 
     bool has_classes() const { return classes > 0 || open; }
 };

@@ -13,7 +13,7 @@ namespace unitless {
 namespace {
 
 // More columns than that suit a linear model best, and one without second order, unless another one is asked for.
-constexpr std::size_t many_columns = 1000, many_for_second_order = 100;
+constexpr std::size_t many_columns = 1000;
 
 // What a learner is like while that is not settled.
 Form known(const Form& form) { return form.settled() ? form : Form{}; }
@@ -83,7 +83,7 @@ Form Learner::suitable(const Given& given) const {
     if (form.company != Company::automatic) return form;
     form.company = Company::none;
     if (single || form.shape == Shape::curves_only || !takes_company()) return form;
-    if (columns && given.count <= many_for_second_order && !given.words) {
+    if (columns && given.count <= many_columns && !given.words) {
         form.company = Company::second_order;
     } else if (!setup_.engine.has_classes()) {
         form.company = Company::second_moments;
@@ -168,9 +168,24 @@ void Learner::predict_all(std::size_t rows, const Asking& asking, Results& resul
     labels_.complete(predictions, rows, predict_width(), asking.offset);
 }
 
+// Throws if all rows together bring more features than the engine takes.
+template <Rows Input>
+void Learner::check_features(Input& input, const Labels& labels) {
+    if (!engine_->may_have_enough(preparation_.slot_count(), preparation_.growing())) return;
+    const Preparation::Mark before = preparation_.mark();
+    preparation_.centre().remember_all();
+    std::vector<std::uint32_t> met;
+    preparation_.in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t) {
+        engine_->check_features(preparation_.prepared(), labels_from(labels, first), first, met);
+    });
+    preparation_.rewind(before);
+    input.forget();
+}
+
 template <Rows Input>
 void Learner::learn_batches(Input& input, const Labels& labels, double* predictions) {
     preparation_.check_distances(input, Looking::learning, labels.weight);
+    check_features(input, labels);
     if (labels.new_classes) engine_->add_classes(labels.new_classes);
     const SettleOnExit guard{*engine_};
     const std::uint64_t before = engine_->clock().examples;
@@ -212,7 +227,7 @@ void Learner::learn_batches(Input& input, const Labels& labels, double* predicti
 // ---------------------------------------------------------------------------------------------------- falling scales
 
 std::size_t Learner::rows_of_window(const Labels& labels, std::size_t first, std::size_t rows) const {
-    if (!preparation_.falling()) return rows;
+    if (!has_windows()) return rows;
     std::uint64_t left = Window::examples - engine_->clock().examples % Window::examples;
     rows = std::min<std::size_t>(rows, Window::examples);
     std::size_t count = 0;
@@ -222,7 +237,7 @@ std::size_t Learner::rows_of_window(const Labels& labels, std::size_t first, std
 
 bool Learner::ends_windows(std::uint64_t before) const {
     const std::uint64_t now = engine_->clock().examples;
-    return preparation_.falling() && now > before && now % Window::examples == 0;
+    return has_windows() && now > before && now % Window::examples == 0;
 }
 
 // In the unit of x; 0 where there is none, or where the rule has no use for it.
@@ -602,6 +617,11 @@ void Learner::choose_rates(bool choose) {
 void Learner::keep_rates(bool keep) {
     const std::lock_guard guard(lock_);
     engine_->keep_rates(keep);
+}
+
+void Learner::hold_scales(bool hold) {
+    const std::lock_guard guard(lock_);
+    holds_scales_ = hold;
 }
 
 void Learner::begin_judging(const Labels& labels, std::size_t rows) {

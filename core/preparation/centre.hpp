@@ -23,6 +23,7 @@ class Centre {
         double mean = 0, weight = 0;
         Offset offset = Offset::unknown;
         std::uint32_t window = unwatched;  // its place among the windows
+        double proven = 0;                 // its scale, when values last spread as far as it says
     };
     static constexpr std::uint32_t unwatched = ~std::uint32_t{0};
     struct Watched {
@@ -93,7 +94,7 @@ class Centre {
     template <class Scale>
     bool falls(Scale scale) const {
         for (const auto& [slot, window] : windows_)
-            if (columns_[slot].window != unwatched && window.falls_from(scale(slot))) return true;
+            if (falls(columns_[slot], window, scale(slot))) return true;
         return false;
     }
     // The windows end, and new ones begin. `lower(slot, window)` lowers the scale, and says whether it has; then the
@@ -106,15 +107,16 @@ class Centre {
         ended.swap(windows_);
         for (const auto& [slot, window] : ended) {
             Column& column = columns_[slot];
-            if (column.window == unwatched || !window.falls_from(scale(slot)) || !lower(slot, window)) continue;
-            column.mean = window.mean;
+            if (!falls(column, window, scale(slot)) || !lower(slot, window)) continue;
+            column.mean = window.mean();
             column.weight = window.weight;
+            column.proven = scale(slot);
         }
         for (std::uint32_t slot = 0; slot < columns_.size(); ++slot) {
             Column& column = columns_[slot];
             column.window = unwatched;
             if (column.offset != Offset::removed) continue;
-            if (const double s = scale(slot); s > 0) watch({slot, {.scale = s}});
+            if (const double s = scale(slot); Window::can_begin_at(s)) watch({slot, {s, column.proven}});
         }
     }
     // A window of a column that is centred.
@@ -163,10 +165,15 @@ class Centre {
     double linear(std::uint32_t slot, double x) const { return x - columns_[slot].mean; }
 
   private:
+    static bool falls(const Column& column, const Window& window, double scale) {
+        return column.window != unwatched && window.falls_from(scale, column.proven, column.mean);
+    }
     void look(Column& column, double x, double h) {
         Window& window = windows_[column.window].window;
         window.observe(x, h);
-        if (window.over()) column.window = unwatched;
+        if (!window.over()) return;
+        if (window.proves_scale()) column.proven = window.scale;
+        column.window = unwatched;
     }
     void observe_once(const std::uint32_t* slots, double* row, std::size_t count) {
         double last = 0, share = 1;

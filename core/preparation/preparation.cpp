@@ -162,7 +162,11 @@ void Preparation::load(const PreparationState& from) {
         if (!(std::isfinite(from.centre[k].mean) && from.centre[k].weight >= 0 && std::isfinite(from.centre[k].weight)))
             throw InputError("a mean is not a number");
         reached_ = std::max(reached_, std::fabs(from.centre[k].mean));
-        centre_.restore(number, {from.centre[k].mean, from.centre[k].weight, from.centre[k].offset});
+        if (!(from.centre[k].proven >= 0 && std::isfinite(from.centre[k].proven)))
+            throw InputError("a scale that was proven is not a number");
+        Centre::Column column = from.centre[k];
+        column.window = Centre::unwatched;
+        centre_.restore(number, column);
     }
     load_windows(from);
 }

@@ -13,9 +13,9 @@ void check(const Sums& state) {
     if (state.size() != ErrorQuantiles::count) throw InputError("this is not a state of error quantiles");
 }
 
-double reach(const Sums& state, double level) {
+double reach(const Sums& state, double level, bool steady) {
     check(state);
-    return ErrorQuantiles(state.data()).reach(ErrorQuantiles::Level(level));
+    return ErrorQuantiles(state.data()).reach(ErrorQuantiles::Level(level), steady);
 }
 
 std::optional<NewDoubles> follow(const Sums& state, const Doubles& errors, const std::optional<Doubles>& weight,
@@ -37,7 +37,7 @@ std::optional<NewDoubles> follow(const Sums& state, const Doubles& errors, const
 void define_calibration(nb::module_& m) {
     m.attr("ERROR_LEVELS") =
         nb::cast(std::vector<double>(ErrorQuantiles::levels.begin(), ErrorQuantiles::levels.end()));
-    m.def("error_reach", &reach, "state"_a, "level"_a,
+    m.def("error_reach", &reach, "state"_a, "level"_a, "steady"_a,
           "How far from a prediction the truth lies at most, with this probability; infinite if nobody can say.");
     m.def(
         "follow_errors", &follow, "state"_a, "errors"_a, "weight"_a.none(), "level"_a.none(),

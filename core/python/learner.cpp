@@ -179,6 +179,13 @@ void define_learner(nb::module_& m) {
             },
             "keep"_a)
         .def(
+            "_hold_scales",
+            [](PyLearner& self, bool hold) {
+                const nb::gil_scoped_release release;
+                self.learner.hold_scales(hold);
+            },
+            "hold"_a)
+        .def(
             "_begin_judging",
             [](PyLearner& self, const Doubles& y, const std::optional<Doubles>& weight,
                const std::optional<Doubles>& offset) {

@@ -7,6 +7,8 @@
 #include <bit>
 
 #include "base/name_hash.hpp"
+#include "engine/information.hpp"
+#include "engine/second_order/kernel.hpp"
 #include "python/learner.hpp"
 
 using namespace nanobind::literals;
@@ -46,7 +48,7 @@ Merging merging_of(const nb::dict& how) {
             flag("sums_squares"),
             flag("shrinks"),
             flag("bounded"),
-            flag("adds_up"),
+            flag("proximal"),
             flag("base"),
             nb::cast<std::vector<double>>(how["t"]),
             nb::cast<double>(how["merged_t"])};
@@ -104,6 +106,26 @@ nb::tuple merged_slots(const nb::list& parts, const nb::dict& merging) {
     return arrays_of(to);
 }
 
+nb::tuple inverted(const Grid& matrix) {
+    if (matrix.shape(0) != matrix.shape(1)) throw InputError("only a square matrix has an inverse");
+    std::vector<double> to(matrix.data(), matrix.data() + matrix.size());
+    bool sound = false;
+    {
+        const nb::gil_scoped_release release;
+        sound = invert(to.data(), matrix.shape(0));
+    }
+    return nb::make_tuple(table_of(to, matrix.shape(0), matrix.shape(0)), sound);
+}
+
+NewGrid multiplied(const Grid& matrix, const Grid& vectors) {
+    const std::size_t n = matrix.shape(0);
+    if (matrix.shape(1) != n || vectors.shape(1) != n) throw InputError("the vectors are not those of the matrix");
+    std::vector<double> to(vectors.size());
+    for (std::size_t i = 0; i < vectors.shape(0); ++i)
+        multiply(matrix.data(), vectors.data() + i * n, n, to.data() + i * n);
+    return table_of(to, vectors.shape(0), n);
+}
+
 // Names by the order in which they are first met.
 class Numbered {
   public:
@@ -159,6 +181,9 @@ void define_merging(nb::module_& m, nb::class_<PyLearner>& learner) {
     learner.def("_read_slots", &read_slots, "slots"_a, "lanes"_a)
         .def("_load_merged", &load_merged, "snapshot"_a, "parts"_a, "merging"_a);
     m.def("merged_slots", &merged_slots, "parts"_a, "merging"_a);
+    m.attr("most_second_order") = most_features;
+    m.def("inverted", &inverted, "matrix"_a);
+    m.def("multiplied", &multiplied, "matrix"_a, "vectors"_a);
     m.def("numbered_names", &numbered_names, "lists"_a);
 }
 

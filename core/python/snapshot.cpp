@@ -4,6 +4,13 @@
 #include "python/options.hpp"
 
 namespace unitless {
+namespace {
+
+constexpr double Window::* window_fields[] = {&Window::scale,  &Window::limit,  &Window::low,
+                                              &Window::high,   &Window::first,  &Window::sum,
+                                              &Window::square, &Window::weight, &Window::count};
+
+}  // namespace
 
 nb::dict snapshot(const PyLearner& self, bool slots) {
     const Snapshot from = [&] {
@@ -53,11 +60,12 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
     for (const auto& product : from.preparation.products)
         for (const std::uint32_t x : {product.left, product.right, product.slot}) products.push_back(x);
     to["products"] = copied<NewSlots>(products);
-    std::vector<double> means;
+    std::vector<double> means, proven;
     for (const auto& column : from.preparation.centre) {
         kinds.push_back(column.offset == Offset::removed);
         means.push_back(column.mean);
         means.push_back(column.weight);
+        proven.push_back(column.proven);
     }
     to["centre_features"] = copied<NewSlots>(from.preparation.centre_features);
     to["centre_kinds"] = copied<NewSlots>(kinds);
@@ -66,11 +74,10 @@ nb::dict snapshot(const PyLearner& self, bool slots) {
     std::vector<double> windows;
     for (const auto& [feature, window] : from.preparation.windows) {
         window_features.push_back(feature);
-        for (const double x :
-             {window.scale, window.low, window.high, window.mean, window.weight, window.square, window.count})
-            windows.push_back(x);
+        for (const auto field : window_fields) windows.push_back(window.*field);
     }
     to["window_features"] = copied<NewSlots>(window_features);
+    to["proven_scales"] = copied<NewDoubles>(proven);
     to["windows"] = copied<NewDoubles>(windows);
     nb::dict shape;
     shape["settled"] = nb::none();
@@ -143,10 +150,15 @@ Snapshot snapshot_of(const nb::dict& from) {
     if (from.contains("window_features")) {
         const auto features = slots("window_features");
         const auto windows = numbers("windows");
-        if (windows.size() != 7 * features.size()) throw InputError("the model's arrays differ in length");
+        const auto proven = numbers("proven_scales");
+        const std::size_t each = std::size(window_fields);
+        if (windows.size() != each * features.size() || proven.size() != kinds.size())
+            throw InputError("the model's arrays differ in length");
+        for (std::size_t i = 0; i < proven.size(); ++i) to.preparation.centre[i].proven = proven[i];
         for (std::size_t i = 0; i < features.size(); ++i) {
-            const double* const own = &windows[7 * i];
-            to.preparation.windows.push_back({features[i], {own[0], own[1], own[2], own[3], own[4], own[5], own[6]}});
+            Centre::Watched& one = to.preparation.windows.emplace_back(features[i], Window());
+            for (std::size_t k = 0; k < each; ++k) one.window.*window_fields[k] = windows[each * i + k];
+            one.window.inverse = 1.0 / one.window.scale;
         }
     }
     if (from.contains("shape")) {

@@ -40,10 +40,11 @@ class Snapshot(TypedDict):
     centre_features: NDArray[np.uint32]
     centre_kinds: NDArray[np.uint32]
     centre_means: NDArray[np.float64]
+    proven_scales: NotRequired[NDArray[np.float64]]  # of centred columns
     window_features: NotRequired[
         NDArray[np.uint32]
     ]  # centred columns whose scales may fall (core/preparation/window.hpp)
-    windows: NotRequired[NDArray[np.float64]]  # of each: scale, low, high, mean, weight, square, count
+    windows: NotRequired[NDArray[np.float64]]  # of each: nine numbers
     shape: NotRequired[dict[str, Any]]  # "settled": the shape's word, or None; and arrays of float64
     company: NotRequired[Literal["none", "newton", "snag", "softmax"] | None]
     slopes: NotRequired[NDArray[np.float64]]  # of a merged model: see models/merged_means.py
@@ -55,6 +56,15 @@ def merged_slots(
     parts: list[tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]], merging: dict[str, Any]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
     """Slots of several models as one's: the scale, H by lane, and v by lane with the averages of v beside it."""
+
+most_second_order: int
+"""How many features have a place in second-order learners."""
+
+def inverted(matrix: NDArray[np.float64]) -> tuple[NDArray[np.float64], bool]:
+    """The inverse of a positive definite matrix, and whether it was one: the same bits on all machines."""
+
+def multiplied(matrix: NDArray[np.float64], vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """A matrix times each of the vectors, [vector][number]."""
 
 def numbered_names(lists: list[list[str]]) -> tuple[list[str], list[NDArray[np.uint32]]]:
     """All names of several lists in the order in which they are first met; and for each list, their places in it."""
@@ -312,6 +322,7 @@ class Learner:
     @_chooses_rates.setter
     def _chooses_rates(self, choose: bool) -> None: ...
     def _keep_rates(self, keep: bool) -> None: ...
+    def _hold_scales(self, hold: bool) -> None: ...
     def _begin_judging(
         self, y: NDArray[np.float64], weight: NDArray[np.float64] | None, offset: NDArray[np.float64] | None = None
     ) -> None: ...
@@ -352,8 +363,11 @@ class Mixture:
 
 ERROR_LEVELS: list[float]
 
-def error_reach(state: NDArray[np.float64], level: float) -> float:
-    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say."""
+def error_reach(state: NDArray[np.float64], level: float, steady: bool) -> float:
+    """How far from a prediction the truth lies at most, with this probability; infinite if nobody can say.
+
+    `steady`: by the mean of the quantiles over the last rows.
+    """
 
 def follow_errors(
     state: NDArray[np.float64],

@@ -228,8 +228,11 @@ class Options:
     def _check_sparse(self) -> None:
         """Refuse what sparse models cannot be."""
         asked = Option("l2") if self.sparsity == 0 else Option("sparsity")
-        if self.rule != "nag":
-            raise OptionError(Phrase(asked, " is for rule 'nag'; this one is ", Option("rule", self.rule)))
+        if not RULES[self.rule].penalised:
+            fitting = losses.listed([rule.name for rule in RULES.values() if rule.penalised], "and")
+            raise OptionError(
+                Phrase(asked, f" is for rule {fitting}; leave it out, or leave out ", Option("rule", self.rule))
+            )
         for name, value in (*_SINGLE, ("average", True)):
             if getattr(self, name) == value:
                 raise OptionError(Phrase(Option(name, value), " does not go with ", asked, ": leave out one of them"))

@@ -39,11 +39,12 @@ class Candidates:
     @classmethod
     def of(cls, options: Options, swept: Sequence[float] | None = None) -> Candidates:
         """What options ask for; `swept`: the rates of a sweep."""
-        auto = options.learning_rate == "auto"
-        rates: tuple[float, ...] = (
-            (SPARSE_RATES if options.sparse else AUTO_RATES) if auto else (options.learning_rate,)
-        )  # type: ignore[assignment]
-        rates = tuple(swept) if swept else rates
+        if swept:
+            rates = tuple(swept)
+        elif options.learning_rate != "auto":
+            rates = (options.learning_rate,)
+        else:
+            rates = SPARSE_RATES if options.sparse else AUTO_RATES
         first, last = AUTO_START if rates is AUTO_RATES else (0, len(rates) - 1)
         if options.sparsity != "auto":
             return cls(rates, (options.sparsity,) * len(rates), first, last, len(rates))

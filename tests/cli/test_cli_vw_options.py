@@ -42,7 +42,7 @@ FIRST = "these are options of Vowpal Wabbit; here they are:\n"
             "  --l1 1e-6                 --sparsity auto; a penalty without a unit; 1 is a good value\n"
             "  --loss_function logistic  --loss logistic; found by the labels if it is not given\n"
             "  -l 0.5                    --rate 0.5; usually it is better to leave it out\n"
-            "The command: unitless train a.vw --sparsity auto --l2=0 --loss logistic --rate 0.5",
+            "The command: unitless train a.vw --sparsity auto --l2 0 --loss logistic --rate 0.5",
         ),
         (
             "train a.vw -q ab -q c:",
@@ -162,7 +162,7 @@ def test_every_answer_names_options_that_there_are() -> None:
     known = {name for command in COMMANDS for option in command.OPTIONS for name in option.names}
     theirs = {name for option in OPTIONS for name in option.names}
     for option in OPTIONS:
-        for name in re.findall(r"(?<![\w-])--[a-z][a-z-]*", f"{option.words(option.value) or ''} {option.note}"):
+        for name in re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", f"{option.words(option.value) or ''} {option.note}"):
             assert name in known | theirs, option.names
     assert len(theirs) == sum(len(option.names) for option in OPTIONS), "a name has two answers"
 

@@ -159,7 +159,7 @@ void share(const char* name, const Setup& setup, const Kernel& kernel, int round
         std::iota(lanes.begin(), lanes.end(), 0u);
         const MergedPart part{&learner, clock.t, clock.examples, lanes.size(), lanes, MergedPart::none, nullptr, 0,
                               nullptr,  0,       nullptr};
-        const Merging how{true, false, false, false, false, {clock.t, clock.t}, 2 * clock.t};
+        const Merging how{true, false, false, false, false, false, {clock.t, clock.t}, 2 * clock.t};
         Learner other(setup, kernel);
         if (!other.load_merged(plan, {part, part}, how)) return;
         std::vector<double> p(rows * widest);

@@ -59,7 +59,10 @@ def test_two_classes_are_scored_as_scikit_learn_does(weighted: bool) -> None:
     weight = TEST["w"] if weighted else np.ones(ROWS)
     predicted, truth = result.predict(TEST), TEST["dear"]
     chance = result.predict_proba(TEST)["yes"]
+    sets = result.predict(TEST, interval=0.9)["set"]
     expected = {
+        "coverage": np.average([label in one for label, one in zip(truth, sets, strict=True)], weights=weight),
+        "set size": np.average(sets.map(len), weights=weight),
         "zero_one": 1 - sklearn.metrics.accuracy_score(truth, predicted, sample_weight=weight),
         "precision": sklearn.metrics.precision_score(truth, predicted, pos_label="yes", sample_weight=weight),
         "recall": sklearn.metrics.recall_score(truth, predicted, pos_label="yes", sample_weight=weight),

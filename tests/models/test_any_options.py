@@ -98,7 +98,8 @@ class Case:
             return ul.Sweep(RATES, classes=CLASSES if self.kind == "Sweep of classes" else None, **options)
         if self.kind == "Learner":
             return ul.Learner(**options)
-        return ul.OneVsAll(None if self.kind == "open" else CLASSES, **options)
+        several = ul.Softmax if options["loss"] == "softmax" else ul.OneVsAll
+        return several(None if self.kind == "open" else CLASSES, **options)
 
     def part(self, start: int, end: int) -> tuple[Any, Any, Any]:
         return self.X[start:end], self.y[start:end], None if self.weight is None else self.weight[start:end]
@@ -118,7 +119,8 @@ def cases(draw: Any, **only: tuple[Any, ...]) -> Case:
         return draw(st.sampled_from(only.get(name, values)))
 
     kind = one_of("kind", *KINDS)
-    rule, loss = one_of("rule", *RULES), one_of("loss", *LOSSES)
+    together = () if kind in ("Learner", "Sweep") else ("softmax", "softmax")
+    rule, loss = one_of("rule", *RULES), one_of("loss", *LOSSES, *together)
     options: dict[str, Any] = {"rule": rule, "loss": loss}
     if not kind.startswith("Sweep"):
         options["learning_rate"] = one_of("rate", 0.5, 0.02, 1.0, 7.0, "auto")
@@ -417,7 +419,7 @@ def test_known_columns_may_come_in_any_way_when_centred(case: Case, cut: int) ->
 
 
 @try_many(60)
-@given(case=cases(kind=("open",)))
+@given(case=cases(kind=("open",), loss=LOSSES))
 def test_a_class_that_joins_has_the_scores_of_one_that_was_named(case: Case) -> None:
     a = case.model()
     scores = learned(a, case)

@@ -140,6 +140,9 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
         "classes": Trained(
             folder, "classes.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", passes=2, shape="linear"
         ),
+        "softmax": Trained(
+            folder, "softmax.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", loss="softmax", shape="linear"
+        ),
         "numbers": Trained(
             folder, "numbers.csv", csv(60, lambda k: k % 7 * 1.5), target="y", interactions=2, shape="linear"
         ),
@@ -187,7 +190,7 @@ def survive(one: Trained, what: object, thorough: bool = False) -> bool:
     return accepted
 
 
-@pytest.mark.parametrize("name", ["binary", "classes", "numbers", "plain", "shaped"])
+@pytest.mark.parametrize("name", ["binary", "classes", "softmax", "numbers", "plain", "shaped"])
 def test_no_value_of_the_header_makes_a_traceback(trained: dict[str, Trained], name: str) -> None:
     one = trained[name]
     every = [(path, value) for path in paths(one.header) if path for value in [*HOSTILE, DEEP]]
@@ -210,7 +213,7 @@ def test_no_progress_is_resumed_that_cannot_have_been_made(trained: dict[str, Tr
         ul.train(one.data, resume=one.forged, **one.plan)
 
 
-@pytest.mark.parametrize("name", ["binary", "classes", "numbers", "plain", "shaped"])
+@pytest.mark.parametrize("name", ["binary", "classes", "softmax", "numbers", "plain", "shaped"])
 def test_no_missing_key_makes_a_traceback(trained: dict[str, Trained], name: str) -> None:
     one = trained[name]
     for path in random.Random(name).sample(list(paths(one.header)), 20):
@@ -224,7 +227,7 @@ def test_no_missing_key_makes_a_traceback(trained: dict[str, Trained], name: str
             survive(one, path)
 
 
-@pytest.mark.parametrize("name", ["binary", "classes", "numbers", "plain", "shaped"])
+@pytest.mark.parametrize("name", ["binary", "classes", "softmax", "numbers", "plain", "shaped"])
 def test_no_array_makes_a_traceback(trained: dict[str, Trained], name: str) -> None:
     one = trained[name]
     for key, array in one.arrays.items():

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import unitless as ul
-from unitless.models.rounds import Agreed, Said, Sums, merged_round, whole
-from unitless.models.rounds_shape import shaped_round
+from unitless.models.rounds import Agreed, Said, whole
+from unitless.models.rounds_model import Added, Common, one_model
 
 SHAPES = ["curves", "trees", "curves only"]
 
@@ -26,11 +26,9 @@ def brought_together(base: Any, shards: Sequence[Any]) -> Any:
     """The model that shards which went on from `base` become."""
     start, states = base._state_and_labels(), [shard._state_and_labels() for shard in shards]
     said = [Said.of(state, start, 0.0) for state in states]
-    agreed = Agreed.of(base, start, said)
-    parts = [state for state, one in zip(states, said, strict=True) if one.learned]
-    sums = Sums.folded(agreed, [Sums.of(agreed, start, state) for state in parts])
-    merged = merged_round(agreed, start, said, sums)
-    state, labels = shaped_round(agreed, start, parts, [0.0] * len(parts), merged)
+    common = Common.of(Agreed.of(base, start, said), start, said)
+    added = [Added.of(common, state) for state, one in zip(states, said, strict=True) if one.learned]
+    state, labels = one_model(common, said, Added.folded(common, added) if added else None)
     new = base._fresh(base.options.asdict(), labels, base._open_to_classes(), base._own_rates())
     new._restore(state)
     return new

@@ -262,6 +262,20 @@ def test_classes_with_automatic_rates() -> None:
     same_state(m, oracle)
 
 
+@pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
+@pytest.mark.parametrize("rate", [0.5, "auto"])
+def test_classes_under_a_softmax(shape: Any, rate: Any) -> None:
+    raw, score = problem("squared", 130 if rate == 0.5 else 45)
+    y = np.digitize(score, [-0.5, 0.3, 0.9])
+    weight = some_weights(len(y))
+    m = ul.Softmax(range(4), learning_rate=rate, shape=shape)
+    p = m.learn(named(raw), y, weight)
+    raw[:, 4] = codes(m, raw[:, 4])
+    oracle = Shaped(shape, "nag", reference.Logistic(), rate, classes=4, text=TEXT, coupled=True)
+    close(p, oracle.run(raw, y, weight), 1e-10)
+    same_state(m, oracle)
+
+
 # ------------------------------------------------------------------------------------------------- columns
 
 

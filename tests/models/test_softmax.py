@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import pickle
 import subprocess
 import sys
@@ -296,3 +297,139 @@ def test_a_sweep_has_every_rate_as_if_it_were_alone() -> None:
         assert sweep.model(k).weights == alone.weights
     assert type(sweep.best) is ul.Softmax
     np.testing.assert_array_equal(sweep.predict(X), sweep.best.predict(X))
+
+
+# ----------------------------------------------------------------------------------------------------- curves and trees
+
+SHAPES = ["curves", "curves only", "trees"]
+
+
+def bent(rows: int = 1300) -> tuple[np.ndarray, np.ndarray]:
+    """Classes that depend on a product and a square."""
+    X = np.random.default_rng(0).normal(size=(rows, 4)) * [1.0, 1e-3, 1e6, 1.0]
+    y = np.digitize(X[:, 0] * X[:, 3] + (X[:, 1] * 1e3) ** 2, [0.0, 0.7, 1.5])
+    return X, np.where((y == 3) & (np.arange(rows) < 700), 0, y)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("classes", [None, LABELS])
+def test_exact_properties_hold_for_shapes(shape: str, classes: object) -> None:
+    X, y = bent()
+    whole, cut, scaled = (ul.Softmax(classes, shape=shape) for _ in range(3))  # type: ignore[arg-type]
+    scores = whole.learn(X, names(y))
+    assert np.isfinite(scores).all()
+    np.testing.assert_array_equal(scaled.learn(X * [2.0, 2.0**-40, 2.0**100, 1.0], names(y)), scores)
+    for a, b in itertools.pairwise([0, 1, 5, 300, 690, 1024, len(y)]):
+        np.testing.assert_array_equal(cut.predict(X[a : a + 1])[0], scores[a][: len(cut.classes)])
+        said = cut.learn(X[a:b], names(y[a:b]))
+        np.testing.assert_array_equal(said, scores[a:b, : said.shape[1]])
+        cut = pickle.loads(pickle.dumps(cut))
+    np.testing.assert_array_equal(cut.predict(X), whole.predict(X))
+
+
+@pytest.mark.parametrize("kernel", ul.kernels())
+@pytest.mark.parametrize("shape", ["curves", "trees"])
+def test_every_instruction_set_gives_the_same_shapes(shape: str, kernel: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = bent()
+    expected = ul.Softmax(shape=shape).learn(X, y)  # type: ignore[arg-type]
+    monkeypatch.setenv("UNITLESS_KERNEL", kernel)
+    np.testing.assert_array_equal(ul.Softmax(shape=shape).learn(X, y), expected)  # type: ignore[arg-type]
+
+
+def test_shapes_find_what_lines_cannot() -> None:
+    X, y = bent(4000)
+    wrong = [
+        np.mean(ul.Softmax(range(4), shape=shape).learn(X, y).argmax(axis=1) != y) for shape in ("linear", "trees")
+    ]
+    assert wrong[1] < 0.6 * wrong[0]
+
+
+def test_an_expert_without_leaves_learns_what_the_linear_model_does() -> None:
+    X, y = data(rows=1100)
+    rows = [{f"x{j}={value:g}": 1.0 for j, value in enumerate(row) if value} for row in np.sign(X).tolist()]
+    plain, curved = ul.Softmax(LABELS), ul.Softmax(LABELS, shape="curves only")
+    np.testing.assert_allclose(curved.learn(rows, names(y)), plain.learn(rows, names(y)), rtol=1e-9, atol=1e-9)
+
+
+# ----------------------------------------------------------------------------------------------------- what it becomes
+
+
+def test_a_merged_model_knows_the_classes_of_all_and_learns_on() -> None:
+    X, y = data(rows=3000)
+    parts = [ul.Softmax() for _ in range(3)]
+    for k, part in enumerate(parts):  # none of them sees all classes
+        of = (np.arange(len(y)) % 3 == k) & (y != k)
+        part.learn(X[of], names(y[of]))
+    merged = ul.merge(parts)
+    assert set(merged.classes) == set(LABELS)
+    assert np.mean(merged.classify(X) == names(y)) > 0.4
+    again = pickle.loads(pickle.dumps(merged))
+    np.testing.assert_array_equal(again.learn(X, names(y)), merged.learn(X, names(y)))
+    with pytest.raises(ul.MergeError, match="different kinds"):
+        ul.merge([parts[0], ul.OneVsAll()])
+
+
+def test_a_class_that_was_announced_and_never_learned_survives_saving() -> None:
+    m = ul.Softmax(rule="gd", learning_rate=1e300, importance_aware=False)
+    with pytest.raises(ul.DivergedError):
+        m.learn([[1.0], [2.0], [3.0], [4.0], [-5.0]], ["a", "b", "a", "b", "late"])
+    assert m.classes == ["a", "b", "late"]
+    other = pickle.loads(pickle.dumps(m))
+    assert other.classes == m.classes
+    np.testing.assert_array_equal(other.predict([[1.0]]), m.predict([[1.0]]))
+    assert other.predict([[1.0]]).shape == (1, 3)
+    assert other.weights == m.weights
+
+
+@pytest.mark.parametrize("what", ["scores", "followed", "lane_rates"])
+def test_a_file_whose_classes_differ_in_their_rates_or_losses_is_refused(what: str) -> None:
+    X, y = data()
+    m = ul.Softmax(LABELS)
+    m.learn(X, names(y))
+    state = m._snapshot()
+    changed = state[what].copy()  # type: ignore[literal-required]
+    changed[-1] += 1
+    with pytest.raises(ul.InputError, match="classes of a softmax differ"):
+        ul.Softmax(LABELS)._restore({**state, what: changed})  # type: ignore[misc]
+
+
+def test_exports_compute_the_same_probabilities() -> None:
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X, y = data(features=4)
+    X = X / np.abs(X).max(axis=0)
+    m = ul.Softmax(centre=True)
+    m.learn(X, names(y))
+    order = np.argsort(m.classes)
+    estimator = ul.to_sklearn(m)
+    expected = m.shares(m.predict(X, extrapolate=True))[:, order]
+    np.testing.assert_allclose(estimator.predict_proba(X), expected, rtol=1e-9, atol=1e-12)
+    assert estimator.classes_.tolist() == sorted(LABELS)
+    session = onnxruntime.InferenceSession(ul.to_onnx(m, dtype="float64").SerializeToString())
+    scores, shares, label = session.run(["scores", "probabilities", "label"], {"features": X})
+    np.testing.assert_allclose(scores, m.predict(X), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(shares, m.shares(m.predict(X)), rtol=1e-9, atol=1e-12)
+    assert label.tolist() == m.classify(X).tolist()
+    plain = json.loads(ul.to_json(m))
+    assert (plain["link"], plain["classes"]) == ("softmax", m.classes)
+
+
+def test_two_classes_export_as_their_difference() -> None:
+    X, y = data()
+    X = X / np.abs(X).max(axis=0)
+    m = ul.Softmax(["no", "yes"])
+    m.learn(X, np.where(y > 1, "yes", "no"))
+    expected = m.shares(m.predict(X, extrapolate=True))
+    np.testing.assert_allclose(ul.to_sklearn(m).predict_proba(X), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["linear", "curves", "trees"])
+def test_an_explanation_adds_up_to_the_score(shape: str) -> None:
+    X, y = bent()
+    m = ul.Softmax(shape=shape)  # type: ignore[arg-type]
+    m.learn(X, names(y))
+    for label in m.classes:
+        why = ul.explain(m, X[5].tolist(), label)
+        np.testing.assert_allclose(why.score, m.predict(X[5:6])[0, m.classes.index(label)], rtol=1e-9)
+        total = why.bias + sum(part.contribution for part in why.contributions)
+        np.testing.assert_allclose(total, why.score, rtol=1e-9)
+        assert why.label == label

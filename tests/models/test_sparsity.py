@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -140,7 +141,7 @@ def test_saving_in_mid_stream_is_invisible_with_a_target() -> None:
 def test_with_a_target_the_labels_unit_does_not_matter(power: int) -> None:
     X, y = stream()
     factor = 2.0**power
-    a, b = (ul.Learner(sparsity=0.1, l2=0.1, target="auto", learning_rate="auto") for _ in range(2))
+    a, b = (ul.Learner(sparsity=5, l2=0.1, target="auto", learning_rate="auto") for _ in range(2))
     assert same_bits(b.learn(X, factor * y), factor * a.learn(X, y))
     assert sum(weight == 0 for weight in a.weights.values()) > 0
 
@@ -207,7 +208,7 @@ def test_one_leader_is_as_good_as_the_best_penalty_and_keeps_few_weights() -> No
     assert loss < 1.01 * min(map(fixed, (0.0, 0.3, 1.0, 3.0)))
     assert auto.sparsity >= 1
     kept = {name for name, weight in auto.weights.items() if weight != 0}
-    assert kept >= set(range(15))  # all of the frequent ones
+    assert len(kept & set(range(20))) >= 15
     assert len(kept) < 60
 
 
@@ -322,21 +323,26 @@ def test_a_class_keeps_what_another_needs() -> None:
 # ------------------------------------------------------------------------------------------------- merging
 
 
-def test_states_add_up() -> None:
-    X, y = clicks(6000)
-    parts = []
-    for k in range(3):
-        m = ul.Learner(loss="logistic", sparsity=1.0, bits=10)
-        m.learn(X[k::3], y[k::3])
-        parts.append(m)
-    merged = ul.merge(parts)
-    whole = ul.Learner(loss="logistic", sparsity=1.0, bits=10)
-    whole.learn(X, y)
-    losses = [float(m.losses(m.predict(X), y).mean()) for m in (merged, whole, *parts)]
+@pytest.mark.parametrize("bits", [None, 10])
+def test_the_sums_behind_weights_add_up(bits: int | None) -> None:
+    X, y = clicks(12_000)
+
+    def learned(rows: slice) -> ul.Learner:
+        m = ul.Learner(loss="logistic", learning_rate=1.2, sparsity=1.0, bits=bits)
+        m.learn(X[rows], y[rows])
+        return m
+
+    parts = [learned(slice(k, 6000, 3)) for k in range(3)]
+    merged, whole = ul.merge(parts), learned(slice(0, 6000))
+    losses = [float(m.losses(m.predict(X[6000:]), y[6000:]).mean()) for m in (merged, whole, *parts)]
     assert losses[0] < min(losses[2:])
-    assert losses[0] < 1.03 * losses[1]
-    again = ul.merge([ul.merge([parts[2], parts[0]]), parts[1], ul.Learner(loss="logistic", sparsity=1.0, bits=10)])
+    assert losses[0] < 1.05 * losses[1]
+    again = ul.merge([ul.merge([parts[2], parts[0]]), parts[1], learned(slice(0, 0))])
     np.testing.assert_allclose(again.predict(X), merged.predict(X), rtol=1e-9, atol=1e-9)
+    scaled = [ul.Learner(loss="logistic", learning_rate=1.2, sparsity=1.0, bits=bits) for _ in parts]
+    for k, m in enumerate(scaled):
+        m.learn(X[k:6000:3] * 4, y[k:6000:3])
+    assert same_bits(ul.merge(scaled).predict(X * 4), merged.predict(X))
 
 
 def test_with_a_base_only_what_was_added_counts() -> None:
@@ -389,3 +395,69 @@ def test_a_sweep_has_one_sparsity() -> None:
 def test_only_sparse_models_are_pruned() -> None:
     with pytest.raises(OptionError, match="no weights that are exactly zero"):
         ul.Learner().prune()
+
+
+# ------------------------------------------------------------------------------------------------- beside the model
+
+
+def test_what_is_read_off_the_weights_agrees_with_predictions() -> None:
+    X, y = stream("logistic", spread=3, growth=False)
+    m = ul.Learner(loss="logistic", learning_rate="auto", sparsity="auto", l2=0.1)
+    m.learn(X, y)
+    w = np.array([m.weights[j] for j in range(X.shape[1])])
+    np.testing.assert_allclose(X @ w + m.weights[ul.BIAS], m.predict(X, extrapolate=True), rtol=1e-9, atol=1e-9)
+    alike = ul.to_sklearn(m)
+    np.testing.assert_allclose(alike.decision_function(X), m.predict(X, extrapolate=True), rtol=1e-9, atol=1e-9)
+
+
+def table(rows: int = 3000) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"size": rng.normal(50, 9, rows), "user": rng.integers(0, 500, rows).astype(str)})
+    noise = rng.normal(0, 3, rows)
+    return frame.assign(rich=np.where(frame["size"] + noise > 50, "yes", "no"))
+
+
+def test_training_keeps_a_pruned_model(tmp_path: Any) -> None:
+    frame = table()
+    result = ul.train(frame, "rich", sparsity=3, text=["user"], model=tmp_path / "m")
+    assert result.features < 50
+    assert result.features_met is not None
+    assert result.features_met > 400
+    assert result.score["zero_one"] < 0.2
+    assert ul.load(tmp_path / "m").weights == result.model.weights
+    assert list(result.predict(frame.drop(columns="rich"))) == list(result.predict(frame))
+
+
+def test_checkpoints_are_not_pruned_and_go_on_exactly(tmp_path: Any) -> None:
+    frame, path = table(20_000), tmp_path / "m"
+    options: dict[str, Any] = {"sparsity": "auto", "text": ["user"], "shuffle": False}
+
+    def stop(run: Any) -> None:
+        if run.progress.rows >= 5000:
+            raise KeyboardInterrupt
+
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    whole = ul.train(tmp_path / "t.csv", "rich", **options)
+    with contextlib.suppress(KeyboardInterrupt):
+        ul.train(tmp_path / "t.csv", "rich", **options, model=path, checkpoint=1000, progress=stop)
+    begun = ul.load(path)
+    assert 0 < begun.examples < 20_000
+    assert len(begun.weights) > 2 * len(whole.model.weights)
+    gone_on = ul.train(tmp_path / "t.csv", resume=begun, shuffle=False)
+    assert gone_on.model.weights == whole.model.weights
+
+
+def test_training_of_numbers_finds_the_columns_that_matter() -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(4000, 30)) * 10.0 ** rng.integers(-5, 5, 30))
+    frame.columns = [f"c{j}" for j in range(30)]
+    y = 1000 + 50 * (frame["c3"] / frame["c3"].std() - frame["c17"] / frame["c17"].std())
+    result = ul.train(frame.assign(y=y + rng.normal(0, 20, 4000)), "y", sparsity=30)
+    assert {"c3", "c17"} <= {name for name, _ in result.top_features()}
+    assert result.features < 20
+    assert result.score["rmse"] < 25
+
+
+def test_a_training_in_parts_says_that_it_cannot() -> None:
+    with pytest.raises(OptionError, match="learn in one part"):
+        ul.train(table(), "rich", sparsity=1, workers=2)

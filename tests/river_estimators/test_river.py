@@ -89,7 +89,10 @@ def stepwise(model: Any, stream: list[Any], labels: list[Any]) -> list[Any]:
 
 
 def state(model: Any) -> bytes:
-    return pickle.dumps(model.model)
+    """Of the model behind an estimator, apart from what it knows of its errors: a plain model knows nothing of them."""
+    plain = model.model.copy()
+    plain._errors = None
+    return pickle.dumps(plain)
 
 
 CASES = [
@@ -800,3 +803,54 @@ def test_names_of_columns_must_differ_and_be_text(names: list[Any]) -> None:
     for call in (lambda: model.learn_many(X, pd.Series([0, 1])), lambda: model.predict_many(X)):
         with pytest.raises(ul.InputError, match=r"two columns named|not valid Unicode"):
             call()
+
+
+@pytest.mark.parametrize(("make", "labels"), CASES)
+def test_errors_are_the_same_row_by_row_and_in_batches(make: Any, labels: Any) -> None:
+    stream = rows()
+    one, many = make(shape="linear"), make(shape="linear")
+    stepwise(one, stream, labels(stream))
+    for k in range(0, len(stream), 37):
+        many.learn_many(pd.DataFrame(stream[k : k + 37]), pd.Series(labels(stream)[k : k + 37]))
+    assert one.model._errors.rows >= len(stream) - 1
+    assert one.model._errors.plain() == many.model._errors.plain()
+    assert pickle.loads(pickle.dumps(one)).model._errors.plain() == one.model._errors.plain()
+
+
+def test_intervals_hold_about_as_many_rows_as_they_say() -> None:
+    rng = np.random.default_rng(0)
+    model, held = UnitlessRegressor(shape="linear"), 0
+    assert model.predict_interval_one({"x": 1.0}) == (-math.inf, math.inf)
+    for _ in range(2000):
+        x = {"x": rng.normal() * 1e3}
+        y = x["x"] / 1e3 + rng.normal()
+        low, high = model.predict_interval_one(x, level=0.8)
+        held += low <= y <= high
+        model.learn_one(x, y)
+    assert abs(held / 2000 - 0.8) < 0.02
+    with pytest.raises(ul.OptionError, match="level is 80"):
+        model.predict_interval_one(x, level=80)
+
+
+def test_sets_begin_with_the_prediction_and_hold_all_labels_at_first() -> None:
+    stream = rows()
+    model = UnitlessClassifier(["low", "middle", "high"], shape="linear")
+    assert set(model.predict_set_one(stream[0])) == {"low", "middle", "high"}
+    assert UnitlessClassifier().predict_set_one(stream[0]) == []
+    for x, label in zip(stream, three(stream), strict=True):
+        model.learn_one(x, label)
+        found = model.predict_set_one(x, 0.5)
+        assert found[0] == model.predict_one(x)
+        assert 1 <= len(found) <= 3
+    with pytest.raises(NotImplementedError):
+        UnitlessClassifier(loss="hinge").predict_set_one(stream[0])
+
+
+def test_a_batch_that_is_refused_leaves_no_errors_behind() -> None:
+    model = UnitlessClassifier(["a", "b", "c"], shape="linear", centre=False)
+    with pytest.raises(ul.InputError):
+        model.learn_many(pd.DataFrame({"x": [1.0, 2.0], "t": ["u", "v"]}), pd.Series(["a", "nobody"]))
+    model.learn_one({"x": 1.0}, "a")
+    assert model.model is not None
+    assert model.model._errors is not None
+    assert model.model._errors.rows == 1

@@ -764,3 +764,55 @@ def test_importances_select_features_by_what_they_do_and_not_by_their_units() ->
         UnitlessClassifier(), max_features=1, threshold=-np.inf, importance_getter="feature_importances_"
     ).fit(X, y)
     assert chosen.get_support().tolist() == [False, False, True]
+
+
+def numbers_and_kinds(rows: int = 6000) -> tuple[Any, Any, Any]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 3)) * [1e-3, 1, 1e3]
+    y = X @ [1e3, 1, 1e-3] + rng.normal(size=rows)
+    return X, y, np.array(["low", "mid", "high"])[np.digitize(y, [-1, 1])]
+
+
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_intervals_of_a_regressor_hold_as_many_rows_as_they_say(shuffle: bool) -> None:
+    X, y, _ = numbers_and_kinds()
+    model = UnitlessRegressor(shape="linear", shuffle=shuffle, n_iter=1).fit(X[:3000], y[:3000])
+    predicted, limits = model.predict(X[3000:], interval=0.9)
+    assert np.array_equal(predicted, model.predict(X[3000:]))
+    assert limits.shape == (3000, 2)
+    assert abs(np.mean((limits[:, 0] <= y[3000:]) & (y[3000:] <= limits[:, 1])) - 0.9) < 0.03
+    assert model.model_._errors is not None
+    assert model.model_._errors.rows == (300 if shuffle else 2999)
+    again = pickle.loads(pickle.dumps(model)).partial_fit(X[3000:], y[3000:])
+    assert again.model_._errors.rows == model.model_._errors.rows + 3000
+    for bad in (0, 1, 90):
+        with pytest.raises(ul.OptionError, match=r"interval is .* probability"):
+            model.predict(X, interval=bad)
+
+
+@pytest.mark.parametrize("options", [{}, {"new_classes": "allow"}])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_sets_of_a_classifier_hold_as_many_rows_as_they_say(options: dict[str, Any], classes: int) -> None:
+    X, y, kinds = numbers_and_kinds()
+    labels = kinds if classes == 3 else y > 0
+    for model in (
+        UnitlessClassifier(shape="linear", **options).fit(X[:3000], labels[:3000]),
+        UnitlessClassifier(shape="linear", **options).partial_fit(X[:3000], labels[:3000], np.unique(labels)),
+    ):
+        sets = model.predict_set(X[3000:], 0.95)
+        assert sets.shape == (3000, classes)
+        assert np.mean(sets[np.arange(3000), np.searchsorted(model.classes_, labels[3000:])]) > 0.93
+        assert sets[np.arange(3000), np.searchsorted(model.classes_, model.predict(X[3000:]))].all()
+        assert 1 <= sets.sum(axis=1).mean() < classes
+    with pytest.raises(ul.OptionError, match="level is 95"):
+        model.predict_set(X, 95)
+    assert not hasattr(UnitlessClassifier(loss="hinge"), "predict_set")
+
+
+def test_errors_are_the_same_however_partial_fits_are_cut() -> None:
+    X, _, kinds = numbers_and_kinds(1200)
+    whole = UnitlessClassifier(shape="linear", new_classes="allow").partial_fit(X, kinds)
+    parts = UnitlessClassifier(shape="linear", new_classes="allow")
+    for k in (0, 1, 2, 3, 500):
+        parts.partial_fit(X[k : {3: 500, 500: 1200}.get(k, k + 1)], kinds[k : {3: 500, 500: 1200}.get(k, k + 1)])
+    assert parts.model_._errors.plain() == whole.model_._errors.plain()  # type: ignore[union-attr]

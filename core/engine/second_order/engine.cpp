@@ -19,17 +19,18 @@ constexpr std::size_t never = ~std::size_t{0};
 // Lanes are told apart as learning rates are.
 EngineSetup with_walks(EngineSetup setup) {
     setup.rates.clear();
-    for (const Walk& walk : walks) setup.rates.push_back(walk.prior);
+    for (const Walk& walk : walks_of(setup.walking)) setup.rates.push_back(walk.prior);
     setup.first_rate = 0;
-    setup.last_rate = walks.size() - 1;
+    setup.last_rate = setup.rates.size() - 1;
     setup.selecting = Selecting::follow;
     return setup;
 }
 
-std::vector<Lane> all_walks() {
+SecondOrderLanes first_walks(Walking walking, std::size_t heads) {
+    std::vector<Walk> walks = walks_of(walking);
     std::vector<Lane> lanes;
     for (std::uint32_t rate = 0; rate < walks.size(); ++rate) lanes.push_back({0, rate});
-    return lanes;
+    return {std::move(walks), std::move(lanes), heads};
 }
 
 SecondOrderLoss loss_of(const EngineSetup& setup) {
@@ -48,8 +49,8 @@ SecondOrderEngine::SecondOrderEngine(const EngineSetup& setup, const Kernel& ker
       loss_(loss_of(setup)),
       classes_(setup.classes),
       met_(setup.classes),
-      lanes_(all_walks(), heads()),
-      selection_(Selecting::follow, lanes_.size(), 1, walks.size()) {}
+      lanes_(first_walks(setup.walking, heads())),
+      selection_(Selecting::follow, lanes_.size(), 1, lanes_.size()) {}
 
 void SecondOrderEngine::add_classes(std::size_t count) {
     if (!setup_.open) return Engine::add_classes(count);
@@ -63,18 +64,15 @@ void SecondOrderEngine::reserve(std::size_t slots, bool growing) {
 
 // ---------------------------------------------------------------------------------------------------- rows
 
-// Throws if the rows bring more features than there are places for; nothing has changed then.
-void SecondOrderEngine::check_width(const SparseInput& rows, const Labels& labels, std::size_t row) const {
-    if (setup_.block || slots_ <= 1 + most_features) return;
-    std::vector<std::uint32_t> fresh;
+void SecondOrderEngine::check_features(const SparseInput& rows, const Labels& labels, std::size_t row,
+                                       std::vector<std::uint32_t>& met) const {
     for (std::size_t r = 0; r < rows.rows; ++r) {
         if (!(weight_of(labels, r) > 0)) continue;
         for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k) {
             const std::uint32_t slot = slot_at(rows, k);
-            if (places_.of(slot) != Places::none || std::find(fresh.begin(), fresh.end(), slot) != fresh.end())
-                continue;
-            fresh.push_back(slot);
-            if (places_.count() + fresh.size() > most_features)
+            if (places_.of(slot) != Places::none || std::find(met.begin(), met.end(), slot) != met.end()) continue;
+            met.push_back(slot);
+            if (places_.count() + met.size() > most_features)
                 throw InputError(
                     "rule='newton' takes at most " + std::to_string(most_features) + " features, and here is one more",
                     Place{row + r}, "leave some out, or use rule='nag', which takes any number");
@@ -255,7 +253,10 @@ void SecondOrderEngine::lower_scale(std::uint32_t slot, double scale) {
 
 void SecondOrderEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
     const std::size_t sane = sane_rows(labels, rows.rows, !setup_.has_classes());
-    check_width(part_of(rows, 0, sane), labels, row);
+    if (may_have_enough(slots_, false)) {
+        std::vector<std::uint32_t> met;
+        check_features(part_of(rows, 0, sane), labels, row, met);
+    }
     for (std::size_t done = 0, next; done < sane; done = next) {
         std::uint64_t some = std::min(most_rows, sane - done);
         const std::uint64_t examples = clock_.examples, look = Selection::next_look(examples);
@@ -414,7 +415,8 @@ void SecondOrderEngine::load(const EngineState& from) {
         require(is_count(slot, slots_) && slot > 0 && places.of(static_cast<std::uint32_t>(slot)) == Places::none);
         places.add(static_cast<std::uint32_t>(slot));
     }
-    SecondOrderLanes lanes({from.lanes.begin(), from.lanes.begin() + static_cast<std::ptrdiff_t>(count)},
+    SecondOrderLanes lanes(walks_of(setup_.walking),
+                           {from.lanes.begin(), from.lanes.begin() + static_cast<std::ptrdiff_t>(count)},
                            setup_.has_classes() ? met + setup_.open : 1);
     for (std::size_t i = 0; i < from.slots.size(); ++i) {
         const bool bias = biased && i == 0;

@@ -6,19 +6,23 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "engine/lanes/lanes.hpp"
 #include "engine/second_order/kernel.hpp"
+#include "engine/setup.hpp"
 #include "engine/state.hpp"
 
 namespace unitless {
 
 // In the order in which a leader moves among its neighbours: from firm beliefs to fast forgetting.
-inline constexpr std::array<Walk, 6> walks{
-    {{1, 0, 0}, {1e-2, 0, 0}, {1e-4, 0, 0}, {1e-2, 1e-5, 1e-5}, {1e-2, 1e-3, 1e-3}, {1e-2, 1e-2, 100}}};
+inline std::vector<Walk> walks_of(Walking walking) {
+    const std::vector<Walk> all{{1, 0, 0},          {1e-2, 0, 0},       {1e-4, 0, 0},
+                                {1e-2, 1e-5, 1e-5}, {1e-2, 1e-3, 1e-3}, {1e-2, 1e-2, 100}};
+    if (walking == Walking::fastest) return {all.back()};
+    return {all.begin(), walking == Walking::slowly ? all.end() - 1 : all.end()};
+}
 
 class SecondOrderLanes {
   public:
@@ -47,10 +51,12 @@ class SecondOrderLanes {
         }
     };
 
-    SecondOrderLanes(std::vector<Lane> lanes, std::size_t head_count) : lanes_(std::move(lanes)) {
+    // `lanes`: the places of their walks among all of these.
+    SecondOrderLanes(std::vector<Walk> walks, std::vector<Lane> lanes, std::size_t head_count)
+        : walks_(std::move(walks)), lanes_(std::move(lanes)) {
         for (const Lane& lane : lanes_) {
             states_.emplace_back(head_count);
-            states_.back().corner = 1.0 / walks[lane.rate].prior;
+            states_.back().corner = 1.0 / walks_[lane.rate].prior;
         }
     }
 
@@ -59,7 +65,7 @@ class SecondOrderLanes {
     const std::vector<Lane>& lanes() const { return lanes_; }
     static constexpr std::size_t heads() { return 1; }
     std::size_t begin(std::size_t head) const { return head * lanes_.size(); }
-    static constexpr const std::array<Walk, 6>& rates() { return walks; }
+    const std::vector<Walk>& rates() const { return walks_; }
     // Lane k becomes what lane from[k] was.
     void rearrange(std::vector<Lane> lanes, std::size_t /*heads*/, const std::vector<std::size_t>& from) {
         std::vector<State> states;
@@ -75,8 +81,8 @@ class SecondOrderLanes {
     const State& state(std::size_t lane) const { return states_[lane]; }
     SecondOrderLane lane(std::size_t k) {
         State& own = states_[k];
-        return {walks[lanes_[k].rate], own.half.data(),   own.border.data(), &own.corner,
-                own.v.data(),          own.bias_v.data(), own.bias_v.size()};
+        return {walks_[lanes_[k].rate], own.half.data(),   own.border.data(), &own.corner,
+                own.v.data(),           own.bias_v.data(), own.bias_v.size()};
     }
     // More heads, which begin as the last one is.
     void add_heads(std::size_t count) {
@@ -91,6 +97,7 @@ class SecondOrderLanes {
     }
 
   private:
+    std::vector<Walk> walks_;
     std::vector<Lane> lanes_;
     std::vector<State> states_;
 };

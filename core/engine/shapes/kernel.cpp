@@ -99,7 +99,7 @@ void foresee_coupled(Rescale kind, const Stage& stage, const StagedRow& row, con
         p.store(at.o + o * width);
     }
     if (!(row.weight > 0)) return;
-    couple(heads, static_cast<std::size_t>(labels.y[r]), at);
+    couple(heads, static_cast<std::size_t>(labels.y[r]), at, true);
     for (std::size_t o = 0; o < lanes.octets; ++o) {
         label_of(labels, r, Vec8::load(lanes.label + o * width)).store(lanes.y + o * width);
         Vec8::load(at.slope + o * width).store(lanes.slope + o * width);

@@ -18,10 +18,39 @@
 namespace unitless {
 inline namespace UNITLESS_ISA {
 
-// From outputs `o` to slopes, sums over the others and losses, of a row of class y. Eight rates are written at once,
-// beyond the last one of a head into the next head's place: so heads are written in their order.
-UNITLESS_INLINE void couple(const Coupled& lanes, std::size_t y, const Coupling& at) {
+// Minus the logarithm of p where its exponential is e, and those of the others add up to `rest`.
+UNITLESS_INLINE Vec8 loss_of(const Vec8& below, const Vec8& e, const Vec8& rest) {
+    const Mask8 likely = e > rest;
+    const Vec8 odds = select(likely, rest, e) / select(likely, e, rest);
+    return log1p_below_one(odds) + larger(log(rest) - below, Vec8::all(0.0));
+}
+
+// `couple` where there is one rate: the same numbers, by head and not by rate.
+UNITLESS_INLINE void couple_one(const Coupled& lanes, std::size_t y, const Coupling& at, bool losses) {
+    const std::size_t heads = lanes.heads;
+    double most = at.o[0];
+    for (std::size_t k = 1; k < heads; ++k) most = at.o[k] > most ? at.o[k] : most;
+    for (std::size_t i = 0; i < heads; i += width) {
+        const Vec8 below = Vec8::load(at.o + i) - most;
+        below.store(at.below + i);
+        exp(below).store(at.e + i);
+    }
+    double sum = 0;
+    for (std::size_t k = heads; k-- > 0; sum += at.e[k]) at.rest[k] = sum;
+    const double part = 1.0 / sum;
+    sum = 0;
+    for (std::size_t k = 0; k < heads; sum += at.e[k], ++k) {
+        at.rest[k] = sum + at.rest[k];
+        at.slope[k] = k == y ? -1.0 * (at.rest[k] * part) : at.e[k] * part;
+    }
+    if (losses) loss_of(Vec8::all(at.below[y]), Vec8::all(at.e[y]), Vec8::all(at.rest[y])).store(at.loss);
+}
+
+// From outputs `o` to slopes, sums over the others and, if asked for, losses, of a row of class y. Eight rates are
+// written at once, beyond the last one of a head into the next head's place: so heads are written in their order.
+UNITLESS_INLINE void couple(const Coupled& lanes, std::size_t y, const Coupling& at, bool losses) {
     const std::size_t heads = lanes.heads, rates = lanes.rates, padded = lanes.padded();
+    if (rates == 1) return couple_one(lanes, y, at, losses);
     for (std::size_t j = 0; j < rates; j += width) {
         Vec8 most = Vec8::load(at.o + j);
         for (std::size_t k = 1; k < heads; ++k) most = larger(Vec8::load(at.o + k * rates + j), most);
@@ -51,11 +80,7 @@ UNITLESS_INLINE void couple(const Coupled& lanes, std::size_t y, const Coupling&
             (before + e).store(at.before + j);
             rest.store(at.rest + lane);
             (k == y ? -(rest * part) : e * part).store(at.slope + lane);
-            if (k != y) continue;
-            const Mask8 likely = e > rest;
-            const Vec8 odds = select(likely, rest, e) / select(likely, e, rest);
-            const Vec8 margin = Vec8::load(at.below + lane) - log(rest);
-            (log1p_below_one(odds) + larger(-margin, Vec8::all(0.0))).store(at.loss + j);
+            if (k == y && losses) loss_of(Vec8::load(at.below + lane), e, rest).store(at.loss + j);
         }
     }
 }

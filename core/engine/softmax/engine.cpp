@@ -70,7 +70,7 @@ std::size_t SoftmaxEngine::group(LaneBatch& batch, std::size_t longest, std::siz
     batch.joined = batch.learning ? std::exchange(joined_, 0) : 0;
     std::size_t coupling = 0;
     for (const Lanes::Block& block : lanes_.blocks()) coupling = std::max(coupling, Coupling::doubles(coupled(block)));
-    batch.room_each = coupling + 16 * longest;
+    batch.room_each = coupling + 24 * longest;
     aligned(batch.room, lanes_.blocks().size() * batch.room_each);
     for (Octet& octet : batch.octets) octet.loss = nullptr;  // losses are those of a rate
     return lanes_.blocks().size();

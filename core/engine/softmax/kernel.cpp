@@ -86,28 +86,43 @@ void stop_together(const Octet* octets, const Coupled& lanes, std::size_t stride
     }
 }
 
+template <int n>
+using Count = std::integral_constant<int, n>;
+
 template <bool adaptive, bool aware>
 void run_rows(const Options& options, Rescale rescale, const Octet* octets, const Coupled& lanes,
               const LaneLabels& labels, const Stage& stage, std::size_t rows, double* loss, double* memory) {
     const Coupling at(lanes, memory);
     double* const steps = memory + Coupling::doubles(lanes);
     const std::size_t count = (lanes.heads * lanes.rates + width - 1) / width;
-    // Two octets at once fill each other's gaps.
-    const auto for_all = [&](auto action) UNITLESS_INLINE_LAMBDA {
+    // Several octets at once fill each other's gaps: predicting needs fewer registers for each than learning.
+    const auto some = [&](auto octets_at_once, std::size_t o, auto action) UNITLESS_INLINE_LAMBDA {
+        constexpr int n = decltype(octets_at_once)::value;
+        action(CoupledOctets<adaptive, aware, n>(options, rescale, octets + o, labels, steps), o * width);
+    };
+    const auto rest_of = [&](std::size_t o, auto action) UNITLESS_INLINE_LAMBDA {
+        if (count - o == 3) some(Count<3>{}, o, action);
+        if (count - o == 2) some(Count<2>{}, o, action);
+        if (count - o == 1) some(Count<1>{}, o, action);
+    };
+    const auto in_fours = [&](auto action) UNITLESS_INLINE_LAMBDA {
         std::size_t o = 0;
-        for (; o + 2 <= count; o += 2)
-            action(CoupledOctets<adaptive, aware, 2>(options, rescale, octets + o, labels, steps), o * width);
-        if (o < count)
-            action(CoupledOctets<adaptive, aware, 1>(options, rescale, octets + o, labels, steps), o * width);
+        for (; o + 4 <= count; o += 4) some(Count<4>{}, o, action);
+        rest_of(o, action);
+    };
+    const auto in_pairs = [&](auto action) UNITLESS_INLINE_LAMBDA {
+        std::size_t o = 0;
+        for (; o + 4 <= count; o += 2) some(Count<2>{}, o, action);
+        rest_of(o, action);
     };
     for (std::size_t i = 0; i < lanes.room(); ++i) at.o[i] = at.slope[i] = 0;
     for (std::size_t r = 0; r < rows; ++r) {
         const StagedRow row = stage.rows[r];
         bool sound = true;
-        for_all([&](const auto& some, std::size_t first)
-                    UNITLESS_INLINE_LAMBDA { sound = some.foresee(stage, row, r, at.o + first) && sound; });
+        in_fours([&](const auto& these, std::size_t first)
+                     UNITLESS_INLINE_LAMBDA { sound = these.foresee(stage, row, r, at.o + first) && sound; });
         if (!(row.weight > 0)) continue;
-        couple(lanes, static_cast<std::size_t>(labels.y[r]), at);
+        couple(lanes, static_cast<std::size_t>(labels.y[r]), at, loss != nullptr);
         if (!sound) stop_unsound(octets, lanes, labels, r, at);
         if (loss)
             for (std::size_t j = 0; j < lanes.rates; ++j) loss[r * labels.stride + j] = at.loss[j];
@@ -116,10 +131,11 @@ void run_rows(const Options& options, Rescale rescale, const Octet* octets, cons
         for (std::size_t i = 0; i < lanes.heads * lanes.rates; i += width)
             still.note_below(absolute(Vec8::load(at.slope + i)), Vec8::all(__DBL_DENORM_MIN__));
         if (still.any()) {
-            for_all([&](const auto& some, std::size_t first) { some.template learn<false>(stage, row, r, at, first); });
+            in_pairs(
+                [&](const auto& these, std::size_t first) { these.template learn<false>(stage, row, r, at, first); });
         } else {
-            for_all([&](const auto& some, std::size_t first)
-                        UNITLESS_INLINE_LAMBDA { some.template learn<true>(stage, row, r, at, first); });
+            in_pairs([&](const auto& these, std::size_t first)
+                         UNITLESS_INLINE_LAMBDA { these.template learn<true>(stage, row, r, at, first); });
         }
     }
     stop_together(octets, lanes, labels.stride, loss);
@@ -143,7 +159,7 @@ void losses(const double* outputs, const Coupled& lanes, std::size_t y, double* 
     const std::size_t count = lanes.heads * lanes.rates;
     for (std::size_t i = 0; i < count; ++i) at.o[i] = smaller(larger(outputs[i], -suspicious), suspicious);
     for (std::size_t i = count; i < lanes.room(); ++i) at.o[i] = 0;
-    couple(lanes, y, at);
+    couple(lanes, y, at, true);
     for (std::size_t j = 0; j < lanes.rates; ++j) {
         loss[j] = at.loss[j];
         for (std::size_t k = j; k < count; k += lanes.rates)

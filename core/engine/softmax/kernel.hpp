@@ -45,7 +45,7 @@ struct Coupling {
 
 struct SoftmaxKernel {
     // Rows through some octets, which are those of `lanes`. loss: [row][stride], by rate; null: not asked for. `memory`
-    // holds 16 doubles for each feature of the longest row, and what a Coupling needs.
+    // holds 24 doubles for each feature of the longest row, and what a Coupling needs.
     void (*run)(const Options&, const Octet*, const Coupled& lanes, const LaneLabels&, const Stage&, std::size_t rows,
                 double* loss, double* memory);
     // The losses of one row of which the outputs are known, by rate, if it is of this class.

@@ -94,7 +94,7 @@ def intervals(metrics: dict[str, float], level: float) -> list[tuple[str, str]]:
         return []
     name, size = ("intervals", "width") if "width" in metrics else ("sets", "set size")
     held = f"{100 * level:.4g}% {name} hold {share(metrics['coverage'])} of the rows"
-    return [(name, f"{held}, mean {size} {number(metrics[size])}")]
+    return [(name[:-1], f"{held}, mean {size} {number(metrics[size])}")]
 
 
 def rates(rate: Any) -> str:

@@ -45,6 +45,7 @@ OPTIONS = (
     *options.MODEL,
     *WAY,
     *options.COLUMNS,
+    options.INTERVAL,
     options.PLOT,
     options.JSON,
     options.QUIET,
@@ -69,7 +70,9 @@ def command(
     diverges is left out from then on. Which is better is decided by a paired test: the difference of
     two rules on the same rows has an interval of its own.
     """
-    shared = arguments.passed_on(given, (options.SHAPE, options.EXPERTS, *options.MODEL, *WAY, *options.COLUMNS))
+    shared = arguments.passed_on(
+        given, (options.SHAPE, options.EXPERTS, *options.MODEL, *WAY, *options.COLUMNS, options.INTERVAL)
+    )
     from ..errors import DivergedError  # noqa: PLC0415
     from ..training.compare import RULES, compare  # noqa: PLC0415
 
@@ -106,6 +109,7 @@ def command(
 def summary(comparison: Comparison) -> None:
     """Print the results."""
     whole, numbers = comparison.whole, "rmse" in comparison.whole.metrics
+    best = comparison.learners[comparison.best or comparison.ranked[0]]
     display.facts(
         [
             ("task", comparison.task),
@@ -113,11 +117,11 @@ def summary(comparison: Comparison) -> None:
             ("rows", display.learned(whole, comparison.interrupted, kept=False)),
             ("features", f"{whole.features:,}"),
             *([("shape", str(whole.shape))] if whole.model.options.shape != "linear" else []),
+            *((name, f"{best.rule}: {said}") for name, said in display.intervals(best.metrics, whole.plan.interval)),
             ("time", f"{comparison.seconds:.2f} s"),
         ]
     )
     print()
-    best = comparison.learners[comparison.best or comparison.ranked[0]]
     score = "rmse" if numbers else "zero_one"
     since = f"since {best.recent[0]:,}"
     apart = "error" if comparison.judged_by == "zero_one" else "loss"
@@ -125,12 +129,22 @@ def summary(comparison: Comparison) -> None:
     header += ["held out"] if whole.score else []
     lines = [_line(comparison, rule, score) for rule in comparison.ranked]
     display.table(None, [*header, "rate", "seconds"], lines, left=2)
-    remarks = [_remark(comparison)]
+    remarks = [_remark(comparison), _beside(comparison, score)]
     remarks += [f"{rule} diverged at {one.diverged}." for rule, one in comparison.learners.items() if one.diverged]
     if any(remarks):
         print("", *filter(None, remarks), sep="\n")
     for bad in whole.bad[:3]:
         print(f"skipped: {bad}", file=sys.stderr)
+
+
+def _beside(comparison: Comparison, score: str) -> str:
+    """What answers score that know the labels before and nothing else."""
+    from ..evaluation.stream_baselines import shown_name  # noqa: PLC0415
+
+    title, show = ("RMSE", display.number) if score == "rmse" else ("error", display.share)
+    task = comparison.whole.target.task
+    said = [f"{shown_name(name, task)}: {show(found[score])}" for name, found in comparison.baselines.items()]
+    return f"Simple answers, {title}: {'; '.join(said)}." if said else ""
 
 
 _SHORT = {"best": "best", "no difference found": "no difference", "clearly worse": "worse", "diverged": "diverged"}

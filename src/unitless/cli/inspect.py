@@ -136,6 +136,7 @@ def _features(
         ("shape", _shape(about)),
         ("experts", display.experts({name: of["share"] for name, of in (about["experts"] or {}).items()})),
         ("rate", display.rates(about["learning_rate"])),
+        ("sparsity", "" if about["sparsity"] is None else display.rates(about["sparsity"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),
         ("features", f"{about['feature_count']:,}" + _weighted(about)),
         ("trained", _trained(about["training"])),
@@ -238,7 +239,6 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
     always = ("rule", "loss", "learning_rate")
     state = model._snapshot()
     features = [slot for slot in state["slots"].tolist() if slot]
-    rate = model.learning_rate
     source = (training or {}).get("source") or []
     schema = (training or {}).get("schema") or {}
     return {
@@ -250,7 +250,8 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         "options": {k: v for k, v in model.options.asdict().items() if k in always or v != default[k]},
         "shape": model.settled_shape,
         "experts": _experts(model),
-        "learning_rate": {str(k): v for k, v in rate.items()} if isinstance(rate, dict) else rate,
+        "learning_rate": _by_text(model.learning_rate),
+        "sparsity": _by_text(model.sparsity) if model.options.sparse else None,
         "examples": model.examples,
         "weight": model.total_weight,
         "feature_count": len(features),
@@ -269,6 +270,11 @@ def described(model: Learner | OneVsAll, path: str) -> dict[str, Any]:
         },
         "bias": None if isinstance(model, OneVsAll) else model.weights.get(BIAS),
     }
+
+
+def _by_text(value: Any) -> Any:
+    """A number, or numbers by class."""
+    return {str(k): v for k, v in value.items()} if isinstance(value, dict) else value
 
 
 def _weights(model: Learner | OneVsAll) -> int:

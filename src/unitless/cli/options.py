@@ -306,8 +306,8 @@ SHAPE = Flag(
 )
 EXPERTS = Flag(
     "experts",
-    "auto: other learners beside the rule, mixed with it: second order for tables of up to 100 columns, softmax for "
-    f"classes, snag for wide and sparse numbers; or none. {USUAL_EXPERTS} if not given.",
+    "auto: other learners beside the rule, mixed with it: second order for tables, softmax for classes, snag for wide "
+    f"and sparse data; or none. {USUAL_EXPERTS} if not given.",
     panel=LEARNING,
 )
 

@@ -118,12 +118,14 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
     lines += _score(result, wanted)
     lines.append(("progressive", _progressive(result, wanted)))
     lines += display.intervals(result.score if result.fitted else result.metrics, result.plan.interval)
+    lines += [("", _beside(result))] if result.baselines else []
     lines.append(("rows", display.learned(result, result.interrupted)))
     lines.append(("features", result.said_features))
     lines += [("shape", str(result.shape))] if result.model.options.shape != "linear" else []
     lines.append(("experts", display.experts(result.experts)))
     lines += [("missing", _missing(result.missing))] if result.missing else []
     lines.append(("rate", display.rates(result.learning_rate)))
+    lines += [("sparsity", display.rates(result.model.sparsity))] if result.model.options.sparse else []
     passed = result.learned * max(1, result.passes)
     speed = f", {passed / result.seconds:,.0f} rows/s" if result.seconds else ""
     lines.append(("time", f"{result.seconds:.2f} s{speed}"))
@@ -186,15 +188,21 @@ def _progressive(result: TrainResult, wanted: list[str]) -> str:
         main = f"accuracy {display.share(1 - metrics['zero_one'])}"
     else:
         main = f"rmse {display.number(metrics['rmse'])}"
-    repeated = ""
-    if result.repeated:
-        name = "zero_one" if "zero_one" in metrics else "rmse"
-        show = (lambda x: f"accuracy {display.share(1 - x)}") if name == "zero_one" else display.number
-        repeated = f"; repeating the label before: {show(result.repeated[name])}"
     stale = f"; without up to {result.stale:,} rows that others learned in the same round" if result.stale else ""
-    return (
-        ", ".join(filter(None, (main, _listed(metrics, result, wanted, apart=("zero_one", "rmse"))))) + repeated + stale
-    )
+    return ", ".join(filter(None, (main, _listed(metrics, result, wanted, apart=("zero_one", "rmse"))))) + stale
+
+
+def _beside(result: TrainResult) -> str:
+    """What answers score on the way that know the labels before and nothing else."""
+    from ..evaluation.stream_baselines import shown_name  # noqa: PLC0415
+
+    def score(found: dict[str, float]) -> str:
+        if "zero_one" in found:
+            return f"accuracy {display.share(1 - found['zero_one'])}"
+        return f"rmse {display.number(found['rmse'])}"
+
+    task = result.target.task
+    return "; ".join(f"{shown_name(name, task)}: {score(found)}" for name, found in result.baselines.items())
 
 
 def _listed(metrics: dict[str, float], result: TrainResult, wanted: list[str], apart: tuple[str, ...]) -> str:

@@ -124,7 +124,9 @@ def _read(words: list[str], own: dict[str, Flag]) -> Iterator[_Given]:
                 at += 1
             else:
                 yield _Given([name], theirs)
-        elif ours is not None and ours.kind is not bool and not equals:
+        elif ours is not None and equals:
+            yield _Given([name, value], ours=ours)
+        elif ours is not None and ours.kind is not bool:
             yield _Given([name, following], ours=ours)
             at += 1
         else:

@@ -170,7 +170,7 @@ class Target:
         if self.task == "binary":
             negative, positive = (repr(name) if name else "something else" for name in self.classes)
             return f"binary: is it {positive} (positive) or {negative} (negative)?"
-        return "regression: a number" if self.task == "regression" else "classes: one against all others"
+        return "regression: a number" if self.task == "regression" else "classes: one of several"
 
     def numbers(self, raw: RawLabels, place: Place) -> Float64:
         """For a number to predict: the labels. For a binary task: 0 and 1."""

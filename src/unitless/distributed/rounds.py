@@ -23,8 +23,8 @@ from ..errors import InputError, Option, OptionError, Phrase
 from ..evaluation.baseline import Baseline
 from ..evaluation.evaluation import Evaluation
 from ..models.model import State
-from ..models.rounds import Agreed, merged_round, whole
-from ..models.rounds_shape import shaped_round
+from ..models.rounds import Agreed, whole
+from ..models.rounds_model import Added, Common, one_model
 from ..training.notes import drifts
 from ..training.passes import steering_loss
 from ..training.run import Run
@@ -305,9 +305,8 @@ class Rounds:
         engine, model = self.engine, self.run.model
         assert model is not None
         said = [one.said for one in learned]
-        agreed = Agreed.of(model, base, said)
-        shapes = {one.shape for one in said if one.learned} - {None, "linear"}
-        common = engine.put((agreed, base, bool(shapes)))
+        together = Common.of(Agreed.of(model, base, said), base, said)
+        common = engine.put(together)
         level, made = list(handles), []
         while True:
             level = [engine.combine(work.fold, common, level[k : k + FAN_IN]) for k in range(0, len(level), FAN_IN)]
@@ -315,12 +314,9 @@ class Rounds:
             if len(level) == 1:
                 break
         self._wait(level, watched)
-        sums, states = engine.get(level[0])
+        added: Added | None = engine.get(level[0])
         engine.forget([common, *made])
-        merged = merged_round(agreed, base, said, sums)
-        if shapes and states:
-            merged = shaped_round(agreed, base, states, [one.judged for one in said if one.learned], merged)
-        return merged
+        return one_model(together, said, added)
 
     def _count(self, learned: list[Learned], base: State, first_pass: bool) -> None:
         run, model = self.run, self.run.model

@@ -9,7 +9,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from ..data.shuffle import Shuffle, hashes_of
 from ..models.learner import Learner
 from ..models.model import State
 from ..models.one_vs_all import OneVsAll
-from ..models.rounds import Agreed, Said, Sums
+from ..models.rounds import Said
+from ..models.rounds_model import Added, Common
 from ..training.learning import Learning
 from ..training.screening import usable
 from . import blocks
@@ -95,9 +96,6 @@ class Learned:
     classes: tuple[str, ...]  # of two, as they are written; one may have been met here first
 
 
-Folded: TypeAlias = "tuple[Sums, tuple[State, ...]]"  # and, of models that are more than linear, their states
-
-
 def survey(data: DataSpec, file: int) -> FileSurvey:
     """Look at one file."""
     return blocks.survey(data, file)
@@ -148,6 +146,7 @@ def _learn_rows(learning: Learning, rows: Shuffle, span: tuple[int, int], base: 
     model, judged = learning.model, 0.0
     first, last = span
     assert model is not None
+    model._hold_scales(True)
     if not base.state[0]["examples"]:  # there is nothing to be judged yet: shards find their own rates
         model._choose_rates(True)
         model._keep_rates(True)
@@ -240,20 +239,14 @@ def without_state(_: None, learned: list[Learned]) -> Learned:
     return replace(learned[0], state=None)
 
 
-def fold(common: tuple[Agreed, State, bool], several: list[Learned | Folded]) -> Folded:
-    """Add up what shards, or shards that are added up already, have learned; `common` says what is agreed, the base,
-    and whether models are more than linear.
-    """
-    agreed, base, shaped = common
-    sums: list[Sums] = []
-    states: list[State] = []
+def fold(common: Common, several: list[Learned | Added | None]) -> Added | None:
+    """Add up what shards, or shards that are added up already, have learned; None if they have learned nothing."""
+    added: list[Added] = []
     for one in several:
         if isinstance(one, Learned):
             assert one.state is not None
             if one.said.learned:
-                sums.append(Sums.of(agreed, base, one.state))
-                states += [one.state] if shaped else []
-        else:
-            sums.append(one[0])
-            states += one[1]
-    return Sums.folded(agreed, sums or [Sums.of(agreed, base, base)]), tuple(states)
+                added.append(Added.of(common, one.state))
+        elif one is not None:
+            added.append(one)
+    return Added.folded(common, added) if added else None

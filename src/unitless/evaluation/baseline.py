@@ -394,7 +394,8 @@ class LastLabel:
     """What it scores to repeat the last label: the baseline of a stream that is followed.
 
     `add` labels in the order of the stream, those of rows that are learned; the first has nothing to be compared with.
-    Scores are the metrics of labels: "zero_one" of classes; "rmse", "mae" and "r2" of numbers.
+    Scores are the metrics of labels: "zero_one" of classes; "rmse", "mae" and "r2" of numbers, and "loss" if labels are
+    in the unit of scores.
 
     Example:
         >>> import unitless as ul
@@ -406,10 +407,13 @@ class LastLabel:
     """
 
     def __init__(self, model: Learner | OneVsAll) -> None:
-        self._numbers = not isinstance(model, OneVsAll) and not LOSSES[model.options.loss].for_classes
+        self._loss = LOSSES[model.options.loss]
+        self._numbers = not isinstance(model, OneVsAll) and not self._loss.for_classes
+        self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
         self._reader = Evaluation(model, small=True)
         self._last: float | None = None
         self._weight = self._first = self._second = 0.0  # sums of what is between a label and the one before it
+        self._lost = 0.0  # the sum of losses; not a number where they are not counted
         self._labels = LabelSums()
 
     def add(self, labels: Any, weight: Any = None) -> None:
@@ -434,6 +438,9 @@ class LastLabel:
             step = np.abs(now - before) if self._numbers else (now != before).astype(np.float64)
             self._first = float(running(self._first, step, h)[-1])
             self._second = float(running(self._second, step * step, h)[-1])
+            if self._numbers and self._loss.in_label_unit:
+                lost = step * step if self._loss.is_squared_error else self._judge.losses(before, now)
+                self._lost = float(running(self._lost, lost, h)[-1])
         self._weight = float(running(self._weight, h, None, len(now))[-1])
         if self._numbers:
             self._labels.add(now, h)
@@ -447,7 +454,9 @@ class LastLabel:
         if not self._numbers:
             return {"zero_one": first}
         r2 = 1 - metrics.ratio(second, self._labels.variance)
-        return {"rmse": math.sqrt(second), "mae": first, "r2": r2}
+        lost = self._lost / self._weight
+        loss = {"loss": lost} if self._loss.in_label_unit and not math.isnan(lost) else {}
+        return {**loss, "rmse": math.sqrt(second), "mae": first, "r2": r2}
 
     def state(self) -> dict[str, Any]:
         """All that has been counted, as JSON can keep it, for `restore`."""
@@ -456,6 +465,7 @@ class LastLabel:
             "last": None if self._last is None else self._last.hex(),
             "sums": [one.hex() for one in (self._weight, self._first, self._second)],
             "labels": self._labels.state(),
+            "lost": self._lost.hex(),
         }
 
     @classmethod
@@ -468,6 +478,7 @@ class LastLabel:
             last._last = None if state["last"] is None else float.fromhex(state["last"])
             last._weight, last._first, last._second = map(float.fromhex, state["sums"])
             last._labels = LabelSums.restore(state["labels"])
+            last._lost = float.fromhex(state.get("lost", "nan"))  # which earlier versions did not count
             if not all(one >= 0 for one in (last._weight, last._first, last._second)):
                 raise ValueError("sums that are negative")
         except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:

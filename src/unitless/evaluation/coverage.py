@@ -80,10 +80,13 @@ class Predicted:
             return 2.0 * reach
         if self.shares is None:  # of two classes the likelier one, and the other if its error is within reach
             return np.asarray(1.0 + (np.maximum(self.errors, 1.0 - self.errors) <= reach), dtype=np.float64)
-        sizes = np.zeros(len(reach))
+        sizes, errors, within = np.zeros(len(reach), np.int32), np.empty(len(reach)), np.empty(len(reach), bool)
         for shares in self.shares:
-            sizes += 1.0 - shares <= reach
-        return np.maximum(sizes, min(1, len(self.shares)))  # the likeliest is the first to be within reach
+            np.subtract(1.0, shares, out=errors)
+            np.less_equal(errors, reach, out=within)
+            sizes += within
+        # The likeliest is the first to be within reach.
+        return np.maximum(sizes, min(1, len(self.shares))).astype(np.float64)
 
 
 class Coverage:
@@ -108,15 +111,14 @@ class Coverage:
         if self._follows:
             reach = self._quantiles.follow_at(self.level, predicted.errors, weight)
         else:
-            reach = np.full(len(predicted.errors), self._quantiles.reach(self.level))
+            reach = np.full(len(predicted.errors), self._quantiles.steady_reach(self.level))
         finite = reach < math.inf
         if not finite.all():
             predicted, reach = predicted[finite], reach[finite]
             weight = None if weight is None else weight[finite]
-        rows = len(reach)
         total, held, widths = self._sums
         self._sums = (
-            float(running(total, weight, None, rows)[-1]),
+            total + len(reach) if weight is None else float(running(total, weight, None)[-1]),
             float(running(held, predicted.held(reach).astype(np.float64), weight)[-1]),
             float(running(widths, predicted.sizes(reach), weight)[-1]),
         )

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -319,6 +319,11 @@ class Evaluation:
         return metrics.judged_by(self._task)
 
     @property
+    def is_squared_error(self) -> bool:
+        """Whether the loss is the squared error, of which people read the root."""
+        return self._loss.is_squared_error
+
+    @property
     def per_class(self) -> dict[Label, dict[str, float]]:
         """By class: how much of the weight it has, its precision and its recall."""
         if not isinstance(self._model, OneVsAll):
@@ -535,7 +540,7 @@ class Evaluation:
     def absorb(self, other: Evaluation) -> None:
         """Count what another evaluation of the same model, as small as this one, has counted side by side with it.
 
-        Neither may have intervals: those of a stream depend on the rows before.
+        Intervals may be counted side by side if they do not follow the rows.
         """
         if other.examples:
             self._octaves.join(self.now, other._octaves, other.now)
@@ -554,6 +559,10 @@ class Evaluation:
             self._label_sums.absorb(other._label_sums)
         else:
             self._label_sums = None
+        if isinstance(self.intervals, Coverage) and isinstance(other.intervals, Coverage):
+            self.intervals.absorb(other.intervals)
+        else:
+            self.intervals = None
         for name, total in other._sums.items():
             self._sums[name] = self._sums.get(name, 0.0) + total
         self.examples += other.examples
@@ -597,6 +606,9 @@ class Progressive:
 
     predictions: Float64
     evaluation: Evaluation
+    baselines: dict[str, dict[str, float]] = field(default_factory=dict)
+    """What answers score that know the labels before and nothing else: "repeat the last label" and "running mean" (of
+    classes the most frequent one so far). Not where labels come late (`delay`)."""
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -633,7 +645,12 @@ def progressive(model: Learner | OneVsAll, X: Any, y: Any, weight: Any = None, *
     else:
         predictions = _delayed(model, X, inputs.as_array(y, "y"), weight, int(delay))
     evaluation.add(predictions, y, weight)
-    return Progressive(predictions, evaluation)
+    from .stream_baselines import StreamBaselines  # noqa: PLC0415  (it reads labels as an evaluation does)
+
+    baselines = StreamBaselines(model)
+    if delay == 0:
+        baselines.add(y, weight)
+    return Progressive(predictions, evaluation, baselines.metrics)
 
 
 def _delayed(model: Learner | OneVsAll, X: Any, y: np.ndarray[Any, Any], weight: Any, delay: int) -> Float64:

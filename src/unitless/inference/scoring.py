@@ -161,8 +161,8 @@ class Scoring:
         )
         self.progress = Progress()
         errors = self.model._errors if has_errors(self.model) else None
-        intervals = None if errors is None else Coverage(self.level, errors.copy())  # it may learn meanwhile
-        self.evaluation = Evaluation(self.model, intervals=intervals)
+        self._errors = None if errors is None else errors.copy()  # the model may learn meanwhile
+        self.evaluation = Evaluation(self.model, intervals=self._intervals())
         self.curves = Curves(self.model, self.evaluation)
         self.baseline = Baseline(self.model)
         self.groups: dict[str | None, Evaluation] = {}
@@ -170,6 +170,10 @@ class Scoring:
         self.scored = self.strange = 0
         self.strangers: list[str] = []
         self._found_by = False
+
+    def _intervals(self) -> Coverage | None:
+        """What counts how good the intervals are that the model gives now."""
+        return None if self._errors is None else Coverage(self.level, self._errors)
 
     def _held(self, schema: Schema, target: Any, weight: Any, labels_given: bool) -> Schema:
         """The schema of the labelled data: with the names of target and weight."""
@@ -395,13 +399,13 @@ class Scoring:
         for group in dict.fromkeys(groups.tolist()):
             if group in self.groups or len(self.groups) < MOST_GROUPS:
                 if group not in self.groups:
-                    self.groups[group] = Evaluation(self.model, small=True)
+                    self.groups[group] = Evaluation(self.model, small=True, intervals=self._intervals())
                 number[group] = len(evaluations)
                 evaluations.append(self.groups[group])
             else:
                 if others < 0:
                     others = len(evaluations)
-                    self.others = self.others or Evaluation(self.model, small=True)
+                    self.others = self.others or Evaluation(self.model, small=True, intervals=self._intervals())
                     evaluations.append(self.others)
                 number[group] = others
         codes = np.array([number[group] for group in groups.tolist()], dtype=np.intp)

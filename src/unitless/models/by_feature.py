@@ -80,7 +80,7 @@ def leader(lane_heads: NDArray[Any], scores: Float64, head: int) -> int:
 def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapshot) -> Float64:
     """The v of a sparse model, [slot][lane], in whose place its state has u (core/engine/lanes/proximal_rows.hpp)."""
     lanes = state["lane_rates"]
-    u, H = (state[name].reshape(-1, len(lanes)) for name in ("v", "H"))  # type: ignore[literal-required]
+    u, H = state["v"].reshape(-1, len(lanes)), state["H"].reshape(-1, len(lanes))
     _, _, weight, _, square = state["target"].tolist()
     pace = math.sqrt(square / weight) if weight > 0 else 1.0
     tempo = pace * (math.sqrt(state["T"] / state["N"]) if state["N"] > 0 else 1.0)
@@ -89,7 +89,7 @@ def sparse_weights(options: Options, candidates: Candidates, state: _core.Snapsh
     beyond = np.abs(u) - free * (rates * penalties * (pace * tempo))
     root = np.sqrt(H) + free * (rates * (options.l2 * tempo))
     there = (beyond > 0) & (sys.float_info.min <= H)
-    return np.divide(np.where(u > 0, -beyond, beyond), root, out=np.zeros_like(u), where=there)
+    return np.asarray(np.divide(np.where(u > 0, -beyond, beyond), root, out=np.zeros_like(u), where=there))
 
 
 def latest_look(options: Options, examples: int, features: int) -> int:
@@ -162,8 +162,8 @@ class Reading:
         terms = Terms(rule, self.options.order, state["t"], slots, state["scale"], v, H)
         if not rule.second_order:
             return terms
-        kept = state["shape"]
-        return with_doubt(terms, lambda name: kept[name], lanes[0], state["lane_rates"], LOSSES[self.options.loss])
+        kept, walk = state["shape"], WALKS[int(state["lane_rates"][lanes[0]])]
+        return with_doubt(terms, lambda name: kept[name], lanes[0], walk, LOSSES[self.options.loss])
 
     def candidate(self, lane: int) -> float | Walk:
         """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""

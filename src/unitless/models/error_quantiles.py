@@ -24,7 +24,7 @@ from ..inputs import Float64
 
 LEVELS: tuple[float, ...] = tuple(_core.ERROR_LEVELS)
 USUAL_LEVEL = 0.9
-_NUMBERS = 3 + len(LEVELS)  # rows, their weight, the mean error of late, the quantiles
+_NUMBERS = 3 + 2 * len(LEVELS)  # rows, their weight, the mean error of late, the quantiles, the steady ones
 
 
 def checked_level(level: Any, option: str = "interval") -> float:
@@ -61,13 +61,21 @@ class ErrorQuantiles:
     def reach(self, level: float) -> float:
         """How far from a prediction the truth lies at most, with this probability; infinite if there are too few rows.
 
-        Between the levels of the ladder it grows with log(1/(1 - level)), and it never falls with the level.
+        Between the levels of the ladder it grows with log(1/(1 - level)), and it never falls with the level. This is
+        for whoever goes on to follow each row.
         """
-        return _core.error_reach(self._state, level)
+        return _core.error_reach(self._state, level, False)
+
+    def steady_reach(self, level: float) -> float:
+        """The same for any number of predictions that no labels follow.
+
+        The quantiles of a stream are never at rest: each row moves them. This is by their mean over the last rows.
+        """
+        return _core.error_reach(self._state, level, True)
 
     def known_reach(self, level: float) -> float:
-        """The same; too few rows are an error."""
-        reach = self.reach(level)
+        """The same as `steady_reach`; too few rows are an error."""
+        reach = self.steady_reach(level)
         if math.isinf(reach):
             least = math.ceil(level / (1 - level) * (1 - 1e-12))
             raise OptionError(
@@ -108,7 +116,7 @@ class ErrorQuantiles:
         places = np.minimum(np.searchsorted(below, wanted), rows - 1)
         finite = np.isfinite(errors)
         mean = np.average(errors[finite], weights=None if weight is None else weight[finite]) if finite.any() else 0.0
-        quantiles._state[:] = [rows, total, mean, *ranked[places]]
+        quantiles._state[:] = [rows, total, mean, *ranked[places], *ranked[places]]
         np.minimum(quantiles._state, np.finfo(np.float64).max, out=quantiles._state)
         return quantiles
 

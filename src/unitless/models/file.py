@@ -4,7 +4,8 @@ A file holds arrays with one entry per feature that was ever other than zero,
 
     slot    uint32   where the feature lives: 0 the bias, 1 + column, 1 + position among the names, or hashed
     scale   float64  s ("snag": √Σx²)
-    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision)
+    v       float64  w·s, without the feature's unit, for each rate and class (float32 for learners of that precision);
+                     of sparse models the sums u behind them (core/engine/lanes/proximal_rows.hpp)
     H       float64  G/s², likewise
 
 and, mostly short or empty,
@@ -20,8 +21,9 @@ and, mostly short or empty,
     centre_features  uint32   features (from 1) whose offset is settled
     centre_kinds     uint32   1: centred
     centre_means     float64  mean and weight of each
+    proven_scales    float64  scales that centred features have proven; like the next two (core/preparation/window.hpp)
     window_features  uint32   centred features whose scales may fall soon; only of models whose scales may fall
-    windows          float64  scale, low, high, mean, weight, square and count of each (core/preparation/window.hpp)
+    windows          float64  scale, limit, low, high, first, sum, square, weight and count of each
     slopes           float64  how weights follow the means; only of merged models with centred columns (merged_means.py)
     shape.NAME       float64  curves, trees, other experts and their mixture, as the core has them; only of such models
                               Of any softmax: softmax.classes, their number, if some were announced and not met
@@ -84,7 +86,7 @@ _ARRAYS = {
     "centre_means": np.float64,
 }
 _AVERAGE = ("average", "average_scale")  # of models whose options ask for them
-_WINDOWS = {"window_features": np.uint32, "windows": np.float64}  # likewise
+_WINDOWS = {"proven_scales": np.float64, "window_features": np.uint32, "windows": np.float64}  # likewise
 # Slopes are of merged models; "earlier" is of a training that was interrupted: a model file of the best weights so far.
 _OPTIONAL = (*_AVERAGE, *_WINDOWS, "slopes", "earlier")
 # Not written where they are so: files from before do not have them.
@@ -382,7 +384,9 @@ def _check_sizes(header: dict[str, Any], arrays: _Arrays, size: int) -> None:
     lanes = len(arrays["lane_heads"])
     if header["kind"] == "Sweep":
         _require(type(rates) is list and lanes == len(rates) * len(labels or [None]), "other lanes than its rates have")
-    _require(labels is None or (type(labels) is list and len(labels) <= lanes), "more classes than lanes")
+    _require(labels is None or type(labels) is list, "classes that are not a list")
+    some_unmet = header["open"] is True and _ANNOUNCED in arrays
+    _require(len(labels or ()) <= lanes or some_unmet, "more classes than lanes")
     _require(
         names is None or (type(names) is list and all(type(name) is str for name in names)),
         "feature names that are not text",

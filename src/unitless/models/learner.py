@@ -70,8 +70,9 @@ class Learner(Model):
         experts: "auto": other learners read the same rows, and predictions are a mixture of all, better than the best
             of them. Settled by the first row, for squared and logistic loss and the rule "nag":
 
-            - arrays, tables and rows of names with at most 100 columns: a second-order learner (`rule="newton"`) and,
-              of more than two classes, a softmax model;
+            - arrays, tables and rows of names with at most 1,000 columns: second-order learners (`rule="newton"`) of
+              the first 100 features, one of which follows labels that change slowly, and of more than two classes a
+              softmax model;
             - wider, sparse and hashed data: of numbers and two classes the rule "snag", of more classes softmax.
 
             "none": the rule alone.

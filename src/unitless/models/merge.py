@@ -22,6 +22,17 @@ from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
 from .classes import Label
+from .company import MET, companion_arrays, companion_options, companion_state, companions
+from .merged_information import (
+    Frame,
+    Known,
+    Merged,
+    Shift,
+    is_second_order,
+    second_order_state,
+    standing_in,
+    told_to_all,
+)
 from .merged_means import LINEAR, Moved, Terms, slopes_of, stored_slopes
 from .merged_mixture import merged_mixture
 from .merged_shape import (
@@ -31,6 +42,7 @@ from .merged_shape import (
     combined_shape,
     expert_arrays,
     expert_state,
+    settled_company,
     settled_shape,
 )
 from .merged_slots import Numbers, OfLearner, OfState, Source, merging
@@ -60,9 +72,8 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     Neither the order of the models matters nor what is merged first, to rounding: merging all at once, or merging
     merged models, gives the same (with `precision="float32"` to the rounding of that).
 
-    States of models with `sparsity` or `l2` are sums over their examples, which add up (`bounded` does not matter):
-    evidence for a weight that was too little in every part may be enough in all of them. With `centre` or `target`
-    they cannot be merged.
+    Of models with `sparsity` or `l2` the sums of gradients behind the weights add up: evidence for a weight that was
+    too little in every model may be enough in all of them. With `centre` or `target` they cannot be merged.
 
     Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew
     apart cannot be averaged: each of the merged ones is one of the models' trees, drawn in proportion to their G.
@@ -134,9 +145,12 @@ def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
     """The merged model; None if a model has learned meanwhile."""
     everyone = [*models, *([base] if base is not None else [])]
     taken = {id(model): model._state_and_labels(slots=False) for model in everyone}
-    settled = settled_shape([state for state, _ in taken.values()])
-    shaped = settled not in (None, "linear")
-    if shaped:  # as many slots as a table has columns, and experts that have some each
+    small = [state for state, _ in taken.values()]
+    settled, company = settled_shape(small), settled_company(small)
+    bent = settled not in (None, "linear")
+    mixes = bent or company not in (None, "none")
+    in_core = not mixes and not any(is_second_order(state) for state in small)
+    if not in_core:  # experts have slots of their own, and second order has more than slots
         taken = {id(model): model._state_and_labels() for model in everyone}
     states = {key: state for key, (state, _) in taken.items()}
     own = {key: labels for key, (_, labels) in taken.items()}
@@ -145,14 +159,15 @@ def _merged(models: list[M], base: M | None, bounded: bool) -> M | None:
     labels = _all_labels(list(own.values()))
     options = models[0].options
     layout = Layout.of([states[id(model)] for model in everyone], options.interactions == "ordered")
-    together = _Together(models, base, states, own, labels, layout, settled if shaped else None, bounded)
+    together = _Together(models, base, states, own, labels, layout, settled if bent else None, in_core, bounded)
     merged: M = models[0]._fresh(options.asdict(), labels, models[0]._open_to_classes(), models[0]._own_rates())  # type: ignore[assignment]
     main = together.lanes(options, states, LINEAR)
     snapshot = layout.snapshot(options, main.part, main.lanes, list(states.values()), settled)
     snapshot["slopes"] = main.slopes().ravel()
-    if not shaped:
+    snapshot["company"] = company
+    if in_core:
         return merged if merged._load_merged(snapshot, main.parts(states), main.merging) else None
-    merged._restore(together.shaped(snapshot, main))
+    merged._restore(together.whole(snapshot, main))
     return merged
 
 
@@ -163,8 +178,10 @@ class _Merging:
     part: Part  # the merged numbers, apart from slots
     lanes: Lanes
     sources: list[Source]  # by model, as all of these; the base comes last
+    own: list[list[int]]  # which of its lanes stand for the merged ones
     keys: list[int]
     moved: list[Moved]
+    shifts: list[Shift]
     merging: dict[str, Any]
 
     def slopes(self) -> Float64:
@@ -203,6 +220,7 @@ class _Together:
     labels: list[Label] | None
     layout: Layout
     settled: str | None  # the shape, if it is more than linear
+    in_core: bool  # slots are merged where they are
     bounded: bool
 
     @property
@@ -222,6 +240,7 @@ class _Together:
         models = [model for model in self.models if id(model) in states]
         with_base = self.base is not None and id(self.base) in states
         keys: list[int] = []
+        stand_ins: list[list[int]] = []
         sources: list[Source] = []
         parts: list[Part] = []
         slopes: list[Float64] = []
@@ -230,10 +249,11 @@ class _Together:
             by_label = self._by_label(model, state)
             own = lanes.source(by_label)
             keys.append(id(model))
+            stand_ins.append(own)
             parts.append(Part.of(state, by_label, self.layout, lanes))
             sources.append(
                 OfLearner.of(model, state, self.layout, own)
-                if self.settled is None
+                if self.in_core
                 else OfState(options, state, self.layout, own)
             )
             kept = slopes_of(self.states[id(model)]).get(name, np.zeros(0))
@@ -244,35 +264,102 @@ class _Together:
             Moved.of(options, part, source, terms, own_slopes, means, target)
             for part, source, own_slopes in zip(parts, sources, slopes, strict=True)
         ]
+        shifts = [Shift(part.drift(means), part.offset(target)) for part in parts]
         shifted = [part.shifted(means, target) for part in parts]
         start = shifted[-1] if with_base else None
         part = combine(shifted[: len(models)], start)
         how = merging(options, shifted[: len(models)], start, part, self.bounded)
-        return _Merging(part, lanes, sources, keys, moved, how)
+        return _Merging(part, lanes, sources, stand_ins, keys, moved, shifts, how)
 
-    def shaped(self, snapshot: _core.Snapshot, main: _Merging) -> _core.Snapshot:
-        """The state of a merged model that is more than linear, of which there are the lanes alone so far."""
-        options = self.models[0].options
-        scale, H, values = main.slots(self.layout.slots)
-        count, t, averaged_t = len(main.lanes.heads), main.part.t, main.part.totals["averaged_t"]
-        snapshot |= {"slots": self.layout.slots, "scale": scale, "v": values[:, :count].ravel(), "H": H.ravel()}
+    def whole(self, snapshot: _core.Snapshot, main: _Merging) -> _core.Snapshot:
+        """The state of a merged model, of which there is nothing but totals so far."""
+        if is_second_order(self.states[main.keys[0]]):
+            snapshot = self._informed(snapshot, main, self.states, None)
+            snapshot["slopes"] = np.zeros(0)
+        else:
+            snapshot = self._filled(snapshot, main, self.models[0].options)
+        seen = {id(model): self.states[id(model)] for model in self._seen()}
+        first = next(iter(seen.values()))
+        if not any(state["examples"] for state in seen.values()):
+            snapshot["shape"] = first["shape"]
+            return snapshot
+        arrays: dict[str, Any] = {**snapshot["shape"]}
+        slopes = [snapshot["slopes"]]
+        if self.settled is not None:
+            arrays |= self._shape(self.settled, seen, snapshot, main, slopes)
+        for name in companions(first):
+            arrays |= self._companion(name, seen, slopes)
+        if MET in first["shape"]:
+            arrays[MET] = np.array([float(len(self.labels or ()))])
+        snapshot["slopes"] = np.concatenate(slopes)
+        snapshot["shape"] = arrays | self._mixture(seen, snapshot)
+        return snapshot
+
+    def _filled(self, snapshot: _core.Snapshot, lanes: _Merging, options: Options) -> _core.Snapshot:
+        """A state of lanes with its slots."""
+        scale, H, values = lanes.slots(self.layout.slots)
+        there = np.flatnonzero(scale > 0)
+        scale, H, values = scale[there], H[there], values[there]
+        count, t, averaged_t = len(lanes.lanes.heads), lanes.part.t, lanes.part.totals["averaged_t"]
+        slots = self.layout.slots[there]
+        snapshot |= {"slots": slots, "scale": scale, "v": values[:, :count].ravel(), "H": H.ravel()}
         if options.average:
             # As if time had stood still since the last look at the average.
             unit = np.sqrt(averaged_t / t) if RULES[options.rule].sums_squares and t > 0 else 1.0
             averages = values[:, count:] if averaged_t > 0 else np.zeros_like(H)
             snapshot |= {"average": averages.ravel(), "average_scale": scale * unit}
-        snapshot["shape"] = self._shape(snapshot, main)
         return snapshot
 
-    def _shape(self, snapshot: _core.Snapshot, main: _Merging) -> dict[str, Any]:
-        assert self.settled is not None
-        seen = {id(model): self.states[id(model)] for model in self._seen()}
-        if not any(state["examples"] for state in seen.values()):
-            return next(iter(seen.values()))["shape"]
-        alone = self.settled == "curves only"  # its lanes are the main ones
+    def _companion(self, name: str, seen: dict[int, _core.Snapshot], slopes: list[Float64]) -> dict[str, Any]:
+        """The arrays of a merged engine beside the model's own; slopes of lanes go to `slopes`."""
+        options = companion_options(self.models[0].options, name)
+        states = {key: companion_state(state, name) for key, state in seen.items()}
+        own = self.lanes(options, states, name)
+        snapshot = self.layout.snapshot(options, own.part, own.lanes, list(states.values()), "linear")
+        if is_second_order(next(iter(states.values()))):
+            return companion_arrays(name, self._informed(snapshot, own, states, _core.most_second_order))
+        slopes.append(own.slopes().ravel())
+        return companion_arrays(name, self._filled(snapshot, own, options))
+
+    def _informed(
+        self, snapshot: _core.Snapshot, lanes: _Merging, states: dict[int, _core.Snapshot], most: int | None
+    ) -> _core.Snapshot:
+        """A state of second-order lanes with what they know; `most`: see `Frame`."""
+        frame = Frame.of([states[key] for key in lanes.keys], self.layout, most)
+
+        def known(key: int, source: list[int]) -> Known:
+            return Known.of(states[key], frame, self.layout, lanes.lanes, source)
+
+        models = [
+            Merged(known(key, own), shift) for key, own, shift in zip(lanes.keys, lanes.own, lanes.shifts, strict=True)
+        ]
+        base = None
+        if self.base is not None and id(self.base) in states:
+            *models, base = models
+            by_label = self._by_label(self.base, states[id(self.base)])
+            sources = [
+                standing_in(lanes.lanes, states[key], own).source(by_label)
+                for key, own in zip(lanes.keys, lanes.own, strict=True)
+            ]
+            models = [
+                replace(model, before=known(id(self.base), source))
+                for model, source in zip(models, sources, strict=False)
+            ]
+        merged = told_to_all(frame, lanes.lanes, models, base, apart=True)
+        return second_order_state(snapshot, frame, lanes.lanes, merged, self.models[0]._open_to_classes())
+
+    def _shape(
+        self,
+        settled: str,
+        seen: dict[int, _core.Snapshot],
+        snapshot: _core.Snapshot,
+        main: _Merging,
+        slopes: list[Float64],
+    ) -> dict[str, Any]:
+        """The arrays of curves and trees; slopes of their linear terms go to `slopes`."""
+        alone = settled == "curves only"  # its lanes are the main ones
         names = [name for name in EXPERTS if f"{name}.leaves" in next(iter(seen.values()))["shape"]]
         arrays: dict[str, Any] = {}
-        slopes = [snapshot["slopes"]]
         experts: dict[int, dict[str, Heads]] = {key: {} for key in seen}
         for name in names:
             expert, states = main, seen
@@ -285,15 +372,13 @@ class _Together:
             for model in self._seen():
                 by_label = self._by_label(model, states[id(model)])
                 experts[id(model)][name] = Heads.of(expert.lanes, by_label, states[id(model)], expert.part.scores)
-        snapshot["slopes"] = np.concatenate(slopes)
         shaped = {
             key: Shaped(state, experts[key], self.layout.feature_numbers(state).astype(np.intp))
             for key, state in seen.items()
         }
         parts = [shaped[id(model)] for model in self.models if id(model) in shaped]
         base = shaped.get(id(self.base)) if self.base is not None else None
-        columns = raw_columns(snapshot)[0]
-        return {**combined_shape(self.settled, columns, parts, base), **arrays, **self._mixture(seen, snapshot)}
+        return combined_shape(settled, raw_columns(snapshot)[0], parts, base) | arrays
 
     def _leaf_totals(self, seen: dict[int, _core.Snapshot], name: str) -> Any:
         """N of an expert: what all have added to it."""
@@ -317,7 +402,7 @@ class _Together:
 
 
 def _check_sums(options: Options) -> None:
-    """The weights of sparse models are not what is added up, so that a bias cannot take up a difference of offsets."""
+    """The weights of sparse models are not what is merged, so that a bias cannot take up a difference of offsets."""
     for name in ("centre", "target"):
         if options.sparse and getattr(options, name):
             raise MergeError(f"models with sparsity or l2 cannot be merged if they were made with {name}=")

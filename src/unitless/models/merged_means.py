@@ -21,6 +21,7 @@ from .. import _core
 from ..inputs import Float64
 from ..options import Options
 from ..rules import RULES
+from .company import companions
 from .merged_shape import EXPERTS
 from .merged_slots import Numbers, Source
 from .merged_state import Layout, Part, Slots
@@ -98,7 +99,10 @@ def slope_sizes(state: _core.Snapshot) -> dict[str, int]:
     shape = state.get("shape", {})
     averaged = 2 if state["next_look"] else 1
     sizes = {LINEAR: terms * len(state["lane_heads"]) * averaged}
-    return sizes | {name: terms * len(shape[f"{name}.lane_heads"]) for name in EXPERTS if f"{name}.lane_heads" in shape}
+    sizes |= {name: terms * len(shape[f"{name}.lane_heads"]) for name in EXPERTS if f"{name}.lane_heads" in shape}
+    # Those that keep a covariance need no slopes (merged_information).
+    beside = [name for name in companions(state) if f"{name}.newton.P" not in shape]
+    return sizes | {name: terms * len(shape[f"{name}.lane_heads"]) * averaged for name in beside}
 
 
 def _term_count(state: _core.Snapshot) -> int:

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..errors import MergeError
 from ..inputs import Float64
+from ..options import Company
 from .merged_slots import Numbers
 from .merged_state import Lanes, Part
 from .shape_reading import MISSING, MOST_LEAVES, TREE_LEAVES, TREES, RawColumn, raw_columns
@@ -48,6 +49,18 @@ def settled_shape(states: Sequence[_core.Snapshot]) -> str | None:
             'with shape="auto" the first rows settle it: say the shape when the models are made'
         )
     return words[0] if words else next((state["shape"].get("settled") for state in states), None)
+
+
+def settled_company(states: Sequence[_core.Snapshot]) -> Company | None:
+    """Who learns beside all models; None if none has seen a row."""
+    words = [state.get("company", "none") for state in states if state["examples"]]
+    if len(set(words)) > 1:
+        raise MergeError(
+            f"the models differ in the experts that learn beside them: {words[0]!r} and "
+            f"{next(word for word in words if word != words[0])!r}; "
+            'with experts="auto" the first rows settle it: give all models the same kind of rows, or use experts="none"'
+        )
+    return words[0] if words else next((state.get("company") for state in states), None)
 
 
 @dataclass(frozen=True)

@@ -98,7 +98,7 @@ def merging(options: Options, parts: list[Part], base: Part | None, merged: Part
         "sums_squares": rule.sums_squares,
         "shrinks": rule.beyond == "shrink",
         "bounded": bounded,
-        "adds_up": options.sparse,
+        "proximal": options.sparse,
         "base": base is not None,
         "t": [part.t for part in (*parts, *([base] if base else []))],
         "merged_t": merged.t,

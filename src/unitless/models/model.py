@@ -135,7 +135,7 @@ class Model(_core.Learner):
     def company(self) -> Company:
         """Who learns beside the model's own rule, under one mixture, where `experts="auto"` asks for it.
 
-        "newton": a second-order learner and, of many classes, a softmax model; "snag": the rule of that name;
+        "newton": second-order learners and, of many classes, a softmax model; "snag": the rule of that name;
         "softmax": such a model alone; "none": nobody, or nobody yet.
 
         Example:

@@ -36,21 +36,18 @@ def _pruned(model: Model, state: _core.Snapshot) -> _core.Snapshot:
 
     def numbers(name: str) -> NDArray[np.float64]:
         array: NDArray[np.float64] = state[name].reshape(-1, len(state["lane_heads"]))  # type: ignore[literal-required]
-        return np.ascontiguousarray(array[np.ix_(rows, leaders)]).ravel()
+        return np.ascontiguousarray(array[rows][:, leaders]).ravel()
 
-    followed = len(state["scores"]) > 0
-    return {
-        **state,
-        **layout.features(state),
-        "slots": layout.place[state["slots"][rows]],
-        "scale": state["scale"][rows],
-        "v": numbers("v"),
-        "H": numbers("H"),
-        "lane_heads": np.arange(heads, dtype=np.uint32),
-        "lane_rates": state["lane_rates"][leaders],
-        "scores": state["scores"].reshape(-1, 6)[leaders].ravel() if followed else state["scores"],
-        "slopes": np.zeros(0),
-    }
+    pruned = state.copy()
+    pruned.update(layout.features(state))  # type: ignore[typeddict-item]
+    pruned["slots"] = layout.place[state["slots"][rows]]
+    pruned["scale"] = state["scale"][rows]
+    pruned["v"], pruned["H"] = numbers("v"), numbers("H")
+    pruned["lane_heads"] = np.arange(heads, dtype=np.uint32)
+    pruned["lane_rates"] = state["lane_rates"][leaders]
+    pruned["scores"] = state["scores"].reshape(-1, 6)[leaders].ravel()
+    pruned["slopes"] = np.zeros(0)
+    return pruned
 
 
 @dataclass(frozen=True)

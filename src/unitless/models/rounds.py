@@ -13,8 +13,8 @@ of centred columns and the target's offset, at which weights can be added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -26,6 +26,7 @@ from ..options import Options
 from ..rules import RULES
 from .by_feature import latest_look, scored_weight
 from .classes import Label
+from .company import companion_arrays, companion_options, companion_state, companions
 from .distributable import Distributable
 from .merged_means import Moved, Terms, stored_slopes
 from .merged_slots import Numbers, OfState
@@ -57,6 +58,9 @@ class Said:
     bias: Float64  # [lane]: H of the bias
     learned: bool  # any row
     shape: str | None  # what the model has become
+    beside: str | None  # and who learns beside it,
+    company: Mapping[str, Said]  # by name
+    mixture: Float64 | None  # of all that learn
 
     @classmethod
     def of(cls, state: State, base: State, judged: float) -> Said:
@@ -78,7 +82,16 @@ class Said:
             own["H"].reshape(len(own["slots"]), -1)[0] if 0 in own["slots"][:1] else np.zeros(0),
             own["t"] > base[0]["t"],
             own["shape"]["settled"],
+            own.get("company"),
+            {name: cls.of(companion(state, name), companion(base, name), judged) for name in companions(own)},
+            own["shape"].get("mixture"),
         )
+
+
+def companion(state: State, name: str) -> State:
+    """An engine beside the model's own as a model; a model that has learned nothing has none yet, and stands for it."""
+    own, labels = state
+    return (companion_state(own, name) if name in companions(own) else own), labels
 
 
 def feature_name(state: _core.Snapshot, number: int) -> Feature:
@@ -124,6 +137,15 @@ class Agreed:
             (min(low for low, _ in ranges), max(high for _, high in ranges)),
             next((one.negative for one in heard if one.negative), 0),
             sum(one.judged for one in heard) / count,
+        )
+
+    def beside(self, name: str, said: Sequence[Said]) -> Agreed:
+        """The same for an engine beside the model's own, which counts by itself; `said`: of all shards."""
+        heard = [one.company[name] for one in said if one.learned]
+        return replace(
+            self,
+            options=companion_options(self.options, name),
+            totals={key: sum(one.totals[key] for one in heard) / len(heard) for key in self.totals},
         )
 
     def lanes(self, state: State) -> list[dict[int, int]]:
@@ -206,7 +228,7 @@ class Sums:
     @classmethod
     def of(cls, agreed: Agreed, base: State, state: State) -> Sums:
         """One shard's."""
-        layout, lanes = _layout(agreed, [base[0], state[0]]), Lanes.of([agreed.lanes(base)])
+        layout, lanes = layout_of(agreed, [base[0], state[0]]), Lanes.of([agreed.lanes(base)])
         own, start = agreed.slots(state, layout, lanes), agreed.slots(base, layout, lanes)
         unit = _unit(agreed.options, own[0])
         H, u = _in_unit(agreed.options, own, state[0]["t"], unit)
@@ -218,7 +240,7 @@ class Sums:
                 gained = np.where(of_lane, gained, 0.0)  # a rate that diverged has not moved
             change = np.where(sound, change, 0.0)
         return cls(
-            _where(layout, [base[0], state[0]]),
+            where_of(layout, [base[0], state[0]]),
             own[0],
             (own[0] > 0).astype(np.float64),
             int(state[0]["t"] > base[0]["t"]),
@@ -233,7 +255,7 @@ class Sums:
         if len(several) == 1:
             return several[0]
         states = [one.where for one in several]
-        layout = _layout(agreed, states)
+        layout = layout_of(agreed, states)
         at = [np.searchsorted(layout.slots, layout.place(state)) for state in states]
         scale = np.zeros(len(layout.slots))
         for one, places in zip(several, at, strict=True):
@@ -245,18 +267,19 @@ class Sums:
             rho = _ratio(_unit(agreed.options, one.scale), unit[places])[:, None]
             for total, own, power in zip(totals, one.arrays(), (2, -1, 1), strict=True):
                 total[places] += own * np.power(rho, power, out=np.zeros_like(rho), where=rho > 0)
-        return cls(_where(layout, states), scale, squared, sum(one.shards for one in several), *totals)
+        return cls(where_of(layout, states), scale, squared, sum(one.shards for one in several), *totals)
 
     def arrays(self) -> tuple[Float64, ...]:
         """What there is for every slot and lane."""
         return self.gained, self.moved, self.weighed
 
 
-def _layout(agreed: Agreed, states: Sequence[_core.Snapshot]) -> Layout:
+def layout_of(agreed: Agreed, states: Sequence[_core.Snapshot]) -> Layout:
+    """The features and slots of all of them."""
     return Layout.of(list(states), agreed.options.interactions == "ordered")
 
 
-def _where(layout: Layout, states: Sequence[_core.Snapshot]) -> _core.Snapshot:
+def where_of(layout: Layout, states: Sequence[_core.Snapshot]) -> _core.Snapshot:
     """Which features and slots all of them have, as much as is needed to lay them out once more."""
     kinds = layout.kinds(list(states))
     centred = np.flatnonzero(kinds >= 0)
@@ -303,7 +326,7 @@ def merged_round(agreed: Agreed, base: State, said: Sequence[Said], sums: Sums) 
     heard = [one for one in said if one.learned]
     if not heard:
         return base
-    layout, lanes = _layout(agreed, [base[0], sums.where]), Lanes.of([agreed.lanes(base)])
+    layout, lanes = layout_of(agreed, [base[0], sums.where]), Lanes.of([agreed.lanes(base)])
     at = np.searchsorted(layout.slots, layout.place(sums.where))
     scale, squared = np.zeros(len(layout.slots)), np.zeros(len(layout.slots))
     scale[at], squared[at] = sums.scale, sums.squared
@@ -321,15 +344,29 @@ def merged_round(agreed: Agreed, base: State, said: Sequence[Said], sums: Sums) 
         common = scale * np.sqrt(squared / sums.shards)
         H = H * _ratio(scale, common)[:, None] ** 2
         u, scale = u * (_ratio(common, scale)[:, None] / np.sqrt(t)), common
+    part = merged_part(agreed, base, heard, layout, lanes)
+    averaged_t = part.totals["averaged_t"]
+    merged = empty_round(agreed, part, layout, lanes, sums.where)
+    count = len(lanes.heads)
+    merged |= {"slots": layout.slots, "scale": scale, "v": u[:, :count].ravel(), "H": H.ravel()}
+    if options.average:
+        root = np.sqrt(averaged_t / t) if rule.sums_squares else 1.0  # as if time had stood still since the last look
+        averages = u[:, count:] if averaged_t > 0 else np.zeros_like(H)
+        merged |= {"average": averages.ravel(), "average_scale": scale * root}
+    return merged, agreed.labels
+
+
+def merged_part(agreed: Agreed, base: State, heard: Sequence[Said], layout: Layout, lanes: Lanes) -> Part:
+    """All of a merged model that is not in slots."""
     scores, followed, scored = _merged_scores(agreed, base, heard, lanes)
-    averaged_t = min(agreed.totals["averaged_t"], t)
-    part = Part(
+    t = agreed.totals["t"]
+    return Part(
         t,
         {
             "T": agreed.totals["T"],
             "N": agreed.totals["N"],
             "examples": round(agreed.totals["examples"]),
-            "averaged_t": averaged_t,
+            "averaged_t": min(agreed.totals["averaged_t"], t),
             "scored": min(scored, t),
         },
         scores,
@@ -338,18 +375,15 @@ def merged_round(agreed: Agreed, base: State, said: Sequence[Said], sums: Sums) 
         *agreed.means_in(layout),
         agreed.target,
         agreed.label_range,
-        base[0]["kept"] == "averaged",
+        agreed.options.average and base[0]["kept"] == "averaged",
         False,
     )
-    where: Any = {**sums.where, "negative": agreed.negative, "examples": part.totals["examples"]}
-    merged = layout.snapshot(options, part, lanes, [where], "linear")
-    count = len(lanes.heads)
-    merged |= {"slots": layout.slots, "scale": scale, "v": u[:, :count].ravel(), "H": H.ravel()}
-    if options.average:
-        root = np.sqrt(averaged_t / t) if rule.sums_squares else 1.0  # as if time had stood still since the last look
-        averages = u[:, count:] if averaged_t > 0 else np.zeros_like(H)
-        merged |= {"average": averages.ravel(), "average_scale": scale * root}
-    return merged, agreed.labels
+
+
+def empty_round(agreed: Agreed, part: Part, layout: Layout, lanes: Lanes, where: _core.Snapshot) -> _core.Snapshot:
+    """The state of a merged model without its slots. `where`: which slots, as `Sums` has it."""
+    known: Any = {**where, "negative": agreed.negative, "examples": part.totals["examples"]}
+    return layout.snapshot(agreed.options, part, lanes, [known], "linear")
 
 
 def _moved_bias(
@@ -386,7 +420,7 @@ def _merged_scores(agreed: Agreed, base: State, heard: Sequence[Said], lanes: La
     Shards have judged the rates of the base by rows that nobody had learned. Those of the first round, which began with
     nothing, have judged themselves: that counts for little.
     """
-    if not len(base[0]["scores"]):
+    if not len(heard[0].scores["scores"]):
         return np.zeros((0, 6)), np.zeros(0), agreed.totals["t"]
 
     def placed(state: Any, labels: list[Label] | None) -> tuple[Float64, Float64]:
@@ -437,7 +471,12 @@ def whole(options: Options, state: State, weight: float, examples: int) -> State
     own["target"] = own["target"] * np.array([1.0, 1.0, shards, shards, shards])
     own["centre_means"] = (own["centre_means"].reshape(-1, 2) * np.array([1.0, shards])).ravel()
     own["followed"] = own["followed"] * shards
-    own["shape"] = whole_shape(own["shape"], shards, RULES[options.rule].sums_squares)
+    names = companions(own)
+    alone = {key: value for key, value in own["shape"].items() if key.partition(".")[0] not in names}
+    own["shape"] = whole_shape(alone, shards, RULES[options.rule].sums_squares)
+    for name in names:
+        beside = whole(companion_options(options, name), companion(state, name), weight, examples)
+        own["shape"] |= companion_arrays(name, beside[0])
     if len(own["scores"]):
         scores = own["scores"].reshape(-1, 6).copy()
         scores[:, [_LOSS, _RECENT]] *= shards

@@ -1,8 +1,8 @@
-"""The curves, trees and mixture of a model that the shards of a round become.
+"""The curves and trees of a model that the shards of a round become.
 
-An expert's linear terms are merged as those of a linear model are; its curves (rounds_curves), its trees (rounds_trees)
-and the mixture (rounds_mixture) each in their own way. As of all else that rounds merge, what comes out looks like one
-shard's stream. Nothing here has a unit.
+An expert's linear terms are merged as those of a linear model are; its curves (rounds_curves) and its trees
+(rounds_trees) each in their own way. As of all else that rounds merge, what comes out looks like one shard's stream.
+Nothing here has a unit.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from .model import State
 from .rounds import Agreed, Said, Sums, merged_round
 from .rounds_curves import merged_curves
 from .rounds_forest import Forest
-from .rounds_mixture import round_mixture
 from .rounds_trees import merged_trees
 from .shape_reading import raw_columns
 
 
-def shaped_round(agreed: Agreed, base: State, parts: Sequence[State], judged: Sequence[float], merged: State) -> State:
-    """The merged state with its shape.
+def shaped_round(
+    agreed: Agreed, base: State, parts: Sequence[State], judged: Sequence[float], merged: State
+) -> dict[str, Any]:
+    """The arrays of curves and trees.
 
     Args:
         agreed: what all are brought to.
@@ -36,21 +37,9 @@ def shaped_round(agreed: Agreed, base: State, parts: Sequence[State], judged: Se
         judged: by such shard, the weight of the rows by which it has judged the rates.
         merged: what the linear terms have become: the state without its shape.
     """
-    known = parts[0][0]["shape"]
-    names = [name for name in EXPERTS if f"{name}.v" in known]
+    names = [name for name in EXPERTS if f"{name}.v" in parts[0][0]["shape"]]
     experts = {name: _merged_expert(name, agreed, base, parts, judged) for name in names}
-    shape = round_shape(agreed, base, parts, merged[0], experts)
-    if "mixture" in known:
-
-        def offset(state: _core.Snapshot) -> float:
-            return float(state["target"][1] - agreed.target[1]) if state["target"][0] and agreed.target[0] else 0.0
-
-        states = [state for state, _ in parts]
-        mixtures = [state["shape"]["mixture"] for state in states]
-        start = base[0]["shape"].get("mixture")
-        shape["mixture"] = round_mixture(mixtures, start, [offset(state) for state in (*states, base[0])])
-    with_shape: Any = {**merged[0], "shape": shape}
-    return with_shape, merged[1]
+    return round_shape(agreed, base, parts, merged[0], experts)
 
 
 def _merged_expert(

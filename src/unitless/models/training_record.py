@@ -38,7 +38,7 @@ def check(training: Any, model: Model) -> None:
     _require(_plain(labels, 1), "its classes are not text and numbers as data has them")
     _require(target.task == task, f"its task is {target.task}, which a model of this kind does not have")
     kinds = {"reading": dict, "source": list, "before": list, "known": bool, "plan": dict, "best": dict}
-    kinds |= {"evaluation": dict, "baseline": dict, "last_label": dict}
+    kinds |= {"evaluation": dict, "baseline": dict, "last_label": dict, "running_mean": dict}
     kinds |= {"rounds": dict}
     for name, kind in kinds.items():
         given = training.get(name)

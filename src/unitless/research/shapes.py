@@ -28,6 +28,7 @@ from ..inputs import Float64
 from ..rates import AUTO_RATES, AUTO_START
 from . import falling, reference
 from .mixture import Mixture
+from .softmax import against
 
 Leaf: TypeAlias = tuple[str, int, int]
 """A feature: of which kind ("curve" or "tree"), of which column or tree, and its place there."""
@@ -390,6 +391,13 @@ def adaptive(terms: reference.Algorithm) -> bool:
     return isinstance(terms, (reference.AG, reference.NAG))
 
 
+class Coupled(NamedTuple):
+    """What the other heads of a softmax mean to one, by lane (see `research.softmax`)."""
+
+    offsets: list[float]  # of its score: minus log Σ exp(o) over the others
+    losses: list[float]  # −log p of the row's class, the same for all heads
+
+
 class Head:
     """What one number is said by: several rates, of which the one with the smallest loss so far leads."""
 
@@ -407,12 +415,21 @@ class Head:
         return limits.limit(self.leader.foresee(x, leaves))
 
     def learn(
-        self, x: Float64, leaves: list[Leaf], y: float, h: float, pace: float, limits: Limits
+        self,
+        x: Float64,
+        leaves: list[Leaf],
+        y: float,
+        h: float,
+        pace: float,
+        limits: Limits,
+        coupled: Coupled | None = None,
     ) -> tuple[float, float]:
-        """One row; gives ŷ of the leader, and its slope."""
+        """One row; gives ŷ of the leader, and its slope. Under a softmax ŷ is a margin, and all heads have one loss."""
         leader = self.leader
         seen = [lane.observe(x, leaves, h) for lane in self.lanes]
         p = [limits.limit(row.p) for row in seen]
+        if coupled is not None:
+            p = [own + offset for own, offset in zip(p, coupled.offsets, strict=True)]
         loss, said = leader.terms.loss, p[self.lanes.index(leader)]
         slope = loss.slope(said, y)
         for leaf in leaves:
@@ -420,9 +437,9 @@ class Head:
         for lane, row, own in zip(self.lanes, seen, p, strict=True):
             lane.step(row, own, y, h, pace, {leaf: self.G[leaf] for leaf in leaves})
         if self.choosing:
-            leading = h * loss.value(said, y)
-            for lane, own in zip(self.lanes, p, strict=True):
-                value = h * loss.value(own, y)
+            values = [h * loss.value(own, y) for own in p] if coupled is None else [h * one for one in coupled.losses]
+            leading = values[self.lanes.index(leader)]
+            for lane, value in zip(self.lanes, values, strict=True):
                 lane.loss += value
                 lane.recent = lane.recent * (1 - h / lane.terms.t) + value
                 lane.gap += value - leading
@@ -487,10 +504,15 @@ class Limits:
 
 
 class Expert:
-    """One model over linear terms and, if it has them, leaves of curves and of trees; a head for each class."""
+    """One model over linear terms and, if it has them, leaves of curves and of trees; a head for each class.
 
-    def __init__(self, heads: list[Head], curved: bool, trees: Trees | None, kick: float) -> None:
-        self.heads, self.curved, self.trees, self.kick = heads, curved, trees, kick
+    `coupled`: the heads share a softmax.
+    """
+
+    def __init__(
+        self, heads: list[Head], curved: bool, trees: Trees | None, kick: float, coupled: bool = False
+    ) -> None:
+        self.heads, self.curved, self.trees, self.kick, self.coupled = heads, curved, trees, kick, coupled
 
     def find(self, raw: Float64, curve_leaves: list[Leaf]) -> tuple[list[Node], list[Leaf]]:
         """The leaves of a row."""
@@ -501,7 +523,15 @@ class Expert:
     def foresee(self, x: Float64, raw: Float64, curve_leaves: list[Leaf], limits: Limits) -> Float64:
         """What it says of a row that is not learned."""
         _, leaves = self.find(raw, curve_leaves)
-        return np.array([head.foresee(x, leaves, limits) for head in self.heads])
+        said = [head.foresee(x, leaves, limits) for head in self.heads]
+        return np.array([o - against(said, k) for k, o in enumerate(said)] if self.coupled else said)
+
+    def couple(self, x: Float64, leaves: list[Leaf], y: int) -> list[Coupled]:
+        """What the heads mean to each other on a row of class y."""
+        outputs = np.array([[lane.foresee(x, leaves) for lane in head.lanes] for head in self.heads])
+        offsets = [[-against(one, k) for one in outputs.T] for k in range(len(outputs))]
+        losses = np.logaddexp(0.0, -(outputs[y] + offsets[y])).tolist()
+        return [Coupled(own, losses) for own in offsets]
 
 
 class Row(NamedTuple):
@@ -520,9 +550,12 @@ class Row(NamedTuple):
 def learn_row(expert: Expert, row: Row, curve_leaves: list[Leaf], cuts: list[Division], limits: Limits) -> Float64:
     """A row for an expert, after which curves were cut; gives what was said by head."""
     nodes, leaves = expert.find(row.raw, curve_leaves)
+    others: list[Coupled | None] = [None] * len(expert.heads)
+    if expert.coupled:
+        others = [*expert.couple(row.x, leaves, int(np.argmax(row.y)))]
     results = [
-        head.learn(row.x, leaves, float(y), row.h, row.pace, limits)
-        for head, y in zip(expert.heads, row.y, strict=True)
+        head.learn(row.x, leaves, float(y), row.h, row.pace, limits, coupled)
+        for head, y, coupled in zip(expert.heads, row.y, others, strict=True)
     ]
     for cut in cuts if expert.curved else ():
         for head in expert.heads:
@@ -556,6 +589,7 @@ class Shaped:
     A row is its values as they came, not-a-number where there is none. `text` says which columns are of text: their
     values are codes, equal where the text is. `classes`: how many there are, the labels being their numbers. `limited`:
     predictions stay within the labels so far, as they do with a target, or between -1 and 1 where there are classes.
+    `coupled`: classes share a softmax; the loss is logistic.
     """
 
     def __init__(
@@ -571,6 +605,7 @@ class Shaped:
         centre: bool = False,
         falling_scales: bool = False,
         aware: bool = True,
+        coupled: bool = False,
         text: Sequence[bool] = (),
     ) -> None:
         self.loss = loss or reference.Squared()
@@ -589,6 +624,7 @@ class Shaped:
                 kind != "l",
                 Trees(classes or 1, classes > 0) if kind == "t" else None,
                 kick,
+                coupled,
             )
             for kind in kinds
         ]
@@ -684,11 +720,12 @@ class Shaped:
         def scales() -> Float64:
             return algorithms[0].unit()[1 : 1 + 2 * len(self.means) : 2]
 
-        for j, (mean, weight, *deviations) in windows.end(scales()).items():
+        fallen = windows.end(scales(), self.means)
+        for j, (mean, weight, *deviations) in fallen.items():
             for algorithm in algorithms:
                 falling.lower(algorithm, 1 + 2 * j, *deviations)
             self.means[j], self.masses[j] = mean, weight
-        windows.begin(scales())
+        windows.begin(scales(), fallen)
 
     def _agreed(self, experts: Float64) -> Float64:
         """As yet the linear one and the next are the same but for rounding, by which losses would be judged."""

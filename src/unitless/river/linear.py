@@ -116,7 +116,8 @@ class Linear(base.Estimator):
                 return
             self._model = model
             self._direct = True
-            self._note_first(model, scores, label, w)
+            if model.options.target is None:  # otherwise nothing was known of the label's unit
+                self._note(model, scores, label, w)
         self._direct = self._direct and row == x
 
     def _note(self, model: Learner | OneVsAll, scores: Any, label: Any, w: float) -> None:
@@ -124,11 +125,6 @@ class Linear(base.Estimator):
         if isinstance(model, OneVsAll):
             label = model._classes.known(label)
         self._errors.add(model, scores, label, w)
-
-    def _note_first(self, model: Learner | OneVsAll, scores: Any, label: Any, w: float) -> None:
-        """The same of a model's first row, before which nothing is known of the label's unit, if that is learned."""
-        if model.options.target is None:
-            self._note(model, scores, label, w)
 
     def _sorted(self, row: Row) -> dict[str, Any]:
         """The first row, which numbers the columns: the order of its names must not matter."""
@@ -190,7 +186,6 @@ class Linear(base.Estimator):
         if not weights.any():
             model.learn(data, labels, weights)
             return
-        self._errors.tell(model)
         if model is self._model or isinstance(data, inputs.Frame):
             self._learn_and_follow(model, data, labels, weights)
         else:
@@ -198,8 +193,10 @@ class Linear(base.Estimator):
             model.learn(inputs.NamedRows(mappings[:first]), labels[:first], weights[:first])
             with _rows_counted_from(first):
                 label, w = labels[first], float(weights[first])
-                self._note_first(model, self._learn_first(model, self._sorted(mappings[first]), label, w), label, w)
-                self._errors.tell(model)
+                scores = self._learn_first(model, self._sorted(mappings[first]), label, w)
+                if model.options.target is None:
+                    number = model._classes.known(label) if isinstance(model, OneVsAll) else label
+                    follow_errors(model, np.array([scores]), np.array([number]), np.array([w]))
             with _rows_counted_from(first + 1):
                 self._learn_and_follow(
                     model, inputs.NamedRows(mappings[first + 1 :]), labels[first + 1 :], weights[first + 1 :]
@@ -214,6 +211,7 @@ class Linear(base.Estimator):
         blind = model.examples == 0 and model.options.target is not None
         known = len(model.classes) if isinstance(model, OneVsAll) else 0
         scores, numbers = model.learn(data, labels, weight), labels
+        self._errors.tell(model)  # of the rows before, once it is certain that these are good
         if isinstance(model, OneVsAll):
             numbers = np.array(
                 [model._classes.known(label) for label in inputs.as_array(labels, "y").tolist()], np.intp

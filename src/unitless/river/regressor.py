@@ -49,8 +49,8 @@ class UnitlessRegressor(Linear, base.MiniBatchRegressor):
             feature of its own, `name=(missing)`; or an "error".
         shape: "linear"; "curves", a curve for each number, at 3 to 4 times the time; "trees", curves and trees over all
             features, at 10 to 20 times the time; "auto", "trees" unless names are hashed; or "curves only".
-        experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 features in
-            the first row, "snag" for more; or "none".
+        experts: "auto": other learners beside the rule, under the mixture: second order of the first 100 features,
+            "snag" for rows of more than 1,000 features; or "none".
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear.
         l2: a penalty that pulls weights towards zero, likewise.

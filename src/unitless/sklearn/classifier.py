@@ -69,8 +69,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where X is
             neither sparse nor wider than 1,000 columns; or "curves only"; see `unitless.Learner`. "linear" alone keeps
             averages of the weights.
-        experts: "auto": other learners beside the rule, under the mixture: second order for up to 100 dense columns,
-            softmax for more than two classes, "snag" for wide and sparse numbers; "none"; see `unitless.Learner`.
+        experts: "auto": other learners beside the rule, under the mixture: second order for dense columns, softmax for
+            more than two classes, "snag" for wide and sparse data; or "none"; see `unitless.Learner`.
         sparsity: a penalty that makes weights that matter little zero: a number without a unit (1 is a good value) or
             "auto"; 0 is off. Then the model is linear. See `unitless.Learner`.
         l2: a penalty that pulls weights towards zero, likewise.

@@ -22,6 +22,7 @@ from ..errors import OptionError
 from ..evaluation.evaluation import Moment
 from ..evaluation.paired import Difference, Paired
 from ..inputs import Float64
+from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..options import Auto, Rule, Shape
@@ -53,6 +54,7 @@ def compare(
     seed: int = 0,
     memory: int | str | None = None,
     judged_by: str | None = None,
+    interval: float = USUAL_LEVEL,
     opened: Callable[[SharedRun[Run]], None] | None = None,
     progress: Callable[[SharedRun[Run]], None] | Literal[False] | None = None,
     **options: Any,
@@ -72,6 +74,7 @@ def compare(
             random order.
         judged_by: which is best: the one with the least "zero_one" (the share of errors, of classes), or with the least
             "loss". If not given, the error of classes and the loss of numbers.
+        interval: as for `train`.
         opened: called before the first row is read.
         progress: called after every batch. If not given, a notebook shows a bar; False for none.
         options: all options of `train` that say how data is read, and all further options of `Learner`.
@@ -100,7 +103,8 @@ def compare(
         raise OptionError(f"is {passes!r}; to compare learners it must be a whole number", option="passes")
     if not isinstance(holdout, int | float):
         raise OptionError(f"is {holdout!r}; to compare learners it must be a fraction of the rows", option="holdout")
-    plan = Plan(passes, holdout, seed, shuffle=shuffle, memory=None if memory is None else memory_size(memory))
+    room = None if memory is None else memory_size(memory)
+    plan = Plan(passes, holdout, seed, shuffle=shuffle, memory=room, interval=interval)
 
     def run(data: Any, rule: Rule) -> Run:
         request = ModelRequest(task, positive, {**learning, "rule": rule, "learning_rate": learning_rate})
@@ -236,6 +240,11 @@ class Comparison:
         return self.whole.task
 
     @property
+    def baselines(self) -> dict[str, dict[str, float]]:
+        """When rows were followed, what answers score that know the labels before and nothing else: see `train`."""
+        return self.whole.baselines
+
+    @property
     def ranked(self) -> list[str]:
         """The rules, best first; those that diverged at the end."""
 
@@ -307,6 +316,7 @@ class Comparison:
             learners.append({**verdict, **found, "difference": apart})
         return {
             **{name: whole[name] for name in (*shared, "unlabelled", "held_out", "passes", "missing", "features")},
+            "baselines": whole["baselines"],
             "best": self.best,
             "judged_by": self.judged_by,
             "clearly_better_than": [rule for rule, verdict in verdicts.items() if verdict == "clearly worse"],

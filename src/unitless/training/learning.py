@@ -13,11 +13,12 @@ from ..data import labels as task_labels
 from ..data.labels import Numbers
 from ..data.progress import Progress
 from ..errors import Error, InputError
-from ..evaluation.baseline import Baseline, LastLabel
+from ..evaluation.baseline import Baseline
 from ..evaluation.coverage import Coverage
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.row_errors import RowErrors
+from ..evaluation.stream_baselines import StreamBaselines
 from ..inputs import Float64
 from ..models.classes import Classes
 from ..models.error_quantiles import ErrorQuantiles
@@ -44,7 +45,7 @@ class Learning:
         self.model: Learner | OneVsAll | None = None
         self.evaluation: Evaluation | None = None
         self.baseline: Baseline | None = None  # the trivial answer
-        self.last_label: LastLabel | None = None  # another one, for streams
+        self.stream_baselines: StreamBaselines | None = None  # others, for rows that are followed
         self.finishing = False  # these are the rows that were held back
 
     def take_up(self, model: Learner | OneVsAll, target: Target) -> None:
@@ -55,7 +56,7 @@ class Learning:
     def begin_counting(self, model: Learner | OneVsAll) -> None:
         """Nothing has been counted of the predictions of this model; of its errors it may know from earlier."""
         self.evaluation = Evaluation(model, intervals=self._followed(model))
-        self.baseline, self.last_label = Baseline(model), LastLabel(model)
+        self.baseline, self.stream_baselines = Baseline(model), StreamBaselines(model)
 
     def _followed(self, model: Learner | OneVsAll) -> Coverage | None:
         """What follows the errors of predictions that are made before their rows are learned."""
@@ -125,10 +126,10 @@ class Learning:
     def _observe(self, truth: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
         """For the trivial answers: what the labels were that were learned."""
         assert self.baseline is not None
-        assert self.last_label is not None
+        assert self.stream_baselines is not None
         self.baseline.observe_numbered(truth, weight, offset)
         if not self.fitted:
-            self.last_label.add_numbered(truth, weight)
+            self.stream_baselines.add_numbered(truth, weight, offset)
 
     def count(
         self,

@@ -50,6 +50,7 @@ def comparison(fields: Mapping[str, Any]) -> Html:
         html.note(
             f"Progressive metrics: each row was predicted before it was learned. Judged by {fields['judged_by']}."
         ),
+        *(html.note(line) for line in baseline_lines(fields)),
     )
 
 
@@ -76,9 +77,18 @@ def rate_sweep(fields: Mapping[str, Any]) -> Html:
 def metrics(fields: Mapping[str, Any]) -> Html:
     """Metrics side by side, as far as they are known."""
     known = {title: fields[name] for name, title in _METRICS.items() if isinstance(fields.get(name), Mapping)}
+    known |= fields.get("baselines") or {}  # which are progressive, too
     names = list(dict.fromkeys(name for column in known.values() for name in column))
     rows = [[name, *(_metric(column.get(name)) for column in known.values())] for name in names]
     return html.table(["metric", *known], rows) if rows else Html("")
+
+
+def baseline_lines(fields: Mapping[str, Any]) -> list[str]:
+    """A line for each baseline of a stream that learners are compared with."""
+    return [
+        f"{name}: " + ", ".join(f"{metric} {shown.number(value)}" for metric, value in own.items())
+        for name, own in fields["baselines"].items()
+    ]
 
 
 def top_features(ranked: list[Any]) -> Html:

@@ -12,6 +12,7 @@ from ..data.named_text import NamedText
 from ..data.schema import DATES
 from ..errors import Option, Phrase
 from ..evaluation.evaluation import Evaluation
+from ..evaluation.stream_baselines import MEAN, REPEAT, shown_name
 from ..inputs import Float64
 
 if TYPE_CHECKING:
@@ -20,12 +21,13 @@ if TYPE_CHECKING:
 MUCH = 1.25  # times the progressive error is much worse
 BLOCKS = 10  # into which the data is cut to see whether errors drift along it
 DRIFTING = 10.0  # how much larger than by chance their means differ (an F of 9 and many degrees of freedom)
+FEW = 100  # rows in which a model cannot be expected to be better than the simplest answers
 LEAST = 500  # rows below which nothing is said about it
 
 
 def notes(run: Run) -> list[Phrase]:
     """One line each."""
-    found = [_in_time(run) if run.fitted else _forgotten(run), _known(run), _idle(run)]
+    found = [_in_time(run) if run.fitted else _forgotten(run), _no_better(run), _known(run), _idle(run)]
     return [note for note in found if note is not None]
 
 
@@ -68,6 +70,29 @@ def _forgotten(run: Run) -> Phrase | None:
         f"the order of the rows matters: the kept model does worse on rows of the past ({shown[0]}) than the "
         f"progressive score ({shown[1]}). If the data is a sample and not a stream, fit it: a file, with ",
         Option("shuffle", True),
+    )
+
+
+def _no_better(run: Run) -> Phrase | None:
+    """An answer that knows nothing but the labels before was better than the model."""
+    if run.fitted or run.stream_baselines is None or run.evaluation is None or run.evaluation.examples < FEW:
+        return None
+    assert run.target is not None
+    own, others = run.evaluation.metrics, run.stream_baselines.metrics
+    by = "zero_one" if "zero_one" in own else "rmse" if run.evaluation.is_squared_error else "loss"
+    better = {name: values[by] for name, values in others.items() if by in values and values[by] < own[by]}
+    if not better:
+        return None
+    best = min(better, key=lambda name: better[name])
+    form = ".2%" if by == "zero_one" else ".4g"
+    title = {"zero_one": "error", "rmse": "RMSE"}.get(by, by)
+    advice = {
+        REPEAT: "labels hang together from row to row; a column with the label before would tell the model",
+        MEAN: "the columns say little about the target, or it takes more rows to learn what they say",
+    }
+    return Phrase(
+        f"{shown_name(best, run.target.task)}: that simple answer had a smaller progressive {title} "
+        f"({better[best]:{form}}) than the model ({own[by]:{form}}); {advice[best]}"
     )
 
 

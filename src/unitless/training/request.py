@@ -99,8 +99,8 @@ def train(
         shape: "linear"; "curves", a curve for each numeric column, at 3 to 4 times the time; "trees", curves and trees
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where the
             data is not too wide or sparse; or "curves only". "auto" if not given; see `Learner`.
-        experts: "auto": other learners beside the rule, under the mixture: second order for tables of up to 100
-            columns, softmax for classes, "snag" for wide and sparse numbers; "none". "auto" if not given.
+        experts: "auto": other learners beside the rule, under the mixture: second order for tables, softmax for
+            classes, "snag" for wide and sparse data; "none". "auto" if not given; see `Learner`.
         centre: use numeric columns less their running mean; True for tables and arrays, if not given.
         interactions: products of features; see `Learner`.
         bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..evaluation.baseline import error_gone
 from ..evaluation.evaluation import Evaluation, Moment
+from ..evaluation.stream_baselines import REPEAT
 from ..inference.predictor import Predictor
 from ..losses import LOSSES
 from ..models.learner import Learner
@@ -62,7 +63,7 @@ class TrainResult:
         self.kept: str = run.model.kept
         self.kept_pass = run.passes.best or self.passes
         self._score, self._past, self._baseline = run.score, run.past, run.baseline
-        self._last_label = None if run.fitted else run.last_label
+        self._stream_baselines = None if run.fitted else run.stream_baselines
         self._known = run.known
         self._of_last = run.plan.holdout == "last"
         # What is held back at random from rows that are followed is never learned.
@@ -129,7 +130,16 @@ class TrainResult:
     @property
     def repeated(self) -> dict[str, float]:
         """The same of another one, when rows were followed: the label of the row before. Progressive, as `metrics`."""
-        return {} if self._last_label is None else self._last_label.metrics
+        return self.baselines.get(REPEAT, {})
+
+    @property
+    def baselines(self) -> dict[str, dict[str, float]]:
+        """When rows were followed, what answers score that know the labels before and nothing else, by name.
+
+        They are "repeat the last label" and "running mean" (of classes: the most frequent class so far). Progressive,
+        as `metrics` is. Of rows in random order they would say nothing, and there are none.
+        """
+        return {} if self._stream_baselines is None else self._stream_baselines.metrics
 
     @property
     def gone(self) -> float:
@@ -286,10 +296,12 @@ class TrainResult:
             "metrics": {name: plain(value) for name, value in self.metrics.items()},
             "interval": [plain(low), plain(high)],
             "score": {k: plain(v) for k, v in self.score.items()},
+            "interval_level": self.plan.interval,
             "score_interval": [plain(edge) for edge in self.score_interval],
             "scored_on": self.scored_on,
             "baseline": {k: plain(v) for k, v in self.baseline.items()},
             "repeated": {k: plain(v) for k, v in self.repeated.items()},
+            "baselines": {name: {k: plain(v) for k, v in own.items()} for name, own in self.baselines.items()},
             "gone": plain(self.gone),
             "fitted": self.fitted,
             "shuffled": self.shuffled,

@@ -20,12 +20,13 @@ from ..data.progress import Progress
 from ..data.schema import first_rows
 from ..data.source import other_kind
 from ..errors import InputError, Option, OptionError, Phrase
-from ..evaluation.baseline import Baseline, LastLabel
+from ..evaluation.baseline import Baseline
 from ..evaluation.coverage import Coverage
 from ..evaluation.curves import Curves
 from ..evaluation.evaluation import Evaluation
 from ..evaluation.held_errors import HeldErrors
 from ..evaluation.row_errors import RowErrors
+from ..evaluation.stream_baselines import StreamBaselines
 from ..models import file as model_file
 from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
@@ -200,7 +201,7 @@ class Run(Learning):
         self.rounds = training.get("rounds")
         self.evaluation = Evaluation.restore(model, training.get("evaluation") or {})
         self.baseline = Baseline.restore(model, training.get("baseline") or {})
-        self.last_label = LastLabel.restore(model, training.get("last_label") or {})
+        self.stream_baselines = StreamBaselines.restore(model, training)
         if training.get("best") is not None:
             self.passes = Passes.read(training["best"], model._earlier)
         return schema
@@ -258,7 +259,7 @@ class Run(Learning):
             "plan": self.plan.plain(self.fitted),
             "evaluation": None if done or self.evaluation is None else self.evaluation.state(),
             "baseline": None if done or self.baseline is None else self.baseline.state(),
-            "last_label": None if done or self.last_label is None else self.last_label.state(),
+            **({} if done or self.stream_baselines is None else self.stream_baselines.state()),
             "best": None if done or not self.passes.best else self.passes.plain(),
             "rounds": None if done else self.rounds,
         }

@@ -82,6 +82,7 @@ def settings(result: TrainResult) -> Html:
             ("offsets", None if result.schema.offset is None else words.short(result.schema.offset)),
             ("left out", ", ".join(map(words.short, result.reading.ignore[:20]))),
             ("learner", f"{options.rule}, {options.loss} loss, rate {words.rate(result.learning_rate)}"),
+            ("sparsity", words.rate(result.model.sparsity) if options.sparse else None),
             ("shape", None if options.shape == "linear" else result.shape),
             ("experts", shown.experts(result.experts)),
             ("quantile", f"{options.quantile:g}" if LOSSES[options.loss].has_quantile else None),

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ... import shown
 from ...evaluation.baseline import error_gone
+from ...evaluation.coverage import COVERAGE
 from ...evaluation.metrics import METRICS
+from ...evaluation.stream_baselines import MEAN, REPEAT
 from ...html import Html, joined, tag
 from ...page import bar, bar_table, paragraph, table, tile
 from . import words
@@ -80,15 +82,20 @@ def _along_the_way(result: TrainResult, by: str) -> str:
     """How good the predictions of a stream were, each made before its row was learned."""
     thing = "" if by == "zero_one" else f"{words.one(words.name(by, result))} of "
     was, would = ("was right for ", "be right for ") if by == "zero_one" else ("had ", "have ")
-    last = (
-        f"; repeating the label before would {would}{thing}{_main(result.repeated, by)}"
-        if by in result.repeated
-        else ""
+    said = {REPEAT: "repeating the label before", MEAN: f"saying the {_mean_of(result)}"}
+    last = "".join(
+        f"; {said[name]} would {would}{thing}{_main(found, by)}"
+        for name, found in result.baselines.items()
+        if by in found
     )
     return (
         f"While the rows were followed, each was predicted before it was learned: so the model {was}{thing}"
         f"{_main(result.metrics, by)}{last}."
     )
+
+
+def _mean_of(result: TrainResult) -> str:
+    return "mean of the labels so far" if result.target.task == "regression" else "most frequent class so far"
 
 
 def _main(metrics: Mapping[str, float], by: str) -> str:
@@ -116,6 +123,8 @@ def _tiles(result: TrainResult) -> Iterator[Html]:
         yield tile(f"{label}, progressive", _main(result.metrics, by), progressive[0])
     if by in result.repeated:
         yield tile("Repeating the last label", _main(result.repeated, by), "of the row before; progressive")
+    if by in result.baselines.get(MEAN, {}):
+        yield tile("Running mean", _main(result.baselines[MEAN], by), f"the {_mean_of(result)}; progressive")
 
 
 def _errors(result: TrainResult) -> Html:
@@ -126,6 +135,7 @@ def _errors(result: TrainResult) -> Html:
         (f"trivial answer: {words.trivial(result)}", result.baseline, None, "other"),
         ("progressive", result.metrics, result.interval, ""),
         ("repeating the last label, progressive", result.repeated, None, "other"),
+        (f"the {_mean_of(result)}, progressive", result.baselines.get(MEAN, {}), None, "other"),
     ]
     found = [(name, values[by], ends, kind) for name, values, ends, kind in asked if by in values]
     found = [(name, value, ends if by != "loss" else None, kind) for name, value, ends, kind in found]
@@ -152,6 +162,7 @@ def metrics(result: TrainResult) -> Iterator[Html]:
         ("trivial answer", result.baseline),
         ("progressive", result.metrics),
         ("last label", result.repeated),
+        ("running mean", result.baselines.get(MEAN, {})),
     ]
     columns = [(name, values) for name, values in columns if values]
     task = result.target.task
@@ -159,13 +170,14 @@ def metrics(result: TrainResult) -> Iterator[Html]:
     if "zero_one" in result.metrics:
         rows.append([_about("accuracy", "the share of rows that are predicted right", False)])
         rows[0] += [words.accuracy(values) if "zero_one" in values else "" for _, values in columns]
-    for metric in METRICS:
+    for metric in (*METRICS, *COVERAGE):
         if task in metric.hidden or not any(metric.name in values for _, values in columns):
             continue
         cells = [
             words.value(metric.name, values[metric.name]) if metric.name in values else "" for _, values in columns
         ]
-        rows.append([_about(words.name(metric.name, result), metric.about, metric.smaller_is_better), *cells])
+        about = f"{metric.about} (of {100 * result.plan.interval:.4g}%)" if metric in COVERAGE else metric.about
+        rows.append([_about(words.name(metric.name, result), about, metric.smaller_is_better), *cells])
     if not rows:
         return
     yield table(["", *(name for name, _ in columns)], rows)
@@ -176,6 +188,7 @@ def metrics(result: TrainResult) -> Iterator[Html]:
         + (" (in the first pass)." if result.passes > 1 else ".")
         + " It says how the learning went, not how good the kept model is.",
         "last label": "the label of the row before is repeated; progressive as well.",
+        "running mean": f"the {_mean_of(result)}; progressive as well.",
     }
     yield paragraph(
         joined(words.lines(*(joined([tag("b", name), ": ", said[name]]) for name, _ in columns))), kind="quiet"

@@ -1,0 +1,74 @@
+"""The engines beside a model's own, under one mixture: each as the state of a model that were nothing else.
+
+The core tells such a state by numbers whose names begin with the engine's (core/engine/shapes/named_state.hpp).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .. import _core
+from ..options import Options
+
+MET = "classes.met"  # how many of the classes were met, of a model with such engines
+_LANES = ("v", "H", "scores", "followed")
+_NUMBERS = ("lane_heads", "lane_rates", "slots")
+_REST = ("scale", "average", "average_scale")
+_TOTALS = ("t", "T", "N", "examples", "label_min", "label_max", "averaged_t", "next_look")
+_COUNTS = ("examples", "next_look")
+_GOING_ON = -1.0  # as the core says that rates are still chosen
+_CLOCK = ".clock"
+_RULES = {"snag": "snag"}  # of those that have another rule than the model
+_WITHOUT_AVERAGE = ("newton", "walker")
+
+
+def companions(state: _core.Snapshot) -> list[str]:
+    """Their names, in their order under the mixture."""
+    return [key.removesuffix(_CLOCK) for key in state.get("shape", {}) if key.endswith(_CLOCK)]
+
+
+def companion_options(options: Options, name: str) -> Options:
+    """What a model would have been asked to be, to be this one alone."""
+    rule, average = _RULES.get(name, options.rule), options.average and name not in _WITHOUT_AVERAGE
+    return replace(options, rule=rule, average=average, shape="linear", experts="none")  # type: ignore[arg-type]
+
+
+def companion_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
+    """The state of a model that were nothing but this one."""
+    shape = state["shape"]
+    known = (*_LANES, *_NUMBERS, *_REST, _CLOCK[1:])
+    *totals, kept, suspended_at, missed = shape[f"{name}{_CLOCK}"].tolist()
+    own: dict[str, Any] = {
+        **state,
+        **{key: shape[f"{name}.{key}"] for key in (*_LANES, *_REST)},
+        **{key: shape[f"{name}.{key}"].astype(np.uint32) for key in _NUMBERS},
+        **{key: int(value) if key in _COUNTS else value for key, value in zip(_TOTALS, totals, strict=True)},
+        "kept": "averaged" if kept else "last",
+        "suspended_at": None if suspended_at == _GOING_ON else suspended_at,
+        "missed": missed,
+        "company": "none",
+        "shape": {
+            "settled": "linear",
+            **{
+                key.removeprefix(f"{name}."): numbers
+                for key, numbers in shape.items()
+                if key.startswith(f"{name}.") and key.removeprefix(f"{name}.") not in known
+            },
+        },
+    }
+    return own  # type: ignore[return-value]
+
+
+def companion_arrays(name: str, state: _core.Snapshot) -> dict[str, Any]:
+    """What `companion_state` read."""
+    own: Any = state
+    suspended_at = _GOING_ON if own["suspended_at"] is None else own["suspended_at"]
+    clock = [*(own[key] for key in _TOTALS), own["kept"] == "averaged", suspended_at, own["missed"]]
+    numbers = {key: np.asarray(own[key], np.float64) for key in (*_LANES, *_NUMBERS, *_REST)}
+    further = {key: value for key, value in own["shape"].items() if key != "settled"}
+    return {
+        f"{name}.{key}": value for key, value in (numbers | further | {_CLOCK[1:]: np.array(clock, np.float64)}).items()
+    }
