@@ -38,14 +38,19 @@ def doubt(
     order = numbers("newton.order").astype(np.int64)
     size = len(order) * (len(order) + 1) // 2
     packed = numbers("newton.P")[lane * size : (lane + 1) * size]
+    return Doubt(covariance(order, packed, slots, variances), of_odds)
+
+
+def covariance(order: NDArray[np.int64], packed: Float64, slots: NDArray[np.int64], variances: Float64) -> Float64:
+    """P of one lane, by entry of the slots. `order`: the features' slots as they were met, as `packed` has them."""
     entry = {slot: k for k, slot in enumerate(slots.tolist())}
-    covariance = np.diag(variances)
+    full = np.diag(variances)
     places = [entry[slot] for slot in order.tolist()]
     at = 0
     for i, place in enumerate(places):  # of each: with the bias, then with those before it
         own = packed[at : at + i + 1]
         at += i + 1
         if 0 in entry:
-            covariance[place, entry[0]] = covariance[entry[0], place] = own[0]
-        covariance[place, places[:i]] = covariance[places[:i], place] = own[1:]
-    return Doubt(covariance, of_odds)
+            full[place, entry[0]] = full[entry[0], place] = own[0]
+        full[place, places[:i]] = full[places[:i], place] = own[1:]
+    return full
