@@ -57,6 +57,13 @@ class Engine {
     // Room for so many slots; fresh ones are zero, as if nothing had been seen. `growing`: there will be more soon.
     virtual void reserve(std::size_t slots, bool growing) = 0;
 
+    // May rows bring more features than it takes, with so many slots, and more to come if they are `growing`? Then the
+    // rows of a call are checked before any is learned: throws InputError where there are too many. `met`: slots of the
+    // call's earlier rows that are new.
+    virtual bool may_have_enough(std::size_t /*slots*/, bool /*growing*/) const { return false; }
+    virtual void check_features(const SparseInput&, const Labels&, std::size_t /*row*/,
+                                std::vector<std::uint32_t>& /*met*/) const {}
+
     // Learns rows and gives the predictions made before each; `row` is the number of the first one, for messages. Rows
     // may be under way until `finish`. Throws DivergedError.
     virtual void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) = 0;

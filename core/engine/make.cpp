@@ -32,6 +32,7 @@ Clock fresh_clock(const Options& options) {
 // Those that learn beside the linear one.
 std::vector<ShapedEngine::Companion> company_of(const EngineSetup& terms, Company company, const Kernel& kernel) {
     std::vector<ShapedEngine::Companion> all;
+    if (company == Company::none) return all;
     EngineSetup own = terms;
     if (company == Company::second_moments) {
         own.options.rule = *rule_named("snag");

@@ -168,9 +168,24 @@ void Learner::predict_all(std::size_t rows, const Asking& asking, Results& resul
     labels_.complete(predictions, rows, predict_width(), asking.offset);
 }
 
+// Throws if all rows together bring more features than the engine takes.
+template <Rows Input>
+void Learner::check_features(Input& input, const Labels& labels) {
+    if (!engine_->may_have_enough(preparation_.slot_count(), preparation_.growing())) return;
+    const Preparation::Mark before = preparation_.mark();
+    preparation_.centre().remember_all();
+    std::vector<std::uint32_t> met;
+    preparation_.in_batches(input, Looking::learning, labels.weight, [&](std::size_t first, std::size_t) {
+        engine_->check_features(preparation_.prepared(), labels_from(labels, first), first, met);
+    });
+    preparation_.rewind(before);
+    input.forget();
+}
+
 template <Rows Input>
 void Learner::learn_batches(Input& input, const Labels& labels, double* predictions) {
     preparation_.check_distances(input, Looking::learning, labels.weight);
+    check_features(input, labels);
     if (labels.new_classes) engine_->add_classes(labels.new_classes);
     const SettleOnExit guard{*engine_};
     const std::uint64_t before = engine_->clock().examples;

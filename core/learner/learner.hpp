@@ -127,6 +127,12 @@ class Learner {
     void predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
                        double* predictions);
 
+    // Rows that are about to be learned so: throws if all together bring more features than the engine takes. True if
+    // names had to be looked up for it: their numbers have been given up again. `row(r, learn)` calls
+    // learn(count, values, resolve).
+    template <class Row>
+    bool check_named_features(std::size_t rows, const Labels& given, const Row& row);
+
     // The same for a row of features that have been learned from before, all of them and in this order. `place` says
     // whether such rows can be taken so. The caller has put the values, none beyond `placed_most`, in their places; the
     // weight is not 0.
@@ -242,6 +248,8 @@ class Learner {
     template <class Action>
     void predict_all(std::size_t rows, const Asking& asking, Results& results, Action action);
     template <Rows Input>
+    void check_features(Input& input, const Labels& labels);
+    template <Rows Input>
     void learn_batches(Input& input, const Labels& labels, double* predictions);
     bool has_windows() const { return preparation_.falling() && !holds_scales_; }
     // Of rows that follow, how many come before the windows of centred columns end or bring that about.
@@ -302,6 +310,30 @@ void Learner::learn_named(std::size_t count, const double* values, const Labels&
             throw;
         }
     });
+}
+
+template <class Row>
+bool Learner::check_named_features(std::size_t rows, const Labels& given, const Row& row) {
+    if (!engine_->may_have_enough(preparation_.slot_count(), true)) return false;
+    preparation_.check_named();
+    const Preparation::Mark mark = preparation_.mark();
+    std::vector<std::uint32_t> met;
+    try {
+        for (std::size_t r = 0; r < rows; ++r) {
+            const Labels labels = labels_from(given, r);
+            if (!(weight_of(labels, 0) > 0)) continue;
+            preparation_.use_names();
+            row(r, [&](std::size_t count, const double* values, const auto& resolve) {
+                preparation_.prepare_named(count, values, Looking::learning, weight_of(labels, 0), resolve, r);
+            });
+            engine_->check_features(preparation_.prepared(), labels, r, met);
+        }
+    } catch (...) {
+        preparation_.rewind(mark);
+        throw;
+    }
+    preparation_.rewind(mark);
+    return true;
 }
 
 template <class Resolve>

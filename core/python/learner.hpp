@@ -261,6 +261,10 @@ class PyLearner {
         const std::size_t width = learner.learn_width() + new_classes;
         auto predictions = std::make_unique<double[]>(ready.size() * width);
         remembering([&] {
+            const bool looked_up = learner.check_named_features(ready.size(), given, [&](std::size_t r, auto prepare) {
+                prepare(ready[r]->size(), ready[r]->values(), resolver(*ready[r]));
+            });
+            if (looked_up) known_.forget();
             for (std::size_t r = 0; r < ready.size(); ++r)
                 learner.learn_named(ready[r]->size(), ready[r]->values(), r ? labels_from(given, r) : given,
                                     resolver(*ready[r]), predictions.get() + r * width, r);

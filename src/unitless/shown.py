@@ -66,12 +66,7 @@ def experts(shares: Mapping[str, float]) -> str:
     >>> shown.experts({"linear": 0.25, "newton": 0.75})
     'second order 75.0%, linear 25.0%'
     """
-    names = {
-        "trees": "curves and trees",
-        "newton": "second order",
-        "walker": "second order that forgets",
-        "snag": "sNAG",
-    }
+    names = {"trees": "curves and trees", "newton": "second order", "walker": "forgetting second order", "snag": "sNAG"}
     ranked = sorted(shares.items(), key=lambda item: -item[1]) if len(shares) > 1 else []
     return ", ".join(f"{names.get(name, name)} {share:.1%}" for name, share in ranked)
 

@@ -64,18 +64,15 @@ void SecondOrderEngine::reserve(std::size_t slots, bool growing) {
 
 // ---------------------------------------------------------------------------------------------------- rows
 
-// Throws if the rows bring more features than there are places for; nothing has changed then.
-void SecondOrderEngine::check_width(const SparseInput& rows, const Labels& labels, std::size_t row) const {
-    if (setup_.block || slots_ <= 1 + most_features) return;
-    std::vector<std::uint32_t> fresh;
+void SecondOrderEngine::check_features(const SparseInput& rows, const Labels& labels, std::size_t row,
+                                       std::vector<std::uint32_t>& met) const {
     for (std::size_t r = 0; r < rows.rows; ++r) {
         if (!(weight_of(labels, r) > 0)) continue;
         for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k) {
             const std::uint32_t slot = slot_at(rows, k);
-            if (places_.of(slot) != Places::none || std::find(fresh.begin(), fresh.end(), slot) != fresh.end())
-                continue;
-            fresh.push_back(slot);
-            if (places_.count() + fresh.size() > most_features)
+            if (places_.of(slot) != Places::none || std::find(met.begin(), met.end(), slot) != met.end()) continue;
+            met.push_back(slot);
+            if (places_.count() + met.size() > most_features)
                 throw InputError(
                     "rule='newton' takes at most " + std::to_string(most_features) + " features, and here is one more",
                     Place{row + r}, "leave some out, or use rule='nag', which takes any number");
@@ -206,7 +203,10 @@ void SecondOrderEngine::tell(std::size_t lane, std::size_t speaking, std::size_t
         return;
     }
     kernel_.second_order->odds(from, heads(), odds_.data());
-    for (std::size_t c = 0; c < classes_; ++c) prediction[c] = odds_[std::min(c, heads() - 1)];
+    const double of_spare = odds_.back();
+    // Classes are told from those that were met; the spare one stands for the others only where there is no other.
+    if (setup_.open && met_ > 1) kernel_.second_order->odds(from, met_, odds_.data());
+    for (std::size_t c = 0; c < classes_; ++c) prediction[c] = c < met_ ? odds_[c] : of_spare;
 }
 
 // A row's losses are counted, `share` being h over the total weight.
@@ -253,7 +253,10 @@ void SecondOrderEngine::lower_scale(std::uint32_t slot, double scale) {
 
 void SecondOrderEngine::learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) {
     const std::size_t sane = sane_rows(labels, rows.rows, !setup_.has_classes());
-    check_width(part_of(rows, 0, sane), labels, row);
+    if (may_have_enough(slots_, false)) {
+        std::vector<std::uint32_t> met;
+        check_features(part_of(rows, 0, sane), labels, row, met);
+    }
     for (std::size_t done = 0, next; done < sane; done = next) {
         std::uint64_t some = std::min(most_rows, sane - done);
         const std::uint64_t examples = clock_.examples, look = Selection::next_look(examples);
@@ -327,14 +330,15 @@ void SecondOrderEngine::predict(const SparseInput& rows, const Asking& asking, d
 
 // ---------------------------------------------------------------------------------------------------- state
 
-// Lanes are written for each head, as if each had its own; H is the diagonal of P.
+// Lanes are written for each head, as if each had its own, by their places among all walks; H is the diagonal of P.
 void SecondOrderEngine::save(std::size_t slots, EngineState& to) const {
     save_common(to);
     const std::size_t count = lanes_.size(), written = setup_.has_classes() ? classes_ + setup_.open : 1;
     EngineState own;
     selection_.save(own);
     for (std::size_t head = 0; head < written; ++head) {
-        for (const Lane& lane : lanes_.lanes()) to.lanes.push_back({static_cast<std::uint32_t>(head), lane.rate});
+        for (const Lane& lane : lanes_.lanes())
+            to.lanes.push_back({static_cast<std::uint32_t>(head), lane.rate + first_walk(setup_.walking)});
         to.scores.insert(to.scores.end(), own.scores.begin(), own.scores.end());
         to.followed.push_back(own.followed[0]);
     }
@@ -384,10 +388,15 @@ void SecondOrderEngine::save(std::size_t slots, EngineState& to) const {
     if (setup_.open) to.shape.push_back({"newton.met", {static_cast<double>(met_)}});
 }
 
-void SecondOrderEngine::load(const EngineState& from) {
+void SecondOrderEngine::load(const EngineState& saved) {
     const auto require = [](bool sound) {
         if (!sound) throw InputError("the numbers of rule='newton' are not such as learning gives");
     };
+    EngineState from = saved;
+    for (Lane& lane : from.lanes) {
+        require(lane.rate >= first_walk(setup_.walking));
+        lane.rate -= first_walk(setup_.walking);
+    }
     const std::size_t written = checked_heads(from, setup_), count = from.lanes.size() / written;
     const auto& order = numbers_named(from.shape, "newton.order");
     const auto& covariance = numbers_named(from.shape, "newton.P");

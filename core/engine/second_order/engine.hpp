@@ -23,6 +23,11 @@ class SecondOrderEngine final : public Engine {
     void add_classes(std::size_t count) override;
 
     void reserve(std::size_t slots, bool growing) override;
+    bool may_have_enough(std::size_t slots, bool growing) const override {
+        return !setup_.block && (growing || slots > 1 + most_features);
+    }
+    void check_features(const SparseInput& rows, const Labels& labels, std::size_t row,
+                        std::vector<std::uint32_t>& met) const override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
     void predict(const SparseInput& rows, const Asking& asking, double* predictions) override;
     void sift_rates() override;
@@ -56,7 +61,6 @@ class SecondOrderEngine final : public Engine {
     double* said(std::size_t lane, std::size_t row) { return said_.data() + (lane * most_rows + row) * said_width(); }
     bool follows() const { return chooses_rates() && !keeps_rates(); }
 
-    void check_width(const SparseInput& rows, const Labels& labels, std::size_t row) const;
     std::size_t rows_until_class(const Labels& labels, std::size_t rows) const;
     void begin_rows(std::size_t count, bool plain);
     void look_at(const SparseInput& rows, std::size_t row, bool extrapolate);

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import Float64
+from ..losses import LOSSES
 from ..options import Options
 from ..rates import WALKS, Candidates, Walk
 from ..rules import RULES, Rule
 from .model import BIAS, Feature
+from .second_order import with_doubt
 from .terms import Terms
 
 ByFeature = dict[Feature, float]
@@ -152,23 +154,21 @@ class Reading:
         """The lane that speaks for a head."""
         return leading_lane(self.state, head)
 
+    def terms(self, heads: Sequence[int]) -> Terms:
+        """The linear terms of some heads."""
+        state, lanes = self.state, [self.leader(head) for head in heads]
+        v, H = self.v[:, lanes], state["H"].reshape(self.v.shape)[:, lanes]
+        slots, rule = state["slots"].astype(np.int64), RULES[self.options.rule]
+        terms = Terms(rule, self.options.order, state["t"], slots, state["scale"], v, H)
+        if not rule.second_order:
+            return terms
+        kept = state["shape"]
+        return with_doubt(terms, lambda name: kept[name], lanes[0], state["lane_rates"], LOSSES[self.options.loss])
+
     def candidate(self, lane: int) -> float | Walk:
         """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""
         number = int(self.state["lane_rates"][lane])
         return WALKS[number] if RULES[self.options.rule].second_order else self.candidates.rates[number]
-
-    def terms(self, heads: Sequence[int]) -> Terms:
-        """The linear terms of some heads."""
-        state, lanes = self.state, [self.leader(head) for head in heads]
-        return Terms(
-            RULES[self.options.rule],
-            self.options.order,
-            state["t"],
-            state["slots"].astype(np.int64),
-            state["scale"],
-            self.v[:, lanes],
-            state["H"].reshape(self.v.shape)[:, lanes],
-        )
 
     def penalty(self, lane: int) -> float:
         """The sparsity of a lane."""

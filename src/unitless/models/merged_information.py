@@ -235,9 +235,10 @@ def covariances(state: _core.Snapshot) -> list[Float64]:
     """P of each lane, by slot."""
     count = int(np.count_nonzero(state["lane_heads"] == 0))
     variances = state["H"].reshape(-1, len(state["lane_heads"]))
-    order, slots = state["shape"][_ORDER].astype(np.int64), state["slots"].astype(np.int64)
+    places = np.searchsorted(state["slots"], state["shape"][_ORDER].astype(np.uint32)).tolist()
+    bias = 0 if 0 in state["slots"][:1] else None
     packed = state["shape"][_COVARIANCE].reshape(count, -1)
-    return [covariance(order, packed[lane], slots, variances[:, lane]) for lane in range(count)]
+    return [covariance(places, packed[lane], bias, variances[:, lane]) for lane in range(count)]
 
 
 def _found(slots: Slots, places: Slots) -> tuple[Indices, Indices]:

@@ -17,6 +17,7 @@ from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Company, Kept, Options, Shape
 from ..rates import Candidates
+from ..rules import RULES
 from . import file as model_file
 from .error_quantiles import ErrorQuantiles
 from .kernels import chosen_kernel
@@ -181,7 +182,8 @@ class Model(_core.Learner):
 
     def _adds_up(self) -> bool:
         """Whether a score is one sum of weights by values."""
-        return not (self._mixes() or LOSSES[self._options.loss].coupled)
+        options = self._options
+        return not (self._mixes() or LOSSES[options.loss].coupled or RULES[options.rule].second_order)
 
     def _bends(self) -> bool:
         """Whether it is more than linear."""

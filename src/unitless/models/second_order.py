@@ -2,55 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..inputs import Float64
-from .terms import Doubt
+from ..losses import Loss
+from ..rates import WALKS
+from .terms import Doubt, Terms
 
-_STEADY = 3  # lanes, the first ones, whose weights do not walk (core/engine/second_order/lanes.hpp)
 
-
-def doubt(
+def with_doubt(
+    terms: Terms,
     numbers: Callable[[str], Float64],
-    slots: NDArray[np.int64],
-    variances: Float64,
-    lane_rates: NDArray[Any],
     lane: int,
-    of_odds: bool,
-) -> Doubt | None:
-    """What the lane that leads does not know, where what it says depends on it.
+    lane_rates: NDArray[Any],
+    loss: Loss,
+) -> Terms:
+    """The terms of the lane that leads with what it does not know, if what it says depends on that.
 
     Args:
+        terms: they have variances for H.
         numbers: the arrays of the model, by name.
-        slots: those in use.
-        variances: of the lane's weights, by entry of the slots.
-        lane_rates: by lane of one head.
         lane: the one that leads.
-        of_odds: whether it says log odds.
+        lane_rates: what the lanes are, those of the first head first.
+        loss: that of the model.
     """
-    recent = numbers("newton.recent")[2 * lane :][:2]
-    if not of_odds and not (lane_rates[lane] < _STEADY and recent[1] < recent[0]):  # the plain sum has been better
-        return None
-    order = numbers("newton.order").astype(np.int64)
-    size = len(order) * (len(order) + 1) // 2
+    plain, shrunk = numbers("newton.recent")[2 * lane :][:2]
+    steady = WALKS[int(lane_rates[lane])].walk == 0
+    if not loss.for_classes and not (steady and shrunk < plain):  # the plain sum has been better
+        return terms
+    places = [terms.entry[slot] for slot in numbers("newton.order").astype(np.int64).tolist()]
+    size = len(places) * (len(places) + 1) // 2
     packed = numbers("newton.P")[lane * size : (lane + 1) * size]
-    return Doubt(covariance(order, packed, slots, variances), of_odds)
+    known = covariance(places, packed, terms.entry.get(0), terms.H[:, 0])
+    return replace(terms, doubt=Doubt(known, loss.for_classes))
 
 
-def covariance(order: NDArray[np.int64], packed: Float64, slots: NDArray[np.int64], variances: Float64) -> Float64:
-    """P of one lane, by entry of the slots. `order`: the features' slots as they were met, as `packed` has them."""
-    entry = {slot: k for k, slot in enumerate(slots.tolist())}
-    full = np.diag(variances)
-    places = [entry[slot] for slot in order.tolist()]
-    at = 0
-    for i, place in enumerate(places):  # of each: with the bias, then with those before it
+def covariance(places: Sequence[int], packed: Float64, bias: int | None, variances: Float64) -> Float64:
+    """P of one lane.
+
+    Args:
+        places: where the features stand in it, in the order in which they were met.
+        packed: of each: with the bias, then with those before it.
+        bias: where that stands.
+        variances: what is on the diagonal.
+    """
+    full, at = np.diag(variances), 0
+    for i, place in enumerate(places):
         own = packed[at : at + i + 1]
         at += i + 1
-        if 0 in entry:
-            full[place, entry[0]] = full[entry[0], place] = own[0]
+        if bias is not None:
+            full[place, bias] = full[bias, place] = own[0]
         full[place, places[:i]] = full[places[:i], place] = own[1:]
     return full

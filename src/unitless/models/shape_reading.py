@@ -24,7 +24,7 @@ from ..rates import Candidates
 from ..rules import RULES
 from .by_feature import Averaged, Reading, in_present_unit, leader
 from .model import Feature
-from .second_order import doubt
+from .second_order import with_doubt
 from .terms import Terms
 
 MOST_COLUMNS = 1024  # names beyond have no raw column
@@ -34,7 +34,7 @@ TREES, TREE_LEAVES = 64, 256
 
 # Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
 SECOND_ORDER = ("newton", "walker")
-COMPANY = {"softmax": RULES["nag"], "newton": RULES["nag"], "walker": RULES["nag"], "snag": RULES["snag"]}
+COMPANY = {"softmax": RULES["nag"], "newton": RULES["newton"], "walker": RULES["newton"], "snag": RULES["snag"]}
 
 CERTAIN = 34.538776394910684  # log 1e15: what is said of classes is never more certain
 
@@ -255,10 +255,8 @@ class ShapeReading:
         v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
         terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
         if name in SECOND_ORDER:
-            of_odds = LOSSES[self.options.loss].for_classes
-            kept_of = partial(self._numbers, beside=name)
-            unknown = doubt(kept_of, terms.slots, H[:, 0], own["lane_rates"], leaders[0], of_odds)
-            terms = replace(terms, doubt=unknown)
+            kept_of, loss = partial(self._numbers, beside=name), LOSSES[self.options.loss]
+            terms = with_doubt(terms, kept_of, leaders[0], own["lane_rates"], loss)
         several = len(self._numbers("classes.met")) > 0
         return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", *SECOND_ORDER)))
 

@@ -223,7 +223,10 @@ class SecondOrder:
         if self.kind == "logistic":
             return said
         odds = log_odds(said)
-        return odds[[min(c, len(odds) - 1) for c in range(classes)]]
+        met = len(said) - self.open
+        # Classes are told from those that were met; the spare one stands for the others only where there is no other.
+        known = log_odds(said[:met]) if self.open and met > 1 else odds
+        return np.append(known[:met], np.full(classes, odds[-1]))[:classes]
 
     def learn_one(self, values: Any, y: float, h: float = 1.0, offset: float = 0.0, classes: int = 0) -> Float64:
         """What is said of a row, then it is learned. Open to classes, `classes` says of how many it is to be said."""

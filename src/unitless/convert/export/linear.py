@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...data.labels import Task
-from ...errors import Option, OptionError, Phrase
+from ...errors import OptionError
 from ...inference.predictor import Predictor
 from ...inputs import Float64
 from ...losses import LOSSES, Loss
@@ -122,17 +122,6 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = N
     options, rule = model.options, RULES[model.options.rule]
     if options.bits is not None:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
-    if rule.second_order and not extrapolate and terms is None:
-        raise OptionError(
-            Phrase(
-                *(
-                    "a model with ",
-                    Option("rule", rule.name),
-                    " says less the less certain it is, which an exported one ",
-                ),
-                *("does not know: export it with ", Option("extrapolate", True), ", as the plain linear model"),
-            )
-        )
     reading = model._reading()
     state = reading.state
     columns = state["columns"] or 0
