@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import pathlib
+import re
 import tempfile
 import time
 import warnings
@@ -28,8 +29,8 @@ import unitless as ul
 BITS = 20  # a place for each name
 FIELDS = np.geomspace(10, 320_000, 20).astype(int)
 FIELDS = (FIELDS * (1_000_000 / FIELDS.sum())).astype(int)
-ALPHAS, L1 = (0.005, 0.05, 0.5), (0.1, 0.3, 1.0, 3.0, 10.0)
-SGD_ALPHAS = (1e-6, 1e-5, 1e-4, 1e-3)
+ALPHAS, L1 = (0.005, 0.05, 0.5, 1.5, 5.0), (0.3, 1.0, 3.0, 10.0)
+SGD_ALPHAS = (1e-5, 1e-4, 1e-3, 1e-2)
 BATCH = 1000
 
 
@@ -101,8 +102,7 @@ def vowpal_wabbit(data: Stream, folder: pathlib.Path) -> Outcome:
         loss = workspace.get_sum_loss() / workspace.get_weighted_examples()
         workspace.finish()
         seconds = time.perf_counter() - start
-        lines = readable.read_text().partition("\n:0\n")[2].splitlines()
-        weights = sum(float(line.split(":")[1].split()[0]) != 0 for line in lines)
+        weights = sum(float(weight) != 0 for weight in re.findall(r"^\d+:(\S+)", readable.read_text(), re.MULTILINE))
         return Outcome("vw --ftrl --l1, best", loss, weights, seconds, f"alpha {alpha:g}, l1 {l1:g}")
 
     return min((run(alpha, l1) for alpha in ALPHAS for l1 in L1), key=lambda one: one.loss)

@@ -233,6 +233,11 @@ class Options:
             raise OptionError(
                 Phrase(asked, f" is for rule {fitting}; leave it out, or leave out ", Option("rule", self.rule))
             )
+        if LOSSES[self.loss].coupled:
+            raise OptionError(
+                Phrase(asked, " is for classes that learn apart: leave it out, or use OneVsAll; this is ")
+                + Phrase(Option("loss", self.loss))
+            )
         for name, value in (*_SINGLE, ("average", True)):
             if getattr(self, name) == value:
                 raise OptionError(Phrase(Option(name, value), " does not go with ", asked, ": leave out one of them"))

@@ -127,6 +127,27 @@ def test_rounds_from_a_common_base(kind: str) -> None:
     np.testing.assert_allclose(alone.predict(X), parts[0].predict(X), rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("classes", [None, [0, 1, 2]])
+@pytest.mark.parametrize("thin", [False, True])
+def test_classes_are_merged_that_one_part_has_not_met(classes: Any, thin: bool) -> None:
+    kind = "snag, squared" if thin else "newton, squared"
+    X, y = problem(kind, 1200)
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    few = np.flatnonzero(labels[:400] != 2)
+    a, b, c = (ul.OneVsAll(classes, experts="auto") for _ in range(3))
+    a.learn(X[few], labels[few])
+    if classes is None:
+        a.learn(X[:1], [2], weight=[0.0])  # announced, but not met
+    b.learn(X[400:800], labels[400:800])
+    c.learn(X[800:], labels[800:])
+    merged, nested = ul.merge([a, b, c]), ul.merge([ul.merge([c, b]), a])
+    assert sorted(merged.classes) == [0, 1, 2]
+    order = [nested.classes.index(label) for label in merged.classes]
+    np.testing.assert_allclose(merged.predict(X), nested.predict(X)[:, order], rtol=1e-7, atol=1e-7)
+    assert np.mean(np.array(merged.classes)[merged.predict(X).argmax(1)] != labels) < 0.3
+    merged.copy().learn(X, labels)
+
+
 def test_experts_that_differ_are_refused() -> None:
     wide, narrow = apart("snag, squared")[0], apart("newton, squared")[0]
     with pytest.raises(ul.MergeError, match="differ in centre"):

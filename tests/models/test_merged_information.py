@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import pathlib
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 import unitless as ul
 from unitless import _core
 from unitless.models.company import companion_state
-from unitless.models.merged_information import Frame, Known, Shift, _covariances
+from unitless.models.merged_information import Frame, Known, Shift, covariances
 from unitless.models.merged_state import Lanes, Layout
 from unitless.rates import WALKS
 
@@ -39,7 +40,7 @@ def newton(model: ul.Learner) -> Any:
 def steady(state: Any) -> tuple[np.ndarray, np.ndarray]:
     """v and P of the lanes without a walk."""
     lanes = [state["lane_rates"].tolist().index(rate) for rate in STEADY]
-    return state["v"].reshape(-1, len(state["lane_rates"]))[:, lanes], _covariances(state)[lanes]
+    return state["v"].reshape(-1, len(state["lane_rates"]))[:, lanes], np.array(covariances(state))[lanes]
 
 
 def close(a: Any, b: Any, relative: float = 1e-9) -> None:
@@ -129,7 +130,7 @@ def test_models_with_walks_stay_sound_however_often_they_are_merged() -> None:
     for rows in np.array_split(np.arange(1200), 40):
         models.append(learner())
         models[-1].learn(X[rows], y[rows])
-    P = _covariances(newton(ul.merge(models)))
+    P = np.array(covariances(newton(ul.merge(models))))
     assert (np.linalg.eigvalsh(P) > 0).all()
     base = models[0]
     for _ in range(5):
@@ -137,7 +138,50 @@ def test_models_with_walks_stay_sound_however_often_they_are_merged() -> None:
         for k, part in enumerate(parts):
             part.learn(X[k::8], y[k::8])
         base = ul.merge(parts, base=base)
-        assert (np.linalg.eigvalsh(_covariances(newton(base))) > 0).all()
+        assert (np.linalg.eigvalsh(np.array(covariances(newton(base)))) > 0).all()
+
+
+def test_a_model_of_second_order_alone_is_merged_too(tmp_path: pathlib.Path) -> None:
+    X, y = problem(900)
+    one, *parts = (ul.Learner(rule="newton") for _ in range(4))
+    for model in (one, *parts):
+        model._keep_rates(True)
+    one.learn(X, y)
+    for part, rows in zip(parts, np.array_split(np.arange(900), 3), strict=True):
+        part.learn(X[rows], y[rows])
+    merged = ul.merge(parts)
+    close(steady(merged._snapshot()), steady(one._snapshot()))
+    merged.save(tmp_path / "m.unitless")
+    loaded = ul.load(tmp_path / "m.unitless")
+    np.testing.assert_array_equal(loaded.predict(X), merged.predict(X))
+    np.testing.assert_array_equal(loaded.learn(X, y), merged.learn(X, y))
+    fresh = ul.Learner(rule="newton")
+    assert ul.merge([fresh, fresh.copy()]).examples == 0
+    np.testing.assert_allclose(ul.merge([fresh, parts[0]]).predict(X), parts[0].predict(X), rtol=1e-9, atol=1e-9)
+
+
+def test_more_features_than_there_are_places_are_refused_of_second_order_alone() -> None:
+    a, b = ul.Learner(rule="newton"), ul.Learner(rule="newton")
+    for model, first in ((a, 0), (b, 50)):
+        model.learn([{f"x{first + j}": 1.0 + j for j in range(70)}], [1.0])
+    with pytest.raises(ul.MergeError, match='120 features together, and rule="newton" takes at most 100'):
+        ul.merge([a, b])
+
+
+@pytest.mark.parametrize("classes", [None, [0, 1, 2]])
+def test_classes_share_what_is_known_of_the_features(classes: Any) -> None:
+    X, y = problem(900)
+    labels = np.digitize(y, np.quantile(y, [0.3, 0.7]))
+    parts = []
+    for k, rows in enumerate(np.array_split(np.arange(900), 3)):
+        own = rows if classes or k != 1 else rows[labels[rows] != 2]  # one has not met a class
+        parts.append(ul.Softmax(classes, rule="newton"))
+        parts[-1].learn(X[own], labels[own])
+    merged, nested = ul.merge(parts), ul.merge([parts[0], ul.merge([parts[2], parts[1]])])
+    order = [nested.classes.index(label) for label in merged.classes]
+    np.testing.assert_allclose(merged.predict(X), nested.predict(X)[:, order], rtol=1e-8, atol=1e-8)
+    assert np.mean(np.array(merged.classes)[merged.predict(X).argmax(1)] != labels) < 0.15
+    merged.copy().learn(X, labels)
 
 
 def test_the_first_hundred_features_of_all_models_have_a_place() -> None:

@@ -382,6 +382,11 @@ def test_what_does_not_go_together_is_refused(options: dict[str, Any], said: str
         ul.Learner(**options)
 
 
+def test_a_softmax_model_has_no_sparsity() -> None:
+    with pytest.raises(OptionError, match="use OneVsAll"):
+        ul.Softmax(sparsity=1)
+
+
 def test_a_sweep_has_one_sparsity() -> None:
     with pytest.raises(OptionError, match="all with the same sparsity"):
         ul.Sweep([0.5, 1.0], sparsity="auto")

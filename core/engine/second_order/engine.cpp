@@ -330,14 +330,15 @@ void SecondOrderEngine::predict(const SparseInput& rows, const Asking& asking, d
 
 // ---------------------------------------------------------------------------------------------------- state
 
-// Lanes are written for each head, as if each had its own; H is the diagonal of P.
+// Lanes are written for each head, as if each had its own, by their places among all walks; H is the diagonal of P.
 void SecondOrderEngine::save(std::size_t slots, EngineState& to) const {
     save_common(to);
     const std::size_t count = lanes_.size(), written = setup_.has_classes() ? classes_ + setup_.open : 1;
     EngineState own;
     selection_.save(own);
     for (std::size_t head = 0; head < written; ++head) {
-        for (const Lane& lane : lanes_.lanes()) to.lanes.push_back({static_cast<std::uint32_t>(head), lane.rate});
+        for (const Lane& lane : lanes_.lanes())
+            to.lanes.push_back({static_cast<std::uint32_t>(head), lane.rate + first_walk(setup_.walking)});
         to.scores.insert(to.scores.end(), own.scores.begin(), own.scores.end());
         to.followed.push_back(own.followed[0]);
     }
@@ -387,10 +388,15 @@ void SecondOrderEngine::save(std::size_t slots, EngineState& to) const {
     if (setup_.open) to.shape.push_back({"newton.met", {static_cast<double>(met_)}});
 }
 
-void SecondOrderEngine::load(const EngineState& from) {
+void SecondOrderEngine::load(const EngineState& saved) {
     const auto require = [](bool sound) {
         if (!sound) throw InputError("the numbers of rule='newton' are not such as learning gives");
     };
+    EngineState from = saved;
+    for (Lane& lane : from.lanes) {
+        require(lane.rate >= first_walk(setup_.walking));
+        lane.rate -= first_walk(setup_.walking);
+    }
     const std::size_t written = checked_heads(from, setup_), count = from.lanes.size() / written;
     const auto& order = numbers_named(from.shape, "newton.order");
     const auto& covariance = numbers_named(from.shape, "newton.P");

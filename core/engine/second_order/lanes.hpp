@@ -6,6 +6,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -17,11 +18,13 @@
 namespace unitless {
 
 // In the order in which a leader moves among its neighbours: from firm beliefs to fast forgetting.
+inline constexpr std::array<Walk, 6> all_walks{
+    {{1, 0, 0}, {1e-2, 0, 0}, {1e-4, 0, 0}, {1e-2, 1e-5, 1e-5}, {1e-2, 1e-3, 1e-3}, {1e-2, 1e-2, 100}}};
+
+// Those that a learner has, from the first on.
+inline std::uint32_t first_walk(Walking walking) { return walking == Walking::fastest ? all_walks.size() - 1 : 0; }
 inline std::vector<Walk> walks_of(Walking walking) {
-    const std::vector<Walk> all{{1, 0, 0},          {1e-2, 0, 0},       {1e-4, 0, 0},
-                                {1e-2, 1e-5, 1e-5}, {1e-2, 1e-3, 1e-3}, {1e-2, 1e-2, 100}};
-    if (walking == Walking::fastest) return {all.back()};
-    return {all.begin(), walking == Walking::slowly ? all.end() - 1 : all.end()};
+    return {all_walks.begin() + first_walk(walking), all_walks.end() - (walking == Walking::slowly ? 1 : 0)};
 }
 
 class SecondOrderLanes {

@@ -91,7 +91,7 @@ def score(
         >>> found                           # doctest: +ELLIPSIS
         <Score: binary: ...; 3,000 rows; error 1..., baseline 4...; 6...% of it gone>
         >>> sorted(found.metrics)
-        ['auc', 'brier', 'f1', 'log_loss', 'loss', 'precision', 'recall', 'zero_one']
+        ['auc', 'brier', 'coverage', 'f1', 'log_loss', 'loss', 'precision', 'recall', 'set size', 'zero_one']
     """
     scoring = Scoring(model, source, target, by, weight, extrapolate, reading, interval)
     if opened is not None:

@@ -115,12 +115,6 @@ def merge_named(learners: list[tuple[str, M]], *, bounded: bool, base: tuple[str
         from .merged_record import merged_training  # noqa: PLC0415  (it reads records of data, which others need not)
 
         training = merged_training(learners, base)
-    for name, model in everyone:
-        if RULES[model.options.rule].second_order:
-            raise MergeError(
-                f"{name} cannot be merged: models of rule {model.options.rule!r} know how their weights hang together, "
-                "which merging does not keep yet. Train one on all data, or use another rule"
-            )
     models, start = [model for _, model in learners], None if base is None else base[1]
     for _, model in everyone:
         _check_alike(models[0], model)

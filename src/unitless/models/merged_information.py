@@ -34,6 +34,7 @@ from ..inputs import Float64
 from ..rates import WALKS
 from .merged_means import Terms
 from .merged_state import Lanes, Layout, Slots
+from .second_order import covariance
 
 _COVARIANCE, _ORDER, _RECENT, _MET = "newton.P", "newton.order", "newton.recent", "newton.met"
 
@@ -122,10 +123,10 @@ class Known:
         rates, heads, n = lanes.heads.count(0), max(lanes.heads) + 1, len(frame.slots)
         A, b = np.zeros((rates, n, n)), np.zeros((rates, heads, n))
         v = state["v"].reshape(-1, len(state["lane_heads"]))[:, source].reshape(-1, heads, rates)
-        covariances = _covariances(state)
-        stand_ins = [lane % len(covariances) for lane in source[:rates]]
+        own_covariances = covariances(state)
+        stand_ins = [lane % len(own_covariances) for lane in source[:rates]]
         for rate, lane in enumerate(stand_ins):
-            precision, _ = _core.inverted(covariances[lane])
+            precision, _ = _core.inverted(own_covariances[lane])
             told = precision - np.diag(_prior(int(state["lane_rates"][lane]), state["t"], state["slots"]))
             meant = _core.multiplied(precision, np.ascontiguousarray(v[:, :, rate].T))
             A[rate][np.ix_(places, places)] = told[np.ix_(own, own)] * rho[:, None] * rho
@@ -213,6 +214,8 @@ def second_order_state(
     if open:
         shape[_MET] = np.array([float(heads - 1)])
     snapshot |= {"slots": frame.slots, "scale": frame.scale, "v": v.ravel(), "H": H.ravel(), "shape": shape}
+    if snapshot["next_look"]:  # what is last stands for the average (core/engine/second_order/engine.cpp)
+        snapshot |= {"average": v.ravel(), "average_scale": frame.scale, "next_look": snapshot["examples"] + 1}
     return snapshot
 
 
@@ -228,21 +231,14 @@ def _order(state: _core.Snapshot, layout: Layout) -> Slots:
     return np.asarray(layout.place(state)[at])
 
 
-def _covariances(state: _core.Snapshot) -> Float64:
-    """P of each lane, [lane][slot][slot]."""
-    slots, shape = state["slots"], state["shape"]
-    n, count = len(slots), int(np.count_nonzero(state["lane_heads"] == 0))
-    P = np.zeros((count, n, n))
-    P[:, np.arange(n), np.arange(n)] = state["H"].reshape(-1, len(state["lane_heads"]))[:, :count].T
-    features = np.searchsorted(slots, shape[_ORDER].astype(np.uint32))
-    packed = shape[_COVARIANCE].reshape(count, -1)
-    biased, at = 0 in slots[:1], 0
-    for i, place in enumerate(features):
-        others = [*([0] if biased else []), *features[:i]]
-        entries = packed[:, at + (0 if biased else 1) : at + 1 + i]
-        P[:, place, others] = P[:, others, place] = entries
-        at += 1 + i
-    return P
+def covariances(state: _core.Snapshot) -> list[Float64]:
+    """P of each lane, by slot."""
+    count = int(np.count_nonzero(state["lane_heads"] == 0))
+    variances = state["H"].reshape(-1, len(state["lane_heads"]))
+    places = np.searchsorted(state["slots"], state["shape"][_ORDER].astype(np.uint32)).tolist()
+    bias = 0 if 0 in state["slots"][:1] else None
+    packed = state["shape"][_COVARIANCE].reshape(count, -1)
+    return [covariance(places, packed[lane], bias, variances[:, lane]) for lane in range(count)]
 
 
 def _found(slots: Slots, places: Slots) -> tuple[Indices, Indices]:

@@ -33,7 +33,7 @@ MISSING = MOST_LEAVES  # the place of the leaf of values missing
 TREES, TREE_LEAVES = 64, 256
 
 # Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
-SECOND_ORDER = {"newton": WALKS[:-1], "walker": WALKS[-1:]}  # and what their lanes are
+SECOND_ORDER = ("newton", "walker")
 COMPANY = {
     "softmax": RULES["nag"],
     **dict.fromkeys(SECOND_ORDER, RULES["newton"]),
@@ -259,7 +259,7 @@ class ShapeReading:
         v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
         terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
         if name in SECOND_ORDER:
-            kept_of, walk = partial(self._numbers, beside=name), SECOND_ORDER[name][int(own["lane_rates"][leaders[0]])]
+            kept_of, walk = partial(self._numbers, beside=name), WALKS[int(own["lane_rates"][leaders[0]])]
             terms = with_doubt(terms, kept_of, leaders[0], walk, LOSSES[self.options.loss])
         several = len(self._numbers("classes.met")) > 0
         return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", *SECOND_ORDER)))
