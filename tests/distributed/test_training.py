@@ -46,7 +46,8 @@ def test_the_number_of_workers_does_not_matter(files: str, target: str, shape: A
     assert 0 < one.stale < ROWS / 2
     alone = ul.train(files, target, ignore=OTHERS[target], passes=1, shape=shape)
     key = "rmse" if target == "price" else "log_loss"
-    assert one.score[key] < (1.3 if shape == "linear" else 2.5) * alone.score[key]
+    # A shard has a sixth of the rows in a round, and few rows are where second order is ahead.
+    assert one.score[key] < (1.6 if shape == "linear" else 2.5) * alone.score[key]
     assert one.score[key] < one.baseline[key]
 
 

@@ -78,6 +78,10 @@ def merge(learners: Iterable[M], *, bounded: bool = False, base: M | None = None
     Curves are laid over each other, and merged leaf by leaf as far as there is room for all leaves. Trees that grew
     apart cannot be averaged: each of the merged ones is one of the models' trees, drawn in proportion to their G.
 
+    Experts beside the rule (`experts="auto"`) are merged each by its own kind, and all models must have the same ones.
+    Of second order (also of `rule="newton"` alone) what the rows have told adds up: with squared loss, and but for what
+    forgets, the merged model is the one that would have learned all rows.
+
     Models that `train` made must agree on columns and labels. The merged one knows them too, and predicts frames.
 
     Args:

@@ -34,11 +34,8 @@ TREES, TREE_LEAVES = 64, 256
 
 # Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
 SECOND_ORDER = ("newton", "walker")
-COMPANY = {
-    "softmax": RULES["nag"],
-    **dict.fromkeys(SECOND_ORDER, RULES["newton"]),
-    "snag": RULES["snag"],
-}
+COUPLED = ("softmax", *SECOND_ORDER)  # with several classes, those whose heads share a softmax
+COMPANY = {"softmax": RULES["nag"], "newton": RULES["newton"], "walker": RULES["newton"], "snag": RULES["snag"]}
 
 CERTAIN = 34.538776394910684  # log 1e15: what is said of classes is never more certain
 
@@ -262,7 +259,7 @@ class ShapeReading:
             kept_of, walk = partial(self._numbers, beside=name), WALKS[int(own["lane_rates"][leaders[0]])]
             terms = with_doubt(terms, kept_of, leaders[0], walk, LOSSES[self.options.loss])
         several = len(self._numbers("classes.met")) > 0
-        return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", *SECOND_ORDER)))
+        return Expert(name, terms, coupled=self._coupled or (several and name in COUPLED))
 
     def _leaders(self, lane_heads: NDArray[Any], scores: Float64) -> list[int]:
         return [leader(lane_heads, scores.reshape(-1, 6), head) for head in range(self.heads)]
