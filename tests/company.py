@@ -5,38 +5,60 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 import unitless as ul
 
-# Columns that are too many for second order, and few enough.
-COLUMNS = {"snag": 104, "newton": 6}
+COLUMNS = 6
+LABELS = ("low", "middle", "high")
+
+# Companies of learners of numbers and of two classes, with options.
+LEARNERS: list[tuple[str, dict[str, Any]]] = [
+    ("snag", {}),
+    ("snag", {"learning_rate": "auto", "target": "auto", "average": True}),
+    ("snag", {"loss": "logistic", "interactions": [(0, 1)], "bias": False}),
+    ("newton", {"clip": "labels"}),
+    ("newton", {"learning_rate": "auto", "centre": True, "target": "auto", "average": True}),
+    ("newton", {"loss": "logistic", "centre": True, "interactions": [(0, 1), (2, 3)]}),
+    ("newton", {"shape": "curves", "bias": False}),
+    ("newton", {"shape": "trees", "loss": "logistic", "centre": True}),
+]
+# Options of models of many classes, whose company is "softmax" (sparse data) or "newton".
+CLASSIFIERS: list[tuple[str, dict[str, Any]]] = [
+    ("softmax", {}),
+    ("newton", {"average": True}),
+    ("newton", {"classes": LABELS, "centre": True}),
+    ("newton", {"shape": "curves"}),
+]
 
 
-def problem(company: str, rows: int = 400, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+def problem(rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     """Columns of all units; float32 holds them. The label follows the first three."""
     rng = np.random.default_rng(7)
-    columns = COLUMNS[company]
-    unit, offset = np.exp(3 * rng.normal(size=columns)), rng.normal(size=columns)
+    unit, offset = np.exp(3 * rng.normal(size=COLUMNS)), rng.normal(size=COLUMNS)
     rng = np.random.default_rng(seed)
-    z = rng.normal(size=(rows, columns))
+    z = rng.normal(size=(rows, COLUMNS))
     X = ((z + offset) * unit).astype(np.float32).astype(np.float64)
     return X, z[:, 0] - 2 * z[:, 1] + np.abs(z[:, 2]) + 0.3 * rng.normal(size=rows)
 
 
 def learner(company: str, **options: Any) -> ul.Learner:
     """A learner of numbers or, with logistic loss, of two classes."""
-    X, y = problem(company)
     m = ul.Learner(experts="auto", **options)
-    m.learn(X, y > 0 if options.get("loss") == "logistic" else y)
-    assert m.company == company
-    if options.get("average"):
-        m.keep("averaged")
-    return m
+    X, y = problem()
+    return _learned(m, company, X, y > 0 if options.get("loss") == "logistic" else y)
 
 
-def of_classes(company: str, classes: Any = None, **options: Any) -> ul.OneVsAll:
+def of_classes(company: str, **options: Any) -> ul.OneVsAll:
     """Of three classes."""
-    X, y = problem(company)
-    m = ul.OneVsAll(classes, experts="auto", **options)
-    m.learn(X, np.array(["low", "middle", "high"])[np.digitize(y, [-0.5, 1.5])])
+    X, y = problem()
+    m = ul.OneVsAll(experts="auto", **options)
+    return _learned(m, company, X, np.array(LABELS)[np.digitize(y, [-0.5, 1.5])])
+
+
+def _learned(m: Any, company: str, X: np.ndarray, y: np.ndarray) -> Any:
+    m.learn(X if company == "newton" else scipy.sparse.csr_matrix(X), y)
+    assert m.company == company
+    if m.options.average:
+        m.keep("averaged")
     return m

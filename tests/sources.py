@@ -87,14 +87,19 @@ def write_all(frame: pd.DataFrame, folder: Path) -> dict[str, str]:
     return {name: str(folder / name) for name in names}
 
 
-def content(model: Any) -> bytes:
-    """All of a model but the time that its training took and where its data was."""
-    training = model._training
+def content(model: Any, errors: bool = True) -> bytes:
+    """All of a model but the time that its training took and where its data was.
+
+    Args:
+        model: which.
+        errors: also what it knows of its errors.
+    """
+    training, known = model._training, model._errors
     try:
-        model._training = None
+        model._training, model._errors = None, known if errors else None
         return model_file.to_bytes(model)
     finally:
-        model._training = training
+        model._training, model._errors = training, known
 
 
 def facts(result: ul.TrainResult) -> dict[str, Any]:

@@ -19,7 +19,7 @@ Capture = pytest.CaptureFixture[str]
 
 @pytest.fixture
 def table(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    X, y = company.problem("snag", 200)
+    X, y = company.problem(200)
     pd.DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])]).assign(y=y).to_csv(tmp_path / "wide.csv", index=False)
     monkeypatch.chdir(tmp_path)
     return "wide.csv"
@@ -30,7 +30,7 @@ def test_commands_and_pages_show_the_experts(table: str, capsys: Capture) -> Non
     assert main([*asked, "-q", "--report", "page.html"]) == 0
     shown = capsys.readouterr().out
     model = ul.load("m.unitless")
-    assert model.company == "snag"
+    assert model.company == "newton"
     line = words.experts(model.experts)
     assert f"experts      {line}\n" in shown
     assert line in pathlib.Path("page.html").read_text("utf-8")
@@ -58,14 +58,14 @@ def test_an_explanation_adds_up_and_has_no_weights(table: str, capsys: Capture) 
 
 
 def test_results_have_the_shares_of_experts() -> None:
-    X, y = company.problem("snag", 200)
+    X, y = company.problem(200)
     result = ul.train(X, y, shape="linear", passes=1)
     assert result.experts == result.model.experts == result.asdict()["experts"]
     assert ul.train(X[:, :3], y, shape="linear", experts="none", passes=1).experts == {"linear": 1.0}
 
 
 def test_a_page_says_where_the_experts_together_move_the_prediction(tmp_path: pathlib.Path) -> None:
-    X, y = company.problem("snag", 200)
+    X, y = company.problem(200)
     result = ul.train(X, y, shape="linear", passes=1)
     directions, importance = result.model._shape_reading().directions(), result.model.importance
     assert directions.keys() == importance.keys()

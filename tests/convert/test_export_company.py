@@ -12,14 +12,6 @@ from test_export_shapes import scored, session
 
 import unitless as ul
 
-CASES: list[tuple[str, dict[str, Any]]] = [
-    ("snag", {}),
-    ("snag", {"learning_rate": "auto", "centre": True, "target": "auto", "average": True}),
-    ("snag", {"loss": "logistic", "centre": True}),
-    ("snag", {"shape": "curves", "clip": "labels", "centre": True}),
-    ("snag", {"interactions": [(0, 1)], "bias": False}),
-]
-
 
 def same_in_onnx(m: Any, X: np.ndarray) -> None:
     for extrapolate in (False, True):
@@ -37,25 +29,58 @@ def same_in_json(m: Any, X: np.ndarray) -> dict[str, Any]:
     return plain
 
 
-@pytest.mark.parametrize(("who", "options"), CASES)
-def test_a_graph_predicts_what_the_model_predicts(who: str, options: dict[str, Any]) -> None:
-    X = (1.5 * company.problem(who, 40, 1)[0]).astype(np.float32).astype(np.float64)
-    same_in_onnx(company.learner(who, **options), X)
+def rows(count: int) -> np.ndarray:
+    """Some of them beyond what was seen."""
+    return (1.5 * company.problem(count, 1)[0]).astype(np.float32).astype(np.float64)
 
 
-@pytest.mark.parametrize(("who", "options"), CASES)
-def test_json_alone_gives_the_scores(who: str, options: dict[str, Any]) -> None:
+@pytest.mark.parametrize(("who", "options"), company.LEARNERS)
+def test_learners(who: str, options: dict[str, Any]) -> None:
     m = company.learner(who, **options)
-    plain = same_in_json(m, company.problem(who, 5, 1)[0])
+    same_in_onnx(m, rows(40))
+    plain = same_in_json(m, rows(5))
     assert (plain["version"], plain["shape"]) == (3, options.get("shape", "linear"))
     assert [expert["name"] for expert in plain["experts"]] == list(m.experts)
-    linear = plain["experts"][-2]["features"][1]
-    weights = m._reading().terms([0]).weights[:, 0]
-    assert (linear["scale"], linear["weight"]) == (m.scales[1], pytest.approx(weights[1 + m.options.bias]))
+    linear = next(expert for expert in plain["experts"] if expert["name"] == "linear")["features"][1]
+    terms = m._reading().terms([0])
+    at = terms.entry[2]
+    assert linear["weight"] == pytest.approx(terms.weights[at, 0])
+    assert (linear["scale"], linear["importance"]) == (m.scales[1], pytest.approx(abs(terms.in_scales[at, 0])))
+
+
+@pytest.mark.parametrize(("who", "options"), company.CLASSIFIERS)
+def test_classes(who: str, options: dict[str, Any]) -> None:
+    m = company.of_classes(who, **options)
+    same_in_onnx(m, rows(40))
+    plain = same_in_json(m, rows(5))
+    assert (plain["version"], plain["link"]) == (4, "logistic")
+    assert {one["name"]: one["coupled"] for one in plain["experts"]} == {
+        name: name in ("softmax", "newton", "walker") for name in m.experts
+    }
+    (probabilities,) = session(m, dtype="float64").run(["probabilities"], {"features": rows(40)})
+    np.testing.assert_allclose(probabilities, m.shares(m.predict(rows(40))), atol=1e-9)
+
+
+@pytest.mark.parametrize("classes", [None, company.LABELS])
+@pytest.mark.parametrize("options", [{"rule": "newton"}, {"experts": "auto"}, {"shape": "curves"}])
+def test_a_softmax(classes: Any, options: Any) -> None:
+    X, y = company.problem()
+    m = ul.Softmax(classes, **options)
+    m.learn(X, np.array(company.LABELS)[np.digitize(y, [-0.5, 1.5])])
+    same_in_onnx(m, rows(40))
+    if "rule" not in options:
+        same_in_json(m, rows(5))
+
+
+@pytest.mark.parametrize("options", [{"target": "auto"}, {"loss": "logistic"}, {"clip": "labels", "centre": True}])
+@pytest.mark.parametrize("count", [4, 300])
+def test_second_order_alone(count: int, options: Any) -> None:
+    X, y = company.problem(count)
+    m = ul.Learner("newton", **options)
+    m.learn(X, y > 0 if options.get("loss") else y)
+    same_in_onnx(m, rows(40))
 
 
 def test_scikit_learn_has_no_place_for_company() -> None:
-    with pytest.raises(
-        ul.OptionError, match=r"with other experts \(snag\) beside it cannot be exported.*experts='none'"
-    ):
+    with pytest.raises(ul.OptionError, match=r"with other experts \(snag\) beside it cannot be.*experts='none'"):
         ul.to_sklearn(company.learner("snag"))

@@ -139,7 +139,7 @@ def numeric_table() -> pd.DataFrame:
 def test_a_table_of_numbers_trains_the_same_from_text_of_named_features(kind: str, tmp_path: Path) -> None:
     frame = numeric_table()
     rows = frame.to_dict("records")
-    expected = ul.train(frame, "y", centre=False, shape="linear")
+    expected = ul.train(frame, "y", centre=False, shape="linear", experts="none")
     options: dict[str, Any] = {}
     if "vw" in kind:
         text = "".join(f"{r['y']!r} | " + " ".join(f"{k}:{v!r}" for k, v in r.items() if k != "y") + "\n" for r in rows)
@@ -156,7 +156,7 @@ def test_a_table_of_numbers_trains_the_same_from_text_of_named_features(kind: st
     packed = {"gz": gzip.compress, "bz2": bz2.compress}.get(kind.rpartition(".")[2], bytes)(text.encode())
     source = rows if kind == "mappings" else write(tmp_path / kind, packed)
     target = "y" if kind in ("mappings", "t.csv") else None
-    result = ul.train(source, target, centre=False, shape="linear", **options)
+    result = ul.train(source, target, centre=False, shape="linear", experts="none", **options)
     a, b = facts(result), facts(expected)
     for told in (a, b):
         told.pop("top_features")  # whose names may differ
@@ -170,7 +170,7 @@ def test_arrays_and_sparse_matrices_train_as_frames_do(kind: str) -> None:
     X = np.round(rng.normal(size=(500, 3)), 3).astype(np.float32).astype(float)
     X[rng.random(X.shape) < 0.2] = 0
     y = rng.normal(size=500)
-    expected = ul.train(pd.DataFrame(X), y, centre=False, shape="linear")
+    expected = ul.train(pd.DataFrame(X), y, centre=False, shape="linear", experts="none")
     kinds: dict[str, Callable[[Any], Any]] = {
         "array": np.asarray,
         "csr": sp.csr_matrix,
@@ -178,7 +178,7 @@ def test_arrays_and_sparse_matrices_train_as_frames_do(kind: str) -> None:
         "float32 array": lambda x: x.astype("f4"),
         "list": lambda x: x.tolist(),
     }
-    result = ul.train(kinds[kind](X), y, centre=False, shape="linear")
+    result = ul.train(kinds[kind](X), y, centre=False, shape="linear", experts="none")
     assert result.metrics == expected.metrics
     assert list(result.model.weights.values()) == list(expected.model.weights.values())
 

@@ -11,20 +11,38 @@ from test_explanation import agrees
 
 import unitless as ul
 
-CASES: list[tuple[str, dict[str, Any]]] = [
-    ("snag", {}),
-    ("snag", {"learning_rate": "auto", "centre": True, "target": "auto", "average": True}),
-    ("snag", {"loss": "logistic", "centre": True}),
-    ("snag", {"shape": "curves", "clip": "labels", "centre": True}),
-    ("snag", {"interactions": [(0, 1)], "bias": False}),
-]
 
-
-@pytest.mark.parametrize(("who", "options"), CASES)
+@pytest.mark.parametrize(("who", "options"), company.LEARNERS)
 def test_contributions_add_up(who: str, options: dict[str, Any]) -> None:
-    m = company.learner(who, **options)
-    X = company.problem(who, 3, 1)[0]
+    X = company.problem(2, 1)[0]
+    agrees(company.learner(who, **options), [*X.tolist(), (3 * X[0]).tolist()])
+
+
+@pytest.mark.parametrize(("who", "options"), company.CLASSIFIERS)
+def test_contributions_to_a_class_add_up(who: str, options: dict[str, Any]) -> None:
+    m = company.of_classes(who, **options)
+    X = company.problem(2, 1)[0]
     agrees(m, [*X.tolist(), (3 * X[0]).tolist()])
+    agrees(m, X.tolist(), "middle")
+
+
+@pytest.mark.parametrize("classes", [None, company.LABELS])
+@pytest.mark.parametrize("options", [{}, {"rule": "newton"}, {"experts": "auto"}, {"shape": "curves"}])
+def test_contributions_under_a_softmax_add_up(classes: Any, options: Any) -> None:
+    X, y = company.problem()
+    m = ul.Softmax(classes, **options)
+    m.learn(X, np.array(company.LABELS)[np.digitize(y, [-0.5, 1.5])])
+    agrees(m, X[:2].tolist())
+    agrees(m, X[:2].tolist(), "middle")
+
+
+@pytest.mark.parametrize("options", [{"target": "auto"}, {"loss": "logistic"}, {"clip": "labels", "centre": True}])
+@pytest.mark.parametrize("rows", [4, 300])
+def test_contributions_of_second_order_add_up(rows: int, options: Any) -> None:
+    X, y = company.problem(rows)
+    m = ul.Learner("newton", **options)
+    m.learn(X, y > 0 if options.get("loss") else y)
+    agrees(m, [*X[:2].tolist(), (3 * X[0]).tolist()])
 
 
 def test_an_offset_is_one_of_the_contributions() -> None:
@@ -40,7 +58,7 @@ def test_an_offset_is_one_of_the_contributions() -> None:
 
 
 def test_there_are_no_weights_and_means_are_those_of_columns() -> None:
-    why = ul.explain(company.learner("snag", centre=True), company.problem("snag", 1)[0][0].tolist())
+    why = ul.explain(company.learner("newton", centre=True), company.problem(1)[0][0].tolist())
     assert all(part.weight is None for part in why.contributions)
     assert "weight" not in str(why)
     assert "numbers count from the mean of their column" in str(why)

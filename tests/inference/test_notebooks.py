@@ -91,7 +91,7 @@ def test_results_show_what_was_decided_about_the_data() -> None:
 
 @pytest.mark.parametrize("shape", ["linear", "auto"])
 def test_explanations_are_readable_tables(shape: Any) -> None:
-    result = ul.train(table("two"), "y", shape=shape)
+    result = ul.train(table("two"), "y", shape=shape, experts="none")
     why = ul.explain(result, {"age": 70, EVIL: "d"})
     text = str(why)
     lines = text.splitlines()

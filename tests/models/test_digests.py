@@ -119,6 +119,12 @@ CONFIGURATIONS = """
     nag poisson classes hashed csr
     nag poisson vw unaware single
     nag poisson auto centre weights parquet
+    newton squared dense
+    newton squared target centre weights long frame
+    newton squared clip average csv
+    newton logistic unbiased pairs weights mappings
+    newton logistic centre long table
+    newton logistic hashed csr
     snag squared dense
     snag squared auto target centre weights long frame
     snag squared vw weights mappings
@@ -195,7 +201,7 @@ def names(configurations: str) -> list[str]:
 
 NAMES = names(CONFIGURATIONS + SHAPED)
 
-RULES = ("gd", "ag", "ng", "nag", "snag")
+RULES = ("gd", "ag", "ng", "nag", "snag", "newton")
 LOSSES = ("squared", "logistic", "hinge", "quantile", "poisson")
 MODELS = ("classes", "open", "sweep", "sweep-classes")  # a plain learner if none of these
 SHAPES = {"curves": "curves", "trees": "trees", "curves-only": "curves only"}
@@ -388,10 +394,10 @@ class Configuration:
 
     def stream(self, seed: int) -> Stream:
         rows = LONG if "long" in self.words else ROWS
-        return stream(rows, seed, self.rule in ("ng", "nag", "snag"), self.kind == "whole")
+        return stream(rows, seed, self.rule not in ("gd", "ag"), self.kind == "whole")
 
     def rate(self) -> float:
-        return 0.02 if self.rule in ("gd", "ag") else 0.3
+        return {"gd": 0.02, "ag": 0.02, "newton": 0.5}.get(self.rule, 0.3)  # newton has none: the default
 
     def make(self) -> Any:
         options = self.options()

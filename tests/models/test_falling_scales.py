@@ -457,6 +457,38 @@ def test_models_from_before_have_no_windows(tmp_path: Path) -> None:
     assert not ul.load(tmp_path / "m.unitless").options.falling_scales
 
 
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("window_features", 0, 0),
+        ("window_features", 1, 1),
+        ("window_features", 2, 9),
+        ("proven_scales", 0, np.nan),
+        ("proven_scales", 0, -1.0),
+        ("windows", 0, 0.0),  # the scale
+        ("windows", 1, 1e300),  # the limit, beyond it
+        ("windows", 2, 1e9),  # the lowest value, above the highest
+        ("windows", 3, np.inf),
+        ("windows", 4, np.nan),  # the first value
+        ("windows", 6, -1.0),  # the squares
+        ("windows", 7, -1.0),  # the weight
+        ("windows", 8, 0.5),  # the count
+    ],
+)
+def test_states_that_learning_cannot_give_are_refused(name: str, at: int, value: float) -> None:
+    X, y = problem()
+    model = MODELS["learner"]()
+    model.learn(X[:4050], y[:4050])  # while scales are being proven
+    before, forged = pickle.dumps(model), model._snapshot()
+    assert len(forged["windows"]) == 27
+    forged[name][at] = value
+    with pytest.raises(ul.InputError):
+        model._restore(forged)
+    assert pickle.dumps(model) == before
+    with pytest.raises(ul.InputError, match="windows"):
+        ul.Learner(centre=True)._restore(model._snapshot())
+
+
 def test_high_level_learners_follow_units(tmp_path: Path) -> None:
     X, y = problem(rows=300)
     table = frame(X).assign(y=y)

@@ -19,9 +19,6 @@ from hypothesis import strategies as st
 from streams import labels, stream
 
 import unitless as ul
-from unitless import _core
-from unitless.models.kernels import chosen_kernel
-from unitless.options import Options
 from unitless.rates import WALKS
 from unitless.research.second_order import SecondOrder
 from unitless.rules import MOST_FEATURES
@@ -64,18 +61,9 @@ def several_classes(rows: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return X * [1e-3, 1.0, 1e5, 1.0, 7.0], late
 
 
-def of_classes(classes: int = 0) -> _core.Learner:
-    """The engine of classes, without the model around it. 0: they join when they are first learned."""
-    return _core.Learner(
-        **Options(rule="newton", loss="logistic").core(),
-        rates=[0.5],
-        first_rate=0,
-        last_rate=0,
-        selecting="none",
-        classes=classes,
-        open=classes == 0,
-        kernel=chosen_kernel(),
-    )
+def of_classes(classes: int = 0) -> ul.Softmax:
+    """0: they join when they are first learned."""
+    return ul.Softmax([*range(classes)] or None, rule="newton")
 
 
 # ------------------------------------------------------------------------------------------------------------- oracle
@@ -121,8 +109,7 @@ def test_classes_are_what_the_oracle_says(open: bool) -> None:
     weight = some_weights(len(y))
     weight[:2] = 1.0
     model, oracle = of_classes(0 if open else 4), SecondOrder("classes", classes=None if open else 4)
-    said = model._learn_dense(X, y, weight, 4 if open else 0)
-    close(said, oracle.run(X, y, weight, classes=4), 1e-9)
+    close(model.learn(X, y, weight), oracle.run(X, y, weight, classes=4), 1e-9)
     lanes = model._snapshot()["lane_rates"].reshape(-1, len(WALKS))
     assert len(lanes) == 4 + open
 
@@ -130,7 +117,7 @@ def test_classes_are_what_the_oracle_says(open: bool) -> None:
 def test_classes_speak_of_each_other_as_a_softmax_does() -> None:
     X, y = several_classes(500)
     model = of_classes(4)
-    said = model._learn_dense(X, y, None, 0).reshape(-1, 4)
+    said = model.learn(X, y)
     np.testing.assert_allclose((1 / (1 + np.exp(-said))).sum(axis=1), 1.0, rtol=1e-12)
     assert np.mean(said[200:].argmax(axis=1) == y[200:]) > 0.6
 
@@ -138,13 +125,12 @@ def test_classes_speak_of_each_other_as_a_softmax_does() -> None:
 def test_a_class_that_is_announced_changes_nothing_before_it_is_learned() -> None:
     X, y = several_classes(200)
     whole, later = of_classes(), of_classes()
-    at_once = whole._learn_dense(X, y, None, 4).reshape(-1, 4)
+    at_once = whole.learn(X, y)
     cuts = [0, *np.searchsorted(np.maximum.accumulate(y), [1, 2, 3]).tolist(), len(y)]
     for known, (a, b) in enumerate(itertools.pairwise(cuts), 1):
-        said = later._learn_dense(X[a:b], y[a:b], None, 1).reshape(-1, known)
-        assert same_bits(said, at_once[a:b, :known])
+        assert same_bits(later.learn(X[a:b], y[a:b]), at_once[a:b, :known])
         assert all(same_bits(at_once[a + 1 : b, known], at_once[a + 1 : b, column]) for column in range(known, 4))
-    assert same_bits(whole._snapshot()["shape"]["newton.P"], later._snapshot()["shape"]["newton.P"])
+    assert pickle.dumps(whole) == pickle.dumps(later)
 
 
 # ------------------------------------------------------------------------------------------------------- exact ridge
@@ -259,7 +245,7 @@ def test_every_instruction_set_gives_the_same_bits(features: int, monkeypatch: p
             model = newton(loss=loss)
             said += [model.learn(X, y, some_weights(150)), model.predict(2 * X), model.predict(X, extrapolate=True)]
         X, y = several_classes(150)
-        said += [of_classes()._learn_dense(X, y, None, 4), of_classes(4)._learn_dense(X, y, None, 0)]
+        said += [of_classes().learn(X, y), of_classes(4).learn(X, y)]
         found.add(b"".join(one.tobytes() for one in said))
     assert len(found) == 1
 
@@ -300,15 +286,15 @@ def test_saving_and_loading_in_mid_stream_is_invisible(options: dict[str, Any], 
         assert same_bits(expected, np.concatenate([first, loaded.learn(X[cut:], y[cut:])]))
 
 
-def test_a_state_of_classes_is_taken_up_where_it_was_left() -> None:
+def test_a_model_of_classes_is_taken_up_where_it_was_left() -> None:
     X, y = several_classes(300)
+    expected = of_classes().learn(X, y)
     for cut in (0, 10, 40, 200):
-        whole, first = of_classes(), of_classes()
-        expected = whole._learn_dense(X, y, None, 4).reshape(-1, 4)
-        first._learn_dense(X[:cut], y[:cut], None, 4)
-        second = of_classes()
-        second._restore(first._snapshot())
-        assert same_bits(expected[cut:], second._learn_dense(X[cut:], y[cut:], None, 0))
+        first = of_classes()
+        said = first.learn(X[:cut], y[:cut])
+        second = pickle.loads(pickle.dumps(first))
+        assert same_bits(expected[:cut, : said.shape[1]], said)
+        assert same_bits(expected[cut:], second.learn(X[cut:], y[cut:]))
 
 
 # ------------------------------------------------------------------------------------------------------- what it does
@@ -402,7 +388,7 @@ def test_rows_with_a_feature_too_many_change_nothing() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"loss": "hinge"}, "rule='newton' is for squared and logistic loss, not for hinge loss"),
+        ({"loss": "hinge"}, "rule='newton' is for squared, logistic and softmax loss, not for hinge loss"),
         ({"loss": "poisson"}, "not for poisson loss"),
         ({"learning_rate": 0.1}, "rule='newton' has no learning rate"),
         ({"shape": "curves"}, "rule='newton' is for linear models"),

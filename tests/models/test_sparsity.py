@@ -299,11 +299,13 @@ def test_pruning_keeps_what_products_are_made_of() -> None:
 def test_pruning_a_centred_frame_keeps_predictions() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.normal(size=(2000, 6)) + 5, columns=list("abcdef"))
-    m = ul.Learner(loss="logistic", sparsity=10, centre=True)
+    m = ul.Learner(loss="logistic", sparsity=10, centre=True, falling_scales=True)
     m.learn(X, X["b"] > X["e"])
-    small = pruned_of(m)
+    small = pickle.loads(pickle.dumps(pruned_of(m)))
     assert set(small.weights) == {ul.BIAS, "b", "e"}
     assert same_bits(small.predict(X), m.predict(X))
+    small.learn(X / 1000, X["b"] > X["e"])
+    assert set(small.weights) == set(m.weights)
 
 
 def test_a_class_keeps_what_another_needs() -> None:

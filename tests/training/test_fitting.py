@@ -72,8 +72,9 @@ def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
     held = frame.iloc[at[-ROWS // 10 :]]
     kept = ul.train(frame, "price", learn_holdout=False)
     scored = ul.score(kept.model, held)
-    for name, value in kept.score.items():
-        assert value == pytest.approx(scored.metrics[name], rel=1e-9), name
+    for name, value in kept.score.items():  # its intervals are made of these rows: half judge the other half
+        near = 0.15 if name in ("coverage", "width", "set size") else 1e-9
+        assert value == pytest.approx(scored.metrics[name], rel=near), name
     assert (kept.held, kept.learned) == (len(held), ROWS - len(held))
     both = ul.train(frame, "price")
     assert both.score == kept.score
@@ -83,7 +84,7 @@ def test_rows_held_back_are_scored_before_they_are_learned(kind: str) -> None:
     other = frame.copy()
     other.loc[held.index, "price"] = held["price"].to_numpy()[::-1]
     once, changed = (ul.train(one, "price", passes=1, learn_holdout=False, average=False) for one in (frame, other))
-    assert content(once.model) == content(changed.model)
+    assert content(once.model, errors=False) == content(changed.model, errors=False)
     assert once.score != changed.score
 
 
@@ -471,14 +472,14 @@ def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> No
     assert lines.pop(0).startswith("data         the first row has the columns' names")
     assert lines[1].startswith("score        rmse ")
     assert "on 120 rows held back, then learned too" in lines[1]
-    assert [line.partition(" ")[0] for line in lines[3:6]] == ["baseline", "progressive", "rows"]
+    assert [line.partition(" ")[0] for line in lines[3:7]] == ["baseline", "progressive", "interval", "rows"]
     assert "of its squared error is gone" in lines[3]
-    assert "in random order (in memory)" in lines[5]
+    assert "in random order (in memory)" in lines[6]
     run = cli("train", path, "--target", "price", "-q", "--no-shuffle", "--holdout", "last", "--no-learn-holdout")
     assert "on the last 120 rows" in run.stdout
     assert "in their own order" in run.stdout
     told = json.loads(cli("train", path, "--target", "price", "--json", "--passes", "auto").stdout)
-    assert set(told["score"]) == set(told["baseline"]) == set(told["metrics"])
+    assert set(told["score"]) == set(told["metrics"]) == {*told["baseline"], "coverage", "width"}
 
 
 def test_the_command_warns_of_an_order_that_matters(tmp_path: Path) -> None:

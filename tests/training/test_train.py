@@ -235,7 +235,8 @@ def test_a_second_pass_goes_on_with_the_same_rows() -> None:
     frame = table(300)
     twice = ul.train(pd.concat([frame, frame]), "y", shuffle=False)
     passes = ul.train(frame, "y", passes=2, shuffle=False)
-    assert content(passes.model) == content(twice.model)
+    # Errors on rows that were learned before do not count.
+    assert content(passes.model, errors=False) == content(twice.model, errors=False)
     assert passes.metrics == ul.train(frame, "y", shuffle=False).metrics
     with pytest.raises(ul.OptionError, match="can be read only once"):
         ul.train(iter(mappings(frame)), "y", passes=2)

@@ -46,7 +46,8 @@ struct SquaredSteps {
 };
 
 // The slope s = 1/(1 + e^(margin + delta)) after a step of delta = tau s: Newton's method within a bracket. Both ends
-// of it move, so that it ends whatever the numbers are; nearly always two steps are enough.
+// of it move, so that it ends whatever the numbers are. The second derivative of delta - tau s is less than tau/10:
+// after a step of Newton's of length `moved`, less than tau moved^2/20 is left. Nearly always two steps are enough.
 inline double implicit_slope(double margin, double tau) {
     const double first = inverse_of_one_plus_exp(margin);
     double low = 0, high = tau * first;
@@ -60,7 +61,7 @@ inline double implicit_slope(double margin, double tau) {
         if (!(next >= low && next <= high)) next = 0.5 * (low + high);
         const double moved = absolute(next - delta);
         delta = next;
-        if (moved <= 1e-8 * delta) break;
+        if (0.05 * tau * (moved * moved) <= 1e-16 * delta) break;
     }
     return delta / tau;
 }

@@ -115,7 +115,10 @@ void run_rows(const Options& options, Rescale rescale, const Octet* octets, cons
         for (; o + 4 <= count; o += 2) some(Count<2>{}, o, action);
         rest_of(o, action);
     };
-    for (std::size_t i = 0; i < lanes.room(); ++i) at.o[i] = at.slope[i] = 0;
+    for (std::size_t i = 0; i < lanes.room(); ++i) {
+        at.o[i] = 0;
+        at.slope[i] = 1;  // beyond the last lane, where rates are 0: so that no lane stands still
+    }
     for (std::size_t r = 0; r < rows; ++r) {
         const StagedRow row = stage.rows[r];
         bool sound = true;

@@ -31,7 +31,11 @@ unitless train more.csv --resume prices.unitless --model prices.unitless
 OPTIONS = (
     options.DATA,
     options.TARGET,
-    Flag("rule", "nag, snag or ng; ag or gd, which depend on units. nag if not given.", panel=LEARNING),
+    Flag(
+        "rule",
+        "nag, snag or ng; newton, of second order; ag or gd, which depend on units. nag if not given.",
+        panel=LEARNING,
+    ),
     options.RATE,
     options.SHAPE,
     options.EXPERTS,

@@ -117,8 +117,9 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
     lines.append(("task", result.task))
     lines += _score(result, wanted)
     lines.append(("progressive", _progressive(result, wanted)))
-    lines += display.intervals(result.score if result.fitted else result.metrics, result.plan.interval)
     lines += [("", _beside(result))] if result.baselines else []
+    if not wanted:
+        lines += display.intervals(result.score if result.fitted else result.metrics, result.plan.interval)
     lines.append(("rows", display.learned(result, result.interrupted)))
     lines.append(("features", result.said_features))
     lines += [("shape", str(result.shape))] if result.model.options.shape != "linear" else []

@@ -409,7 +409,7 @@ class LastLabel:
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._loss = LOSSES[model.options.loss]
         self._numbers = not isinstance(model, OneVsAll) and not self._loss.for_classes
-        self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
+        self._judge = Learner(loss=self._loss.of_a_score, quantile=model.options.quantile)
         self._reader = Evaluation(model, small=True)
         self._last: float | None = None
         self._weight = self._first = self._second = 0.0  # sums of what is between a label and the one before it

@@ -95,7 +95,7 @@ class _Mean:
 
     def __init__(self, model: Learner | OneVsAll) -> None:
         self._loss = LOSSES[model.options.loss]
-        self._judge = Learner(loss=model.options.loss, quantile=model.options.quantile)
+        self._judge = Learner(loss=self._loss.of_a_score, quantile=model.options.quantile)
         self._origin = self._total = self._mass = 0.0  # the mean so far is origin + total/mass
         self._weight = self._lost = self._absolute = self._squared = 0.0
         self._labels = LabelSums()

@@ -162,8 +162,8 @@ class Reading:
         terms = Terms(rule, self.options.order, state["t"], slots, state["scale"], v, H)
         if not rule.second_order:
             return terms
-        kept = state["shape"]
-        return with_doubt(terms, lambda name: kept[name], lanes[0], state["lane_rates"], LOSSES[self.options.loss])
+        kept, walk = state["shape"], WALKS[int(state["lane_rates"][lanes[0]])]
+        return with_doubt(terms, lambda name: kept[name], lanes[0], walk, LOSSES[self.options.loss])
 
     def candidate(self, lane: int) -> float | Walk:
         """What sets a lane apart: its learning rate or, of rule "newton", how it begins and forgets."""

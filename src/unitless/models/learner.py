@@ -28,7 +28,9 @@ class Learner(Model):
     Args:
         rule: how weights are updated. "nag" (normalized adaptive gradient), "snag" (the same, scales from second
             moments: sturdier against outliers), "ng" (normalized gradient); and the baselines that do depend on
-            units, "ag" (adaptive gradient, AdaGrad) and "gd" (gradient descent).
+            units, "ag" (adaptive gradient, AdaGrad) and "gd" (gradient descent). "newton" is of second order: it
+            learns from few rows and where features hang together, takes at most 100 features, squared and logistic
+            loss, and has no learning rate.
         loss: "squared", "quantile" (predicts the quantile given by `quantile`), "poisson" (counts; the score is the
             logarithm of the rate), "logistic" and "hinge" (two classes; labels {-1, +1}, {0, 1} or booleans).
         learning_rate: the step size η. For "nag", "snag", "ng" good values are near 1 whatever the data's units.

@@ -56,6 +56,7 @@ class _Layout:
 
     place: NDArray[np.uint32]  # by slot: the new one
     number: NDArray[np.uint32]  # by feature: the new number; 0 if it is forgotten
+    scaled: NDArray[np.bool_]  # by feature: it keeps its scale, and does not stay for its products alone
     products: NDArray[np.uint32]  # those that are kept, [product][left, right, slot]
 
     @classmethod
@@ -63,31 +64,40 @@ class _Layout:
         """For these slots. Columns keep their places; names and products close ranks."""
         products = state["products"].reshape(-1, 3)
         products = products[np.isin(products[:, 2], kept)]
-        place = np.arange(1 + int(state["slots"].max(initial=0)), dtype=np.uint32)
         if state["names"] is None:
+            slots = np.arange(1 + (state["columns"] or 0))  # by feature
+            place = np.arange(1 + int(state["slots"].max(initial=0)), dtype=np.uint32)
             if state["columns"] is not None:
-                place = _ranks(np.concatenate([np.arange(1 + state["columns"]), products[:, 2]]))
-            number = np.arange(1 + (state["columns"] or 0), dtype=np.uint32)
-            return cls(place, number, products)
-        slots = np.concatenate([[0], name_slots(state)])  # by feature
-        there = np.isin(slots, kept)
+                place = _ranks(np.concatenate([slots, products[:, 2]]))
+            return cls(place, slots.astype(np.uint32), np.isin(slots, kept), products)
+        slots = np.concatenate([[0], name_slots(state)])
+        scaled = np.isin(slots, kept)
+        there = scaled.copy()
         there[0] = True
         there[products[:, :2].ravel()] = True  # what a product is made of
         number = np.where(there, np.cumsum(there) - 1, 0).astype(np.uint32)
-        return cls(_ranks(np.concatenate([slots[there], products[:, 2]])), number, products)
+        return cls(_ranks(np.concatenate([slots[there], products[:, 2]])), number, scaled, products)
 
     def features(self, state: _core.Snapshot) -> dict[str, Any]:
         """The features, as a state has them."""
         products = self.products.copy()
         products[:, :2] = self.number[products[:, :2]]
         products[:, 2] = self.place[products[:, 2]]
-        found: dict[str, Any] = {"products": products.ravel()}
+        centred, watched = state["centre_features"], state.get("window_features", np.zeros(0, np.uint32))
+        kept, windows = np.flatnonzero(self.number[centred]), np.flatnonzero(self.scaled[watched])
+        found: dict[str, Any] = {
+            "products": products.ravel(),
+            "centre_features": self.number[centred][kept],
+            "centre_kinds": state["centre_kinds"][kept],
+            "centre_means": state["centre_means"].reshape(-1, 2)[kept].ravel(),
+        }
+        if "window_features" in state:
+            each = len(state["windows"]) // max(1, len(watched))  # numbers
+            found["window_features"] = self.number[watched][windows]
+            found["windows"] = state["windows"].reshape(len(watched), each)[windows].ravel()
+            found["proven_scales"] = np.where(self.scaled[centred], state["proven_scales"], 0.0)[kept]
         if state["names"] is not None:
-            kept = np.flatnonzero(self.number[state["centre_features"]])
             found["names"] = [state["names"][feature - 1] for feature in np.flatnonzero(self.number).tolist()]
-            found["centre_features"] = self.number[state["centre_features"]][kept]
-            found["centre_kinds"] = state["centre_kinds"][kept]
-            found["centre_means"] = state["centre_means"].reshape(-1, 2)[kept].ravel()
         return found
 
 

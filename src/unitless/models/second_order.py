@@ -4,36 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..inputs import Float64
 from ..losses import Loss
-from ..rates import WALKS
+from ..rates import Walk
 from .terms import Doubt, Terms
 
 
-def with_doubt(
-    terms: Terms,
-    numbers: Callable[[str], Float64],
-    lane: int,
-    lane_rates: NDArray[Any],
-    loss: Loss,
-) -> Terms:
+def with_doubt(terms: Terms, numbers: Callable[[str], Float64], lane: int, walk: Walk, loss: Loss) -> Terms:
     """The terms of the lane that leads with what it does not know, if what it says depends on that.
 
     Args:
         terms: they have variances for H.
         numbers: the arrays of the model, by name.
-        lane: the one that leads.
-        lane_rates: what the lanes are, those of the first head first.
+        lane: the one that leads, among those of the first head.
+        walk: how that one begins and forgets.
         loss: that of the model.
     """
     plain, shrunk = numbers("newton.recent")[2 * lane :][:2]
-    steady = WALKS[int(lane_rates[lane])].walk == 0
-    if not loss.for_classes and not (steady and shrunk < plain):  # the plain sum has been better
+    if not loss.for_classes and (walk.walk > 0 or not shrunk < plain):  # the plain sum speaks
         return terms
     places = [terms.entry[slot] for slot in numbers("newton.order").astype(np.int64).tolist()]
     size = len(places) * (len(places) + 1) // 2

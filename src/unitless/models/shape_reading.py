@@ -20,7 +20,7 @@ from ..inputs import MISSING as MISSING_VALUE
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Options
-from ..rates import Candidates
+from ..rates import WALKS, Candidates
 from ..rules import RULES
 from .by_feature import Averaged, Reading, in_present_unit, leader
 from .model import Feature
@@ -34,6 +34,7 @@ TREES, TREE_LEAVES = 64, 256
 
 # Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
 SECOND_ORDER = ("newton", "walker")
+COUPLED = ("softmax", *SECOND_ORDER)  # with several classes, those whose heads share a softmax
 COMPANY = {"softmax": RULES["nag"], "newton": RULES["newton"], "walker": RULES["newton"], "snag": RULES["snag"]}
 
 CERTAIN = 34.538776394910684  # log 1e15: what is said of classes is never more certain
@@ -255,10 +256,10 @@ class ShapeReading:
         v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
         terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
         if name in SECOND_ORDER:
-            kept_of, loss = partial(self._numbers, beside=name), LOSSES[self.options.loss]
-            terms = with_doubt(terms, kept_of, leaders[0], own["lane_rates"], loss)
+            kept_of, walk = partial(self._numbers, beside=name), WALKS[int(own["lane_rates"][leaders[0]])]
+            terms = with_doubt(terms, kept_of, leaders[0], walk, LOSSES[self.options.loss])
         several = len(self._numbers("classes.met")) > 0
-        return Expert(name, terms, coupled=self._coupled or (several and name in ("softmax", *SECOND_ORDER)))
+        return Expert(name, terms, coupled=self._coupled or (several and name in COUPLED))
 
     def _leaders(self, lane_heads: NDArray[Any], scores: Float64) -> list[int]:
         return [leader(lane_heads, scores.reshape(-1, 6), head) for head in range(self.heads)]

@@ -86,7 +86,7 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
         interactions: products of features; see `unitless.Learner`.
         bias: add an intercept.
         extrapolate: beyond the largest value that a feature has shown in training, go on linearly instead of holding
-            it there; then `decision_function(X)` is `X @ coef_.T + intercept_` everywhere.
+            it there; then `decision_function(X)` of a linear model alone is `X @ coef_.T + intercept_` everywhere.
         class_weight: a dictionary of classes and weights, or "balanced".
         new_classes: what a class does that was not there before, in a later `partial_fit`: "error", or "allow", and it
             joins, in the state that it would have had if it had been named from the beginning. With "allow" two classes
@@ -96,7 +96,8 @@ class UnitlessClassifier(ClassifierMixin, UnitlessEstimator):  # type: ignore[mi
     After fitting, beside what every classifier has:
 
     - `coef_`, `intercept_`: in the data's units. The columns of `coef_` belong to `features_`: the columns of X, then
-      the values of its text columns and products, if there are any.
+      the values of its text columns and products, if there are any. Of several
+      experts they are those of the linear one.
     - `feature_importances_`: |w|·s of these features, the largest among classes: how far a feature can move a score.
       It has no unit, so it can be compared.
     - `progressive_score_`: accuracy of the predictions that were made for each row before it was learned, in the first

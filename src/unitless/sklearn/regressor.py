@@ -55,12 +55,14 @@ class UnitlessRegressor(RegressorMixin, UnitlessEstimator):  # type: ignore[misc
         bias: add an intercept.
         warm_start: `fit` goes on with the model of the last one.
         extrapolate: go on linearly beyond the largest value that a feature has shown in training, and beyond the range
-            of the labels; then `predict(X)` is `X @ coef_ + intercept_` everywhere (of counts, its logarithm).
+            of the labels; then `predict(X)` of a linear model alone is `X @ coef_ + intercept_` everywhere (of counts,
+            its logarithm).
 
     After fitting, beside what every regressor has:
 
     - `coef_`, `intercept_`: in the data's units. `coef_` belongs to `features_`: the columns of X, then the values of
-      its text columns and products, if there are any.
+      its text columns and products, if there are any. Of several
+      experts they are those of the linear one.
     - `feature_importances_`: |w|·s of these features: how far a feature can move a prediction.
     - `progressive_score_`: R² of the predictions that were made for each row before it was learned, in the first pass,
       without the very first, which knows no label: an out-of-sample score, for free.

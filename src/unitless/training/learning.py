@@ -25,7 +25,7 @@ from ..models.error_quantiles import ErrorQuantiles
 from ..models.learner import Learner
 from ..models.model import Model
 from ..models.one_vs_all import OneVsAll, by_row
-from ..models.prediction_errors import has_errors, hide_unmet
+from ..models.prediction_errors import follow_errors, has_errors, hide_unmet
 from .screening import usable
 
 
@@ -105,12 +105,14 @@ class Learning:
                 with model._classes.joining(new):
                     flat = fed(model, batch, numbers, weight, len(new))
                 known = len(model.classes)
-            if counting:
-                scores = by_row(flat, batch.rows, known)
-                scores = hide_unmet(scores, numbers, weight, known - len(new))
+            if counting or self._follows_on:
+                scores = hide_unmet(by_row(flat, batch.rows, known), numbers, weight, known - len(new))
                 truth = np.where(numbers < 0, known, numbers).astype(np.intp)
+            if counting:
                 self.evaluation.add_numbered(scores, truth, weight)
                 self._observe(truth, weight)
+            elif self._follows_on:
+                follow_errors(model, scores, truth, weight)
         else:
             y = self.target.numbers(labels, batch.place) if not unlabelled.any() else self._with_gaps(batch, unlabelled)
             blind = model.options.target is not None and model.examples == 0
@@ -120,8 +122,15 @@ class Learning:
                 at = (0 if weight is None else int(np.argmax(weight > 0))) + 1 if blind else 0
                 self.evaluation.add(p[at:], y[at:], None if weight is None else weight[at:])
                 self._observe(y, weight, batch.offset)
+            elif self._follows_on:
+                follow_errors(model, p, y, weight)
         if progress.passes == 0 or self.finishing:
             progress.learned += batch.rows if weight is None else int(np.count_nonzero(weight))
+
+    @property
+    def _follows_on(self) -> bool:
+        """Whether the last rows of a stream, which were held back, are met now: no metric, but errors count them."""
+        return self.finishing and not self.fitted and self._interval is not None
 
     def _observe(self, truth: NDArray[Any], weight: Float64 | None, offset: Float64 | None = None) -> None:
         """For the trivial answers: what the labels were that were learned."""

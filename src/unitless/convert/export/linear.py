@@ -44,7 +44,7 @@ from ...models.model import Feature
 from ...models.one_vs_all import OneVsAll
 from ...models.sweep import Sweep
 from ...models.terms import Terms
-from ...rules import RULES, Beyond
+from ...rules import Beyond
 
 _FEW = 1 << 17  # columns that can be exported whether they are in use or not
 
@@ -119,7 +119,7 @@ def linear(model: Learner | OneVsAll, extrapolate: bool, terms: Terms | None = N
     Args:
         terms: of a model of several experts: those of one of them. Limits are then those of the expert's whole score.
     """
-    options, rule = model.options, RULES[model.options.rule]
+    options = model.options
     if options.bits is not None:
         raise OptionError("a model with bits has hashed its features' names away; train without bits to export it")
     reading = model._reading()
