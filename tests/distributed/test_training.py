@@ -44,10 +44,10 @@ def test_the_number_of_workers_does_not_matter(files: str, target: str, shape: A
     assert one.rounds[0].shards == 3
     assert len(one.rounds) == 3  # of which the last learns the rows held back
     assert 0 < one.stale < ROWS / 2
-    alone = ul.train(files, target, ignore=OTHERS[target], passes=1, shape=shape)
+    # With the same seed the same rows are held back: scores on others differ by more than what is compared.
+    alone = ul.train(files, target, ignore=OTHERS[target], passes=1, shape=shape, seed=PLAN["seed"])
     key = "rmse" if target == "price" else "log_loss"
-    # A shard has a sixth of the rows in a round, and few rows are where second order is ahead.
-    assert one.score[key] < (1.6 if shape == "linear" else 2.5) * alone.score[key]
+    assert one.score[key] < (1.3 if shape == "linear" else 2.5) * alone.score[key]
     assert one.score[key] < one.baseline[key]
 
 
