@@ -66,6 +66,7 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     cases: dict[str, tuple[tuple[Any, Any] | None, dict[str, Any]]] = {
         "7 classes, 9 features": (made(50_000, 9), {}),
+        "7 classes, 9 features, one rate": (made(50_000, 9), {"learning_rate": 0.5}),
         "7 classes, 54 features": (made(20_000, 54), {}),
         "7 classes, 54 features, one rate": (made(20_000, 54), {"learning_rate": 0.5}),
         "26 classes, 16 features": (made(20_000, 16, 26), {}),

@@ -27,7 +27,7 @@ def table(rows: int = 1500) -> pd.DataFrame:
 @pytest.mark.parametrize("shape", ["linear", "auto"])
 def test_train_fits_a_softmax_and_says_what_it_is_worth(shape: Any) -> None:
     frame = table()
-    result = ul.train(frame, target="label", loss="softmax", shape=shape)
+    result = ul.train(frame, target="label", loss="softmax", shape=shape, passes=2)
     assert type(result.model) is ul.Softmax
     assert result.score["zero_one"] < 0.1
     assert result.score["loss"] == result.score["log_loss"]  # the loss is that of all classes together
@@ -79,6 +79,7 @@ def test_the_command_line_trains_inspects_and_predicts(tmp_path: Path, capsys: p
     data, model = tmp_path / "rows.csv", tmp_path / "m.unitless"
     table().to_csv(data, index=False)
     words = ["train", str(data), "--target", "label", "--loss", "softmax", "--shape", "linear", "--model", str(model)]
+    words += ["--passes", "2"]
     assert main(words) == 0
     capsys.readouterr()
     assert main(["inspect", str(model), "--json"]) == 0
@@ -117,6 +118,6 @@ def test_the_estimator_of_river_is_a_softmax() -> None:
 
 def test_rounds_of_several_workers_learn_it(tmp_path: Path) -> None:
     table(3000).to_csv(tmp_path / "rows.csv", index=False)
-    result = ul.train(tmp_path / "rows.csv", target="label", loss="softmax", shape="linear", workers=2)
+    result = ul.train(tmp_path / "rows.csv", target="label", loss="softmax", shape="linear", workers=2, passes=2)
     assert type(result.model) is ul.Softmax
     assert result.score["zero_one"] < 0.1
