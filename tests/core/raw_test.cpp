@@ -449,7 +449,7 @@ void automatic(const Kernel& kernel) {
     const CompressedRows sparse{values, indices, starts, false, 1, 3, 1};
     const Labels labels{y.data(), nullptr}, weightless{y.data(), none.data()};
     Setup setup;
-    setup.engine.shape = Shape::automatic;
+    setup.engine.form.shape = Shape::automatic;
     const auto refused = [&](const auto& action) {
         try {
             action();
@@ -460,21 +460,21 @@ void automatic(const Kernel& kernel) {
     };
     const auto settled = [&](const auto& action) {
         Learner learner(setup, kernel);
-        check(learner.snapshot().settled == Shape::automatic, "nothing is settled at first");
+        check(learner.snapshot().settled.shape == Shape::automatic, "nothing is settled at first");
         learner.predict(dense(3), false, Into(p).here());
         learner.predict(sparse, false, Into(p).here());
         learner.learn(dense(3), weightless, Into(p).here());
-        check(learner.snapshot().settled == Shape::automatic, "rows without weight settle nothing");
+        check(learner.snapshot().settled.shape == Shape::automatic, "rows without weight settle nothing");
         x[4] = nothing;
         check(refused([&] { learner.learn(dense(3), labels, Into(p).here()); }), "bad input is refused");
         x[4] = 4;
-        check(learner.snapshot().settled == Shape::automatic, "bad input settles nothing");
+        check(learner.snapshot().settled.shape == Shape::automatic, "bad input settles nothing");
         action(learner);
         const Snapshot saved = learner.snapshot();
         Learner copy(setup, kernel);
         copy.restore(saved);
         check(copy.snapshot().settled == saved.settled, "a restored learner is settled");
-        return saved.settled;
+        return saved.settled.shape;
     };
     const Rows given = mixed(2, rows);
     const OwnTable own(given, mixed_names);
@@ -496,7 +496,7 @@ void automatic(const Kernel& kernel) {
           "one row");
     setup.preparation.bits = 4;
     check(settled([&](Learner& m) { m.learn(dense(3), labels, Into(p).here()); }) == Shape::linear, "hashed");
-    setup.engine.shape = Shape::trees;
+    setup.engine.form.shape = Shape::trees;
     check(refused([&] { Learner(setup, kernel); }), "hashed features have no trees");
     setup.preparation.bits.reset();
     Learner trees(setup, kernel);
@@ -505,10 +505,10 @@ void automatic(const Kernel& kernel) {
           "trees do not take sparse matrices");
     trees.learn(dense(3), labels, Into(p).here());
     Snapshot other = trees.snapshot();
-    other.settled = Shape::curves;
+    other.settled.shape = Shape::curves;
     check(refused([&] { trees.restore(other); }), "another shape is refused");
-    setup.engine.shape = Shape::automatic;
-    other.settled = Shape::automatic;
+    setup.engine.form.shape = Shape::automatic;
+    other.settled.shape = Shape::automatic;
     check(refused([&] { Learner(setup, kernel).restore(other); }), "what has learned is settled");
 }
 
