@@ -260,7 +260,8 @@ def test_json_alone_gives_the_scores(case: Any) -> None:
 
 
 def test_json_says_what_its_numbers_mean() -> None:
-    model = ul.train(people(), "rich", ignore="size", interactions=[("age", "job=*")], passes=1, shape="linear").model
+    alone = {"shape": "linear", "experts": "none"}
+    model = ul.train(people(), "rich", ignore="size", interactions=[("age", "job=*")], passes=1, **alone).model
     plain = json.loads(ul.to_json(model))
     assert (plain["task"], plain["target"], plain["classes"]) == ("binary", "rich", ["no", "yes"])
     assert (plain["loss"], plain["link"], plain["limits"]) == ("logistic", "logistic", None)
@@ -321,7 +322,7 @@ def test_an_estimator_of_classes_has_the_shares(case: Any) -> None:
 
 def test_estimators_know_names_and_sorted_classes() -> None:
     table = people().drop(columns=["job", "member", "size"]).fillna(0)
-    model = ul.train(table, "rich", positive="no", shape="linear").model
+    model = ul.train(table, "rich", positive="no", shape="linear", experts="none").model
     estimator = ul.to_sklearn(model)
     assert estimator.feature_names_in_.tolist() == ["age", "income"]
     assert estimator.classes_.tolist() == ["no", "yes"]
