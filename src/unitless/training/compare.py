@@ -89,7 +89,7 @@ def compare(
         'nag'
         >>> comparison.verdicts
         {'nag': 'best', 'gd': 'clearly worse'}
-        >>> comparison["nag"].metrics == ul.train(X, y, holdout=0).metrics
+        >>> comparison["nag"].metrics == ul.train(X, y, holdout=0, experts="none").metrics
         True
     """
     for name in ("rule", "model", "resume", "checkpoint"):
@@ -98,7 +98,8 @@ def compare(
             raise OptionError(f"compare runs several learners and has no option {name!r}; {hint}")
     if judged_by not in (None, *JUDGES):
         raise OptionError(f"is {judged_by!r}; it must be one of {', '.join(map(repr, JUDGES))}", option="judged_by")
-    reading, learning = reading_and_learning({"experts": "none", **options, "shape": shape})
+    reading, learning = reading_and_learning({**options, "shape": shape})
+    learning.setdefault("experts", "none")
     if type(passes) is not int:
         raise OptionError(f"is {passes!r}; to compare learners it must be a whole number", option="passes")
     if not isinstance(holdout, int | float):
