@@ -228,7 +228,14 @@ def test_coefficients_alone_give_the_scores(
     folder: pathlib.Path, capsys: Capture, target: str, rule: Any, options: Any
 ) -> None:
     ul.train(
-        "data.csv", target, ignore=OTHERS[target].split(","), rule=rule, model="m.unitless", shape="linear", **options
+        "data.csv",
+        target,
+        ignore=OTHERS[target].split(","),
+        rule=rule,
+        model="m.unitless",
+        shape="linear",
+        experts="none",
+        **options,
     )
     said(capsys, "m.unitless", "m.json")
     plain = json.loads((folder / "m.json").read_text())

@@ -192,6 +192,14 @@ SHAPED = """
     ng hinge curves-only weights frame
     ag logistic trees weights dense
     gd squared auto curves target mappings
+    nag logistic auto experts centre dense
+    nag logistic auto experts csr
+    nag squared auto experts target centre weights frame
+    nag squared auto experts trees target mappings
+    nag logistic classes auto experts weights dense
+    nag logistic open auto experts trees mappings
+    nag logistic auto experts libsvm
+    nag squared auto experts target centre average fitted csv
 """
 
 
@@ -224,6 +232,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "wide": {"bits": 18},
     "float32": {"precision": "float32"},
     "average": {"average": True},
+    "experts": {"experts": "auto"},
 }
 ARRAYS = ("dense", "single", "whole", "fortran", "csr")
 IN_MEMORY = (*ARRAYS, "mappings", "frame")
@@ -443,7 +452,7 @@ class Configuration:
         data = self.stream(seed=3)
         y = labels(self.loss, data.score, self.several)
         source = written(self.kind, data, y, self.weighted, folder)
-        options = {"learning_rate": self.rate(), "centre": False} | self.options()
+        options = {"learning_rate": self.rate(), "centre": False, "experts": "none"} | self.options()
         if self.kind in ("vwtext", "libsvm"):
             options["format"] = {"vwtext": "vw"}.get(self.kind, self.kind)
             del options["centre"]
