@@ -263,7 +263,7 @@ def test_a_damaged_array_of_a_shape_is_noticed() -> None:
 @pytest.mark.parametrize("shape", ["curves", "trees", "curves only"])
 def test_only_linear_models_become_estimators(kind: str, shape: Any) -> None:
     model = learned(kind, shape=shape)
-    advice = "yet; a model that is made with shape='linear' can"
+    advice = "yet; a model that is made with shape='linear' and experts='none' can"
     for what, action in (("exported to scikit-learn", lambda: ul.to_sklearn(model)),):
         with pytest.raises(ul.OptionError) as caught:
             action()

@@ -401,6 +401,8 @@ void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     for (const Companion& one : company_) {
         EngineState own;
         one.engine->save(slots, own);
+        own.choosing = choosing_;  // which it may not have been told of yet
+        own.keeps_average = one.engine->averages() && keeps_average_;
         put_state(one.name, own, to.shape);
     }
     if (setup_.has_classes() && !company_.empty()) to.shape.push_back({met_name, {static_cast<double>(met_)}});
