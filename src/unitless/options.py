@@ -31,6 +31,8 @@ Company = Literal["none", "newton", "snag", "softmax"]  # what experts="auto" be
 USUAL_SHAPE: Shape = "auto"
 # Whether they have other experts beside that.
 USUAL_EXPERTS: Experts = "auto"
+# How often an interval is to hold the truth, if nothing else is asked for.
+USUAL_LEVEL = 0.9
 
 # More classes than these are told apart by linear models if the shape is "auto": a leaf has weights for each of them.
 MANY_CLASSES = 20

@@ -17,8 +17,7 @@ from .. import rules
 from ..data import formats
 from ..errors import OptionError
 from ..losses import names
-from ..models.error_quantiles import USUAL_LEVEL
-from ..options import USUAL_EXPERTS, USUAL_SHAPE
+from ..options import USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE
 
 _LOSSES = "; ".join(", ".join(names(task=task)) for task in ("regression", "binary", "classes")) + "."
 

@@ -35,10 +35,11 @@ from ..evaluation.evaluation import Evaluation
 from ..inputs import Float64
 from ..losses import LOSSES
 from ..models import file as model_file
-from ..models.error_quantiles import USUAL_LEVEL, checked_level
+from ..models.error_quantiles import checked_level
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll, by_row
 from ..models.prediction_errors import has_errors
+from ..options import USUAL_LEVEL
 from .predictor import places
 
 if TYPE_CHECKING:

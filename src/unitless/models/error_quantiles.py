@@ -23,7 +23,6 @@ from ..errors import ModelFileError, OptionError
 from ..inputs import Float64
 
 LEVELS: tuple[float, ...] = tuple(_core.ERROR_LEVELS)
-USUAL_LEVEL = 0.9
 _NUMBERS = 3 + 2 * len(LEVELS)  # rows, their weight, the mean error of late, the quantiles, the steady ones
 
 

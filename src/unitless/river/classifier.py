@@ -14,11 +14,10 @@ from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import LOSSES, ClassLoss, ManyClassesLoss
 from ..models.classes import Classes, Label
-from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.softmax import model_of_classes
-from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Order, Precision, Rule, Schedule, Shape
+from ..options import USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE, Auto, Experts, Order, Precision, Rule, Schedule, Shape
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
 from .rows import Missing

@@ -12,10 +12,21 @@ from river.utils import dataframe
 from .. import inputs, losses
 from ..errors import InputError, OptionError
 from ..losses import IDENTITY, LOSSES, NumberLoss
-from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.prediction_errors import bounds
-from ..options import USUAL_EXPERTS, USUAL_SHAPE, Auto, Clip, Experts, Order, Precision, Rule, Schedule, Shape
+from ..options import (
+    USUAL_EXPERTS,
+    USUAL_LEVEL,
+    USUAL_SHAPE,
+    Auto,
+    Clip,
+    Experts,
+    Order,
+    Precision,
+    Rule,
+    Schedule,
+    Shape,
+)
 from . import rows
 from .linear import Linear, Row, learn_one, predict_one, weights_of
 from .rows import Missing

@@ -16,13 +16,12 @@ from .. import losses
 from ..errors import InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES, ClassLoss, ManyClassesLoss
-from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.model import BIAS, Feature
 from ..models.one_vs_all import OneVsAll, label_array
 from ..models.prediction_errors import sets_of, shares_of
 from ..models.softmax import model_of_classes
-from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, Auto, Experts, Rule, Shape
+from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_LEVEL, USUAL_SHAPE, Auto, Experts, Rule, Shape
 from ..training.plan import averaged
 from . import labels, rows
 from .estimator import UnitlessEstimator, weights_of

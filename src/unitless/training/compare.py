@@ -22,10 +22,9 @@ from ..errors import OptionError
 from ..evaluation.evaluation import Moment
 from ..evaluation.paired import Difference, Paired
 from ..inputs import Float64
-from ..models.error_quantiles import USUAL_LEVEL
 from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
-from ..options import Auto, Rule, Shape
+from ..options import USUAL_LEVEL, Auto, Rule, Shape
 from . import notebook
 from .plan import Plan
 from .result import TrainResult

@@ -12,8 +12,8 @@ import numpy as np
 from .. import inputs
 from ..errors import Option, OptionError, Phrase
 from ..models import file as model_file
-from ..models.error_quantiles import USUAL_LEVEL, checked_level
-from ..options import is_sparse, known_shape
+from ..models.error_quantiles import checked_level
+from ..options import USUAL_LEVEL, is_sparse, known_shape
 
 Holdout: TypeAlias = float | Literal["last"] | None
 PassCount: TypeAlias = int | Literal["auto"] | None

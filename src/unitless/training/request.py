@@ -13,8 +13,7 @@ from typing import Any, Literal
 from .. import notebook_bar
 from ..data.memory import memory_size
 from ..errors import Option, OptionError, Phrase
-from ..models.error_quantiles import USUAL_LEVEL
-from ..options import Auto, Experts, Loss, Rule, Shape
+from ..options import USUAL_LEVEL, Auto, Experts, Loss, Rule, Shape
 from .plan import Plan
 from .result import TrainResult
 from .run import ModelRequest, Run
