@@ -308,7 +308,8 @@ def known_shape(options: Mapping[str, Any]) -> Shape | None:
     if shape != "auto":
         return shape
     single = any(options.get(name) == value for name, value in _SINGLE)
-    second_order = RULES[options.get("rule", Options.rule)].second_order
+    rule = RULES.get(options.get("rule", Options.rule))
+    second_order = rule is not None and rule.second_order
     return "linear" if single or second_order or options.get("bits") is not None or is_sparse(options) else None
 
 

@@ -306,4 +306,4 @@ def test_predictions_of_a_pipe_are_written_line_by_line(tmp_path: Path) -> None:
         assert process.stderr is not None
         assert process.stderr.read() == b""
     assert lines[0] == "prediction\n"
-    assert [round(float(line), 1) for line in lines[1:]] == [1.2, 3.2, 5.2]
+    assert [round(float(line), 1) for line in lines[1:]] == [1.3, 3.3, 5.2]

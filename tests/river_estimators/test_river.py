@@ -106,12 +106,14 @@ CASES = [
 
 
 @pytest.mark.parametrize(
-    "options", [{"shape": "linear"}, {"learning_rate": 0.5, "shape": "linear"}], ids=["auto", "one rate"]
+    "options",
+    [{"shape": "linear", "experts": "none"}, {"learning_rate": 0.5, "shape": "linear", "experts": "none"}],
+    ids=["auto", "one rate"],
 )
 def test_the_same_bits_as_a_learner(options: dict[str, Any]) -> None:
     stream = rows()
     frame = pd.DataFrame(stream)
-    defaults = {"learning_rate": "auto", "centre": True, **options}
+    defaults = {"learning_rate": "auto", "centre": True, "falling_scales": True, **options}
     regressor = ul.Learner(target="auto", **defaults)
     expected = regressor.learn(frame, targets(stream)).tolist()
     model = UnitlessRegressor(**options)
@@ -126,7 +128,7 @@ def test_the_same_bits_as_a_learner(options: dict[str, Any]) -> None:
 
 def test_the_same_bits_as_one_vs_all() -> None:
     stream, labels = rows(), three(rows())
-    model, expected = UnitlessClassifier(shape="linear"), ul.OneVsAll(centre=True)
+    model, expected = UnitlessClassifier(shape="linear", experts="none"), ul.OneVsAll(centre=True, falling_scales=True)
     scores = expected.learn(pd.DataFrame(stream), labels)
     predicted = stepwise(model, stream, labels)
     assert predicted[-100:] == [expected.classes[k] for k in scores[-100:].argmax(axis=1)]
@@ -137,7 +139,7 @@ def test_the_same_bits_as_one_vs_all() -> None:
 
 def test_without_centring_mappings_are_the_learners_own() -> None:
     stream = rows()
-    model = UnitlessClassifier(centre=False, shape="linear")
+    model = UnitlessClassifier(centre=False, shape="linear", experts="none")
     expected = ul.Learner(loss="logistic", learning_rate="auto")
     for x, y in zip(stream, two(stream), strict=True):
         expected.learn_one(x, y)
@@ -318,8 +320,8 @@ def test_classes_that_join_late_are_as_if_they_had_been_known() -> None:
     stream = rows()
     labels = three(stream)
     labels[:200] = ["low" if y == "low" else "high" for y in labels[:200]]
-    open_model = UnitlessClassifier(shape="linear")
-    known = UnitlessClassifier(classes=["low", "high", "middle"], shape="linear")
+    open_model = UnitlessClassifier(shape="linear", experts="none")
+    known = UnitlessClassifier(classes=["low", "high", "middle"], shape="linear", experts="none")
     stepwise(open_model, stream, labels)
     stepwise(known, stream, labels)
     for x in stream[:20]:
@@ -658,7 +660,7 @@ def test_the_model_behind_can_be_saved_and_merged(tmp_path: Any) -> None:
 
 
 def test_weights_and_intercept_are_in_the_datas_units() -> None:
-    model = UnitlessRegressor(shape="linear")
+    model = UnitlessRegressor(shape="linear", experts="none")
     stepwise(model, rows(3000), targets(rows(3000)))
     assert model.weights["metres"] == pytest.approx(3000, rel=0.05)
     assert model.weights["dollars"] == pytest.approx(0.1, rel=0.05)
@@ -700,7 +702,7 @@ def test_contributions_add_up_to_the_score(kind: Any, labels_of: Any, centre: bo
 
 def test_without_centring_a_contribution_is_value_times_weight() -> None:
     stream = rows()
-    model = UnitlessRegressor(centre=False, shape="linear")
+    model = UnitlessRegressor(centre=False, shape="linear", experts="none")
     stepwise(model, stream, targets(stream))
     table = model.debug_one(stream[7], decimals=15)
     values, weights = numbers_of(table, "Value"), numbers_of(table, "Weight")

@@ -93,7 +93,7 @@ task = pytest.mark.parametrize("task", TASKS)
 def test_partial_fit_is_learn_to_the_bit(task: str) -> None:
     X, y = data(task)
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
-    estimator = made(task, shape="linear")
+    estimator = made(task, shape="linear", experts="none")
     if task == "numbers":
         model: Any = ul.Learner(learning_rate="auto", target="auto", centre=True)
         model.learn(X, y, weight)
@@ -116,13 +116,13 @@ def test_fit_is_learn_on_the_shuffled_rows(task: str) -> None:
     X, y = data(task, rows=9000)
     at = order(np.random.RandomState(7).randint(2**31), 0, len(y))
     learned, held = at[:-900], at[-900:]  # what was held back is learned in the end
-    streamed = made(task, shape="linear")
+    streamed = made(task, shape="linear", experts="none")
     streamed.partial_fit(X[learned], y[learned], **({} if task == "numbers" else {"classes": np.unique(y)}))
     streamed.model_._choose_rates(False)
     streamed.partial_fit(X[learned], y[learned])
     streamed.model_._choose_rates(True)
     streamed.partial_fit(X[held], y[held])
-    fitted = made(task, shape="linear", n_iter=2, random_state=7).fit(X, y)
+    fitted = made(task, shape="linear", experts="none", n_iter=2, random_state=7).fit(X, y)
     streamed.model_.keep(fitted.model_.kept)
     assert outcome(fitted, X).tobytes() == outcome(streamed, X).tobytes()
     assert fitted.n_iter_ == 2
@@ -165,7 +165,7 @@ def test_every_container_gives_the_same_bits(task: str) -> None:
     dense = outcome(made(task).fit(X, y), X)
     for same in (X.tolist(), np.asfortranarray(X), frame, pl.DataFrame(frame), pa.Table.from_pandas(frame)):
         assert outcome(made(task).fit(same, y), same).tobytes() == dense.tobytes()
-    linear: dict[str, Any] = {"centre": False, "shape": "linear"}
+    linear: dict[str, Any] = {"centre": False, "shape": "linear", "experts": "none"}
     plain = outcome(made(task, **linear).fit(X, y), X)
     for kind in (sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.csr_array):
         assert outcome(made(task, **linear).fit(kind(X), y), kind(X)).tobytes() == plain.tobytes()
@@ -193,7 +193,7 @@ def test_the_same_data_give_the_same_model_and_another_random_state_another_one(
 @pytest.mark.parametrize("centre", [True, False])
 def test_coefficients_are_in_the_data_s_units(task: str, centre: bool) -> None:
     X, y = data(task)
-    estimator = made(task, shape="linear", centre=centre, extrapolate=True).fit(X, y)
+    estimator = made(task, shape="linear", experts="none", centre=centre, extrapolate=True).fit(X, y)
     far = 100 * X[:50]
     scores = far @ np.atleast_2d(estimator.coef_).T + estimator.intercept_
     np.testing.assert_allclose(outcome(estimator, far), np.squeeze(scores), rtol=1e-9, atol=1e-9)
@@ -235,7 +235,7 @@ def test_the_progressive_score_is_that_of_predictions_made_before() -> None:
     X, y = data("three")
     classes = np.unique(y)
     weight = np.random.default_rng(1).integers(0, 3, len(y)).astype(float)
-    whole = UnitlessClassifier().partial_fit(X, y, classes, weight)
+    whole = UnitlessClassifier(experts="none").partial_fit(X, y, classes, weight)
     scores = ul.OneVsAll(classes.tolist(), centre=True).learn(X, y, weight)
     exact = np.average(classes[scores.argmax(axis=1)] == y, weights=weight)
     assert whole.progressive_score_ == pytest.approx(exact, rel=1e-12)
@@ -248,9 +248,9 @@ def test_the_progressive_r2_has_neither_unit_nor_offset() -> None:
     p = ul.Learner(learning_rate="auto", target="auto", centre=True).learn(X, y, weight)
     residual = np.sum(weight[1:] * (p - y)[1:] ** 2)
     expected = 1 - residual / np.sum(weight[1:] * (y[1:] - np.average(y[1:], weights=weight[1:])) ** 2)
-    estimator = UnitlessRegressor(shape="linear").partial_fit(X, y, weight)
+    estimator = UnitlessRegressor(shape="linear", experts="none").partial_fit(X, y, weight)
     assert estimator.progressive_score_ == pytest.approx(expected, rel=1e-10)
-    other = UnitlessRegressor(shape="linear").partial_fit(X, 1024 * y + 50_000, weight)
+    other = UnitlessRegressor(shape="linear", experts="none").partial_fit(X, 1024 * y + 50_000, weight)
     assert other.progressive_score_ == pytest.approx(expected, rel=1e-6)
 
 
@@ -338,7 +338,7 @@ def test_new_classes_join_on_request() -> None:
     X, y = data("three")
     late = np.concatenate([np.flatnonzero(y == "eel"), np.flatnonzero(y == "dog"), np.flatnonzero(y == "cat")])
     X, y = X[late], y[late]
-    estimator = UnitlessClassifier(new_classes="allow", shape="linear")
+    estimator = UnitlessClassifier(new_classes="allow", shape="linear", experts="none")
     known = []
     for rows in np.array_split(np.arange(len(y)), 10):
         estimator.partial_fit(X[rows], y[rows])
@@ -357,7 +357,7 @@ def test_new_classes_join_on_request() -> None:
 
 def test_two_classes_that_may_become_three() -> None:
     X, y = data("two")
-    estimator = UnitlessClassifier(new_classes="allow", shape="linear", extrapolate=True).fit(X, y)
+    estimator = UnitlessClassifier(new_classes="allow", shape="linear", experts="none", extrapolate=True).fit(X, y)
     scores = estimator.decision_function(X)
     assert scores.shape == (len(y),)
     assert (np.where(scores > 0, "yes", "no") == estimator.predict(X)).all()
@@ -413,8 +413,8 @@ def test_text_columns_are_indicators() -> None:
     dummies = frame[["age", "member", "income"]].copy()
     for job in frame["job"].unique():
         dummies[f"job={job}"] = frame["job"] == job
-    estimator = UnitlessClassifier(shape="linear").fit(frame, y)
-    expected = UnitlessClassifier(shape="linear").fit(dummies, y)
+    estimator = UnitlessClassifier(shape="linear", experts="none").fit(frame, y)
+    expected = UnitlessClassifier(shape="linear", experts="none").fit(dummies, y)
     np.testing.assert_allclose(estimator.decision_function(frame), expected.decision_function(dummies), rtol=1e-9)
     assert estimator.n_features_in_ == 4
     assert estimator.feature_names_in_.tolist() == ["age", "job", "member", "income"]
@@ -455,7 +455,7 @@ def test_how_categories_are_coded_does_not_matter() -> None:
 
 def test_a_category_that_was_never_met_counts_nothing() -> None:
     frame, y = people()
-    estimator = UnitlessClassifier(shape="linear").fit(frame, y)
+    estimator = UnitlessClassifier(shape="linear", experts="none").fit(frame, y)
     unknown = frame.head(5).assign(job="astronaut")
     scores = estimator.decision_function(unknown)
     for job in ("clerk", "pilot"):

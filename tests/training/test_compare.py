@@ -32,7 +32,7 @@ def test_each_learner_is_what_it_would_have_been_alone(task: str, rate: Any) -> 
     y = TARGETS[task]
     comparison = ul.compare(X, y, RULES, rate)
     for rule in RULES:
-        alone = ul.train(X, y, rule=rule, learning_rate=rate, passes=1, holdout=0)
+        alone = ul.train(X, y, rule=rule, learning_rate=rate, passes=1, holdout=0, experts="none")
         assert comparison[rule].metrics == alone.metrics
         assert comparison[rule].interval == alone.interval
         assert comparison[rule].learning_rate == alone.learning_rate
@@ -49,7 +49,7 @@ def test_hold_out_passes_and_skipped_rows_are_as_in_training(tmp_path: pathlib.P
     options: dict[str, Any] = {"holdout": 0.3, "passes": 2, "on_error": "skip", "seed": 3}
     comparison = ul.compare(path, "y", ["nag", "gd"], **options)
     for rule in ("nag", "gd"):
-        alone = ul.train(path, "y", rule=rule, learn_holdout=False, average=False, **options)
+        alone = ul.train(path, "y", rule=rule, learn_holdout=False, average=False, experts="none", **options)
         one = comparison[rule].result
         assert (one.metrics, one.score) == (alone.metrics, alone.score)
         counts = ("rows", "learned", "skipped", "unlabelled", "held", "passes", "bad")
@@ -67,7 +67,7 @@ def test_vw_text_is_given_to_all(tmp_path: pathlib.Path) -> None:
     rows = (f"{'1' if y > 25 else '-1'} | a:{a!r} b:{b!r}" for a, b, y in _plain_rows())
     path.write_text("\n".join([*rows, " | a:1"]))
     comparison = ul.compare(path, rules=["nag", "snag"])
-    assert comparison["snag"].metrics == ul.train(path, rule="snag", passes=1, holdout=0).metrics
+    assert comparison["snag"].metrics == ul.train(path, rule="snag", passes=1, holdout=0, experts="none").metrics
     assert comparison.whole.unlabelled == 1
 
 
@@ -78,7 +78,7 @@ def test_a_stream_that_comes_once_is_enough() -> None:
 
     comparison = ul.compare(rows(), "rich", ["nag", "ag"])
     assert comparison.whole.rows == 6000
-    assert comparison["nag"].metrics == ul.train(rows(), "rich").metrics
+    assert comparison["nag"].metrics == ul.train(rows(), "rich", experts="none").metrics
 
 
 def wild() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -92,7 +92,7 @@ def test_a_learner_that_diverges_does_not_stop_the_others() -> None:
     comparison = ul.compare(rows, y, ["gd", "nag"], shuffle=False)
     assert comparison["gd"].diverged == "row 2001"
     assert comparison.verdicts == {"nag": "best", "gd": "diverged"}
-    assert comparison["nag"].metrics == ul.train(rows, y, shuffle=False).metrics
+    assert comparison["nag"].metrics == ul.train(rows, y, shuffle=False, experts="none").metrics
     assert comparison.whole.rows == len(rows)
     plain = comparison.asdict()
     assert [one["metrics"] is None for one in plain["learners"]] == [False, True]
@@ -132,7 +132,7 @@ def test_what_was_learned_before_an_interrupt_is_kept() -> None:
     comparison = ul.compare(rows, "y", ["gd", "nag"], progress=stop, shuffle=False)
     assert comparison.interrupted
     assert comparison.whole.rows == 4096
-    assert comparison["nag"].metrics == ul.train(rows[:4096], "y", shuffle=False).metrics
+    assert comparison["nag"].metrics == ul.train(rows[:4096], "y", shuffle=False, experts="none").metrics
 
 
 @pytest.mark.parametrize("judge", ["zero_one", "loss"])
