@@ -39,7 +39,7 @@ def test_the_loss_of_a_rate_is_that_of_training_with_it(y: Any, options: dict[st
     for rule in ("nag", "snag", "ag"):
         for k, rate in enumerate(RATES):
             how = {"rule": rule, "learning_rate": rate, "shape": "linear", "holdout": 0, "passes": 1, **options}
-            alone = ul.train(X, y, **how).metrics
+            alone = ul.train(X, y, experts="none", **how).metrics
             assert outcome[rule].losses[k] == pytest.approx(alone["loss"], rel=1e-12)
             if y is SIGN:
                 assert outcome[rule].errors is not None

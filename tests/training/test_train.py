@@ -167,13 +167,13 @@ def test_vw_text_has_labels_weights_tags_and_rows_without_label(tmp_path: Path) 
         f"{2 * k - 1} {1 + n % 3} tag{n}|a x:{x!r} |b z:{z!r}" for n, (x, z, k) in enumerate(frame.to_numpy().tolist())
     ]
     lines = [re.sub(r"^(-?\d)\.0", r"\1", line) for line in lines]
-    plain = ul.train(write(tmp_path / "a.vw", "\n".join(lines)))
+    plain = ul.train(write(tmp_path / "a.vw", "\n".join(lines)), experts="none")
     assert plain.task == "binary: is it '1' (positive) or '-1' (negative)?"
     rows = frame.rename(columns={"x": "a^x", "z": "b^z"}).assign(w=1 + np.arange(400) % 3)
-    expected = ul.train(rows, "k", weight="w", centre=False, shape="linear")
+    expected = ul.train(rows, "k", weight="w", centre=False, shape="linear", experts="none")
     assert plain.metrics == expected.metrics
     with_gaps = [one for line in lines for one in (line, "| x:1 never:5")]
-    result = ul.train(write(tmp_path / "b.vw", "\n".join(with_gaps)))
+    result = ul.train(write(tmp_path / "b.vw", "\n".join(with_gaps)), experts="none")
     assert (result.rows, result.unlabelled, result.learned) == (800, 400, 400)
     assert result.metrics == plain.metrics
     assert sorted(result.model.weights.values()) == sorted(plain.model.weights.values())

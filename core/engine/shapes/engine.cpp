@@ -1,6 +1,7 @@
 #include "engine/shapes/engine.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <exception>
 
 #include "algorithm/dispatch.hpp"
@@ -12,7 +13,7 @@ namespace unitless {
 namespace {
 
 constexpr const char* expert_names[] = {"curves", "trees"};
-constexpr const char* met_name = "classes.met";
+constexpr const char *met_name = "classes.met", *linear_N = "linear.N";
 
 EngineSetup without_average(EngineSetup setup) {
     setup.average = false;
@@ -395,6 +396,8 @@ void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     check_whole();
     save_common(to);
     if (linear_) linear_->save(slots, to);
+    // The linear one may have added up z^2 in another order.
+    if (linear_ && linear_->clock().N != clock_.N) to.shape.push_back({linear_N, {linear_->clock().N}});
     to.clock = clock_;
     to.choosing = choosing_;
     to.keeps_average = keeps_average_;
@@ -418,8 +421,19 @@ void ShapedEngine::save(std::size_t slots, EngineState& to) const {
     if (expert_count() > 1) to.shape.push_back({"mixture", mixture_.save()});
 }
 
+void ShapedEngine::load_linear(const EngineState& from) {
+    const auto own = std::find_if(from.shape.begin(), from.shape.end(),
+                                  [](const NamedNumbers& one) { return one.name == linear_N; });
+    if (own == from.shape.end()) return linear_->load(from);
+    if (own->numbers.size() != 1 || !(own->numbers[0] >= 0 && std::isfinite(own->numbers[0])))
+        throw InputError("the totals of the linear expert are not such as learning gives");
+    EngineState with_own = from;
+    with_own.clock.N = own->numbers[0];
+    linear_->load(with_own);
+}
+
 void ShapedEngine::load(const EngineState& from) {
-    if (linear_) linear_->load(from);
+    if (linear_) load_linear(from);
     for (Companion& one : company_) one.engine->load(taken_state(one.name, from.shape, slots_));
     if (!experts_.empty()) curves_.load(from.shape);
     curved_ = true;  // a model that was merged does not say

@@ -101,6 +101,7 @@ class ShapedEngine final : public Engine {
     bool broken_ = false;  // some experts have learned rows that others have not
 
     void check_whole() const;
+    void load_linear(const EngineState& from);
     void learn_rows(const SparseInput& all, const Labels& labels, double* predictions, std::size_t row);
     std::size_t met_after(const Labels& labels, std::size_t rows) const;
     // In this order: experts of curves and trees, the linear one, its company.

@@ -146,7 +146,7 @@ OPTIONS = (
     VwOption(("--ftrl_alpha", "--ftrl_beta"), "nothing: the rate is found", "", "NUMBER"),
     VwOption(
         ("--bfgs", "--conjugate_gradient", "--OjaNewton"),
-        "not available: rules here are of first order, and learn from one row after the other",
+        "not available; --rule newton is of second order, and learns from one row after the other",
         missing=True,
     ),
     VwOption(("--mem", "--termination"), "nothing: it belongs to --bfgs", "", "NUMBER"),

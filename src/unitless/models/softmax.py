@@ -8,6 +8,7 @@ from typing import Any
 from ..errors import OptionError
 from ..losses import LOSSES, names
 from ..options import Auto, Loss, Options, Rule, Shape, check_names
+from ..rules import RULES
 from .one_vs_all import OneVsAll
 
 
@@ -63,7 +64,9 @@ class Softmax(OneVsAll):
 
 
 def model_of_classes(classes: Iterable[Any] | int | None, **options: Any) -> OneVsAll:
-    """The model that a loss asks for: a `Softmax`, or a `OneVsAll`."""
-    loss = options.get("loss")
+    """The model that a loss or a rule asks for: a `Softmax`, or a `OneVsAll`. Second order is for all classes at once."""
+    loss, rule = options.get("loss"), RULES.get(options.get("rule", "nag"))
+    if rule is not None and rule.second_order and loss in (None, "logistic"):
+        options["loss"] = loss = names(task="classes")[0]
     coupled = isinstance(loss, str) and loss in LOSSES and LOSSES[loss].coupled
     return (Softmax if coupled else OneVsAll)(classes, **options)

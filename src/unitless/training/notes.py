@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from .run import Run
 
 MUCH = 1.25  # times the progressive error is much worse
+FOLLOWED = 0.2  # of a prediction, by an expert that forgets fast, is much
+LITTLE = 0.95  # times it is more than a little better
 BLOCKS = 10  # into which the data is cut to see whether errors drift along it
 DRIFTING = 10.0  # how much larger than by chance their means differ (an F of 9 and many degrees of freedom)
 FEW = 100  # rows in which a model cannot be expected to be better than the simplest answers
@@ -70,7 +72,16 @@ def _forgotten(run: Run) -> Phrase | None:
         f"the order of the rows matters: the kept model does worse on rows of the past ({shown[0]}) than the "
         f"progressive score ({shown[1]}). If the data is a sample and not a stream, fit it: a file, with ",
         Option("shuffle", True),
+        *_without_followers(run),
     )
+
+
+def _without_followers(run: Run) -> tuple[str | Option, ...]:
+    """Advice against what follows the labels of the last rows, where much is made of that."""
+    if run.model is None or run.model.experts.get("walker", 0.0) < FOLLOWED:
+        return ()
+    said = "; if it is to predict far ahead, leave out what follows the labels of the last rows: "
+    return said, Option("experts", "none")
 
 
 def _no_better(run: Run) -> Phrase | None:
@@ -80,7 +91,9 @@ def _no_better(run: Run) -> Phrase | None:
     assert run.target is not None
     own, others = run.evaluation.metrics, run.stream_baselines.metrics
     by = "zero_one" if "zero_one" in own else "rmse" if run.evaluation.is_squared_error else "loss"
-    better = {name: values[by] for name, values in others.items() if by in values and values[by] < own[by]}
+    # Of errors, beyond what chance explains; of numbers, by more than a little.
+    limit = run.evaluation.interval[0] if by == "zero_one" else LITTLE * own[by]
+    better = {name: values[by] for name, values in others.items() if by in values and values[by] < limit}
     if not better:
         return None
     best = min(better, key=lambda name: better[name])
