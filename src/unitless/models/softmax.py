@@ -64,7 +64,7 @@ class Softmax(OneVsAll):
 
 
 def model_of_classes(classes: Iterable[Any] | int | None, **options: Any) -> OneVsAll:
-    """The model that a loss or a rule asks for: a `Softmax`, or a `OneVsAll`. Second order is for all classes at once."""
+    """The model that a loss or rule asks for: a `Softmax` or a `OneVsAll`. Second order learns all classes at once."""
     loss, rule = options.get("loss"), RULES.get(options.get("rule", "nag"))
     if rule is not None and rule.second_order and loss in (None, "logistic"):
         options["loss"] = loss = names(task="classes")[0]
