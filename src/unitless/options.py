@@ -237,8 +237,13 @@ class Options:
             )
         if LOSSES[self.loss].coupled:
             raise OptionError(
-                Phrase(asked, " is for classes that learn apart: leave it out, or use OneVsAll; this is ")
+                Phrase(asked, " is for classes that learn apart: leave it out, or leave out ")
                 + Phrase(Option("loss", self.loss))
+            )
+        if LOSSES[self.loss].has_quantile and self.target:
+            raise OptionError(
+                Phrase(asked, " is not free of the label's unit with ", Option("loss", self.loss), ": leave out ")
+                + Phrase(Option("target", "auto"))
             )
         for name, value in (*_SINGLE, ("average", True)):
             if getattr(self, name) == value:

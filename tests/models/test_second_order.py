@@ -477,3 +477,17 @@ def test_a_state_without_them_is_refused() -> None:
         del state["shape"][name]
         with pytest.raises(ul.InputError, match=name):
             newton()._restore(state)
+
+
+@pytest.mark.parametrize("weight", [1e6, 1e12, 1e15, 1e100])
+def test_heavy_rows_leave_a_model_that_can_be_kept(weight: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    y = X @ [1.0, 2.0, 3.0] + 0.1 * rng.normal(size=300)
+    for options in ({"rule": "newton"}, {"experts": "auto"}):
+        model = ul.Learner(**options)
+        model.learn(X, y, np.full(300, weight))
+        again = pickle.loads(pickle.dumps(model))
+        assert (again.predict(X) == model.predict(X)).all()
+        if weight <= 1e12:
+            assert np.sqrt(np.mean((model.predict(X) - y) ** 2)) < 0.15

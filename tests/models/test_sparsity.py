@@ -360,7 +360,7 @@ def test_with_a_base_only_what_was_added_counts() -> None:
 
 def test_offsets_are_not_merged() -> None:
     a = ul.Learner(sparsity=1.0, target="auto")
-    with pytest.raises(MergeError, match="cannot be merged if they were made with target="):
+    with pytest.raises(MergeError, match="cannot be merged if they learn the target"):
         ul.merge([a, a.copy()])
 
 
@@ -385,7 +385,7 @@ def test_what_does_not_go_together_is_refused(options: dict[str, Any], said: str
 
 
 def test_a_softmax_model_has_no_sparsity() -> None:
-    with pytest.raises(OptionError, match="use OneVsAll"):
+    with pytest.raises(OptionError, match="leave out loss='softmax'"):
         ul.Softmax(sparsity=1)
 
 
@@ -468,3 +468,11 @@ def test_training_of_numbers_finds_the_columns_that_matter() -> None:
 def test_a_training_in_parts_says_that_it_cannot() -> None:
     with pytest.raises(OptionError, match="learn in one part"):
         ul.train(table(), "rich", sparsity=1, workers=2)
+
+
+def test_quantiles_have_no_sparsity_where_the_labels_unit_is_learned() -> None:
+    with pytest.raises(ul.OptionError, match="free of the label's unit"):
+        ul.Learner(loss="quantile", sparsity=1.0, target="auto")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 2))
+    assert ul.train(X, X[:, 0], loss="quantile", sparsity=1.0).model.options.target is None

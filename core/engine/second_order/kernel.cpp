@@ -19,6 +19,8 @@ namespace {
 
 constexpr double pi_eighth = 0x1.921fb54442d18p-2;
 constexpr double largest = 0x1p510;  // of m and var: the square is a number
+constexpr double most_told = 0x1p30;  // by one row, of h var
+constexpr double certain = 0x1p-44;  // of var, beside what it was before the first row
 
 struct View {
     double m, variance;
@@ -40,7 +42,9 @@ struct SquaredSteps {
         said[1] = plain || lane.how.walk > 0 ? said[0] : limited(view.m / (1.0 + view.variance));
     }
     static Step step(const SecondOrderRow& row, const View& view) {
-        const double f = row.weight / (1.0 + row.weight * view.variance);
+        // A row that would leave nothing of var leaves rounding: then it counts as much as can be told.
+        const double told = row.weight * view.variance <= most_told ? row.weight : most_told / view.variance;
+        const double f = told / (1.0 + told * view.variance);
         return {f * (row.y - view.m), f};
     }
 };
@@ -119,7 +123,8 @@ std::size_t run_numbers(const SecondOrderLane& lane, const SecondOrderRows& rows
                 grow(lane, rows.growths[i], rows.bias, row.features);
             view = look(lane, z, one, blocks, k);
         }
-        const Step step = Steps::step(row, view);
+        Step step = Steps::step(row, view);
+        if (view.variance <= certain / lane.how.prior) [[unlikely]] step = {};  // what is left is rounding
         if (!(absolute(view.m) <= largest && view.variance <= largest && absolute(step.g) <= largest)) [[unlikely]] {
             sound = smaller(sound, r);
             continue;

@@ -250,7 +250,7 @@ def decide(found: LabelValues, task: str | None, loss: str | None, positive: str
     if task is None and loss is not None:
         if loss in losses.names(task="regression"):
             task = "regression"
-        elif loss in losses.LOSSES and (losses.LOSSES[loss].coupled or not number):
+        elif loss in losses.LOSSES and ((losses.LOSSES[loss].coupled and found.whole) or not number):
             task = "binary" if count <= 2 else "classes"
     if task not in (None, *TASKS):
         raise OptionError(f"is {task!r}; it must be one of 'regression', 'binary', 'classes'", option="task")

@@ -403,7 +403,9 @@ def _check_sums(options: Options) -> None:
     """The weights of sparse models are not what is merged, so that a bias cannot take up a difference of offsets."""
     for name in ("centre", "target"):
         if options.sparse and getattr(options, name):
-            raise MergeError(f"models with sparsity or l2 cannot be merged if they were made with {name}=")
+            raise MergeError(
+                f"models with sparsity or l2 cannot be merged if they learn the {name}'s offset: make them without"
+            )
 
 
 def _check_alike(a: Model, b: Model) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..errors import OptionError
-from ..losses import LOSSES, names
+from ..losses import DEFAULTS, LOSSES, names
 from ..options import Auto, Loss, Options, Rule, Shape, check_names
 from ..rules import RULES
 from .one_vs_all import OneVsAll
@@ -66,7 +66,7 @@ class Softmax(OneVsAll):
 def model_of_classes(classes: Iterable[Any] | int | None, **options: Any) -> OneVsAll:
     """The model that a loss or rule asks for: a `Softmax` or a `OneVsAll`. Second order learns all classes at once."""
     loss, rule = options.get("loss"), RULES.get(options.get("rule", "nag"))
-    if rule is not None and rule.second_order and loss in (None, "logistic"):
+    if rule is not None and rule.second_order and loss in (None, DEFAULTS["classes"]):
         options["loss"] = loss = names(task="classes")[0]
     coupled = isinstance(loss, str) and loss in LOSSES and LOSSES[loss].coupled
     return (Softmax if coupled else OneVsAll)(classes, **options)

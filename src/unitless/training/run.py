@@ -33,7 +33,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
 from ..models.softmax import model_of_classes
-from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, can_fall, check_names
+from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, can_fall, check_names, is_sparse
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
@@ -92,7 +92,8 @@ class ModelRequest:
         options.setdefault("falling_scales", can_fall(options))
         if target.task == "classes":
             return model_of_classes(None, **options)
-        if loss in losses.names(task="regression", in_label_unit=True) and "clip" not in options:
+        unit_free = not (is_sparse(options) and losses.LOSSES[loss].has_quantile)
+        if loss in losses.names(task="regression", in_label_unit=True) and "clip" not in options and unit_free:
             options.setdefault("target", "auto")
         if loss in losses.LOSSES:  # a softmax of two classes is one score
             options["loss"] = losses.LOSSES[loss].of_a_score
