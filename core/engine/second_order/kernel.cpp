@@ -18,9 +18,9 @@ inline namespace UNITLESS_ISA {
 namespace {
 
 constexpr double pi_eighth = 0x1.921fb54442d18p-2;
-constexpr double largest = 0x1p510;  // of m and var: the square is a number
+constexpr double largest = 0x1p510;   // of m and var: the square is a number
 constexpr double most_told = 0x1p30;  // by one row, of h var
-constexpr double certain = 0x1p-44;  // of var, beside what it was before the first row
+constexpr double certain = 0x1p-44;   // of var, beside what it was before the first row
 
 struct View {
     double m, variance;
@@ -124,7 +124,8 @@ std::size_t run_numbers(const SecondOrderLane& lane, const SecondOrderRows& rows
             view = look(lane, z, one, blocks, k);
         }
         Step step = Steps::step(row, view);
-        if (view.variance <= certain / lane.how.prior) [[unlikely]] step = {};  // what is left is rounding
+        if (view.variance <= certain / lane.how.prior) [[unlikely]]
+            step = {};  // what is left is rounding
         if (!(absolute(view.m) <= largest && view.variance <= largest && absolute(step.g) <= largest)) [[unlikely]] {
             sound = smaller(sound, r);
             continue;
