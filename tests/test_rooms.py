@@ -16,7 +16,9 @@ PYTHON = """_core aliases errors frames html inputs locks losses options rates r
     plotting: models evaluation plots inference training
     distributed: data models evaluation training | ray dask spark: distributed training
     river: data models inference | sklearn: data models evaluation training
-    research: data models evaluation plots | cli: data models evaluation plots inference training convert research
+    serve: data models evaluation inference training | client:
+    research: data models evaluation plots
+    cli: data models evaluation plots inference training convert research serve
     baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research
     __init__: models evaluation inference training convert plotting | __main__: cli"""
 

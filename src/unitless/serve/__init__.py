@@ -1,0 +1,1 @@
+"""A learning server that loses nothing."""

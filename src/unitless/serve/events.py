@@ -1,0 +1,55 @@
+"""What stands in a log: what happened, in order. The state of a stream is a function of these records alone."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+
+class Kind(IntEnum):
+    """What happened."""
+
+    prediction = 1  # a prediction with an id, which waits for its label
+    learn = 2  # features and a label
+    label = 3  # the label of an earlier prediction
+    tick = 4  # time has passed
+    create = 5  # a model joined the stream
+    promote = 6  # a model became the champion
+    delete = 7  # a model left the stream
+
+
+class Form(IntEnum):
+    """How rows are written in a record."""
+
+    json = 0  # one row, as it was sent
+    lines = 1  # some rows, a line of JSON for each
+    vw = 2  # some rows of Vowpal Wabbit's text
+
+
+class Record(NamedTuple):
+    """One record. It takes the sequence numbers seq … seq + rows - 1."""
+
+    seq: int
+    time: int  # microseconds since 1970, never less than that of the record before
+    kind: Kind
+    form: Form
+    rows: int
+    payload: bytes
+    position: int  # where it begins, in bytes since the log began
+    end: int  # where it ends
+
+
+class Row(msgspec.Struct):
+    """One row of a request, as JSON has it. Other fields do not matter."""
+
+    features: dict[str, Any] | None = None
+    label: Any = None
+    weight: float | None = None
+    id: str | None = None
+    model: str | None = None  # of a prediction: who answered
+
+
+read_row = msgspec.json.Decoder(Row).decode
+read_rows = msgspec.json.Decoder(Row).decode_lines

@@ -1,0 +1,1 @@
+"""Replicas that predict only, and data from brokers."""

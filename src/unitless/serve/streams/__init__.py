@@ -1,0 +1,1 @@
+"""A stream: one log and the models that learn from it."""
