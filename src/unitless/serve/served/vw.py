@@ -15,7 +15,7 @@ from ...errors import DivergedError, Error, InputError
 from ...inputs import Float64
 from ...models.one_vs_all import OneVsAll
 from .model import ServedModel
-from .rows import TableColumns
+from .rows import NamedFeatures
 
 _BLOCK = 64  # rows that are tried together after one among many was refused
 
@@ -86,7 +86,6 @@ def work(served: ServedModel, text: VwText, *, answers: bool = True) -> VwSaid:
 def predict(served: ServedModel, text: VwText) -> VwSaid:
     """What it says of rows; changes nothing."""
     try:
-        _check(served, text)
         return VwSaid(_predictions(served, _ask(served, text)), {})
     except Error as error:
         if text.read.rows == 1:
@@ -98,7 +97,6 @@ def _learned(served: ServedModel, text: VwText) -> Iterator[tuple[int, VwSaid]]:
     """Learn rows that all have labels: all at once, unless some are refused."""
     rows = text.read.rows
     try:
-        _check(served, text)
         yield 0, VwSaid(_predictions(served, _learn(served, text)), {})
     except Error as error:
         if rows == 1 or isinstance(error, DivergedError):  # rows before the one that diverged are learned
@@ -119,40 +117,26 @@ def _joined(rows: int, parts: list[tuple[int, VwSaid]]) -> VwSaid:
     return VwSaid(predictions, problems)
 
 
-def _check(served: ServedModel, text: VwText) -> None:
-    if served.model is not None and isinstance(served._rows, TableColumns):
+def _check(served: ServedModel) -> None:
+    if served.model is not None and not isinstance(served._rows, NamedFeatures):
         raise InputError("the model was trained on a table; lines of Vowpal Wabbit are for models of named features")
-    if isinstance(served.model, OneVsAll) and len(text.read.offset):
-        raise InputError("an initial prediction is for models of numbers and of two classes")
 
 
 def _ask(served: ServedModel, text: VwText) -> Float64:
+    _check(served)
     read = text.read
-    if served.model is None:
-        return np.zeros(read.rows)
-    offset = read.offset if len(read.offset) else None
-    flat = served.model._predict_rows(read, False, offset)
-    return flat.reshape(read.rows, -1) if isinstance(served.model, OneVsAll) else flat
+    return served.ask_batch(inputs.TextRows(read), read.offset if len(read.offset) else None)
 
 
 def _learn(served: ServedModel, text: VwText) -> Float64:
     """The scores made before each row was learned."""
+    _check(served)
     read = text.read
-    weight = read.weight if read.weighted else None
     distinct, places = np.unique(read.label, return_inverse=True)
     labels = [_label(label, served.classes) for label in distinct.tolist()]
-    was_new = served.model is None
-    try:
-        if was_new:
-            served._settle(labels[places[0]])
-        if isinstance(served.model, OneVsAll):
-            return served.learn_batch(inputs.TextRows(read), [labels[place] for place in places], weight)
-        truth = np.array([served.number_of(label) for label in labels], np.float64)[places]
-        return served.learn_numbers(read, truth, weight)
-    except BaseException:
-        if was_new:
-            served.model = None
-        raise
+    weight = read.weight if read.weighted else None
+    offset = read.offset if len(read.offset) else None
+    return served.learn_batch(inputs.TextRows(read), labels, places, weight, offset)
 
 
 def _label(label: float, known: list[Any] | None) -> Any:
