@@ -12,6 +12,7 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ... import inputs
 from ...data import Schema, Target
@@ -228,7 +229,7 @@ class ServedModel:
             scores = self._rows.learn(features, self._class_of(label), weight)[:known]
             self._count(scores, model._classes.known(label), weight, before)
             return scores if known else None
-        truth = self._side(label) if self._binary else _number(label)
+        truth = self._truth(label)
         score = self._rows.learn(features, truth, weight)
         self._count(None if blind else score, truth, weight, before)
         return None if blind else score
@@ -248,51 +249,83 @@ class ServedModel:
         if model.kept == "averaged":
             model.keep("last")
 
-    def learn_batch(self, data: inputs.Input, labels: list[Any], weight: Float64 | None) -> Float64:
+    def learn_batch(
+        self,
+        data: inputs.Input,
+        labels: list[Any],
+        places: NDArray[np.intp],
+        weight: Float64 | None,
+        offset: Float64 | None = None,
+    ) -> Float64:
         """Learn rows that the core has read already, in one call; the scores made before, by row.
 
         Either all rows are learned, or none is and an error says which is wrong.
+
+        Args:
+            data: the rows.
+            labels: those that there are, each once.
+            places: of each row, which of the labels is its own.
+            weight: of each row.
+            offset: of each row, a part of its score that is known. Not for several classes.
         """
         was_new = self.model is None
         try:
             if was_new:
-                self._settle(labels[0])
-            return self._learn_batch(data, labels, weight)
+                self._settle(labels[places[0]])
+            if self._several:
+                return self._learn_classes(data, [labels[place] for place in places], weight, offset)
+            truth = np.array([float(self._truth(label)) for label in labels])[places]
+            return self._learn_numbers(data, truth, weight, offset)
         except BaseException:
             if was_new:
                 self.model = None
             raise
 
-    def _learn_batch(self, data: inputs.Input, labels: list[Any], weight: Float64 | None) -> Float64:
+    def _truth(self, label: Any) -> float | bool:
+        return self._side(label) if self._binary else _number(label)
+
+    def _learn_classes(
+        self, data: inputs.Input, labels: list[Any], weight: Float64 | None, offset: Float64 | None
+    ) -> Float64:
+        model = self.model
+        assert isinstance(model, OneVsAll)
+        if offset is not None:
+            raise InputError("an initial prediction is for numbers and two classes, not for more of them")
+        before, known = model.examples, len(model.classes)
+        scores = model.learn(data, [self._class_of(label) for label in labels], weight)
+        weights = [1.0] * len(labels) if weight is None else weight.tolist()
+        for row, label, h in zip(scores, labels, weights, strict=True):
+            number = model._classes.known(label)
+            self._count(row[:known], number, h, before)
+            known = max(known, number + 1 if h else 0)
+        return scores
+
+    def _learn_numbers(
+        self, data: inputs.Input, truth: Float64, weight: Float64 | None, offset: Float64 | None
+    ) -> Float64:
         model = self.model
         assert model is not None
         before = model.examples
-        weights = [1.0] * len(labels) if weight is None else weight.tolist()
-        if isinstance(model, OneVsAll):
-            known = len(model.classes)
-            scores = model.learn(data, [self._class_of(label) for label in labels], weight)
-            for row, label, h in zip(scores, labels, weights, strict=True):
-                number = model._classes.known(label)
-                self._count(row[:known], number, h, before)
-                known = max(known, number + 1 if h else 0)
-            return scores
-        truth = [self._side(label) if self._binary else _number(label) for label in labels]
-        blind = not before and model.options.target is not None
-        found = model._feed(data, np.array(truth, np.float64), weight)
-        if not self.learned:
+        scores = model._feed(data, truth, weight, offset=offset)
+        weights = np.ones(len(scores)) if weight is None else weight
+        if not before or not self.learned:
             self._first_learned(model)
-        for score, y, h in zip(found.tolist(), truth, weights, strict=True):
-            self.digest = crc32(b"-" if blind else _eight(score), self.digest)
-            self._progressive.add(None if blind else score, y, h)
-            blind = blind and not h
-            self.learned += h > 0
-        return found
+        self.learned += int(np.count_nonzero(weights))
+        blind = 0  # rows of which nothing could be said
+        if not before and model.options.target is not None:
+            blind = int((weights != 0).argmax()) + 1 if weights.any() else len(weights)
+        for y, h in zip(truth[:blind].tolist(), weights[:blind].tolist(), strict=True):
+            self.digest = crc32(b"-", self.digest)
+            self._progressive.add(None, y, h)
+        self.digest = crc32(scores[blind:].tobytes(), self.digest)
+        self._progressive.add_many(scores[blind:], truth[blind:], weights[blind:])
+        return scores
 
-    def ask_batch(self, data: inputs.Input) -> Float64:
+    def ask_batch(self, data: inputs.Input, offset: Float64 | None = None) -> Float64:
         """The scores of rows that the core has read already, one or more for each."""
         if self.model is None:
             return np.zeros(data.rows)
-        flat = self.model._ask(data, False)
+        flat = self.model._ask(data, False, offset)
         return flat.reshape(data.rows, -1) if self._several and data.rows else flat
 
     def count_served(self, served: Any, at_learning: Any, label: Any, weight: float) -> None:
