@@ -292,7 +292,7 @@ def recover(path: Path, settings: Settings) -> tuple[Stream, Log, list[str]]:
         if others and log.next_seq > stream.seq + 1 and not settings.accept_version:
             raise HouseError(
                 f"the last records in {path} were written by unitless {', '.join(sorted(others))}; this is "
-                f"{__version__}, which may come to other bits: start and stop the server once with the other version, so "
+                f"{__version__}, which may come to other bits: start and stop the server once with that version, so "
                 "that it leaves a snapshot, or say accept_version"
             )
         for record in log.records(stream.seq + 1):
