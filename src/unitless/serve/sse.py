@@ -1,0 +1,95 @@
+"""Server-sent events: what happens in a stream, told to everyone who looks at it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import msgspec
+
+if TYPE_CHECKING:
+    from .moments import Moments
+
+KEEP_ALIVE = 15.0  # seconds without an event after which a comment is sent, so that proxies keep the connection
+HELD = 64  # events that wait for one slow reader; when more come, the oldest are lost to that reader
+
+
+class HasMoments(Protocol):
+    """A stream that can be looked at."""
+
+    @property
+    def moments(self) -> Moments: ...
+
+
+class _Reader:
+    """One connection: what was not sent to it yet."""
+
+    __slots__ = ("waiting", "woken")
+
+    def __init__(self) -> None:
+        self.waiting: deque[bytes] = deque(maxlen=HELD)
+        self.woken = asyncio.Event()
+
+
+class Broadcast:
+    """Events for any number of readers. Each event is encoded once; without readers it costs nothing.
+
+    All methods are called in the server's event loop.
+    """
+
+    def __init__(self) -> None:
+        self._readers: set[_Reader] = set()
+        self._closed = False
+
+    @property
+    def heard(self) -> bool:
+        """Whether anyone reads."""
+        return bool(self._readers)
+
+    def send(self, event: str, data: Any) -> None:
+        """Tells everyone, and waits for no one."""
+        if not self._readers:
+            return
+        encoded = b"event: %s\ndata: %s\n\n" % (event.encode(), msgspec.json.encode(data))
+        for reader in self._readers:
+            reader.waiting.append(encoded)
+            reader.woken.set()
+
+    def close(self) -> None:
+        """Ends every connection after what waits for it; the server stops."""
+        self._closed = True
+        for reader in self._readers:
+            reader.woken.set()
+
+    async def follow(self) -> AsyncIterator[bytes]:
+        """What one connection is sent, from now on until it ends."""
+        reader = _Reader()
+        self._readers.add(reader)
+        try:
+            yield b": events follow\n\n"  # the reader knows that it misses nothing from here on
+            while True:
+                try:
+                    await asyncio.wait_for(reader.woken.wait(), KEEP_ALIVE)
+                except asyncio.TimeoutError:
+                    yield b": nothing new\n\n"
+                    continue
+                reader.woken.clear()
+                if reader.waiting:
+                    sent = b"".join(reader.waiting)
+                    reader.waiting.clear()
+                    yield sent
+                if self._closed:
+                    return
+        finally:
+            self._readers.discard(reader)
+
+
+def events(stream: HasMoments) -> AsyncIterator[bytes]:
+    """The body of `GET /v1/models/{name}/events`.
+
+    Events: `moment` each second, `example` at most five times a second, `models` when one joins, leaves or is
+    promoted, `note` with a text.
+    """
+    return stream.moments.broadcast.follow()
