@@ -445,7 +445,10 @@ def _number(label: Any) -> float:
             f"the label is {label!r}; it must be a number",
             advice='a model of classes is created with "task": "classes", or with a label that is text as its first',
         )
-    return float(label)
+    try:
+        return float(label)
+    except OverflowError:
+        raise InputError("the label is larger than any float64 number") from None
 
 
 def _text(label: Any) -> str:
