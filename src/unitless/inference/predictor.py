@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ..data.byte_stream import never
 from ..data.frame_reader import read_mapping
 from ..data.in_memory import Frames, Mappings, is_frame
 from ..data.labels import number_text
+from ..data.policy import Policy
 from ..data.row_reader import RowReader, row_offset
 from ..data.source import other_kind
 from ..errors import Error, InputError, OptionError
@@ -227,8 +228,14 @@ class Predictor:
             raise InputError(_no_row(row))
         options, apart = self._settled, self.schema.beside
         used = {name: value for name, value in row.items() if name not in apart and options.uses(str(name))}
-        numbers, _ = read_mapping(used, options.policy, options.text)
+        numbers, _ = read_mapping(used, self.policy, options.text)
         return inputs.NamedRows([numbers]), []
+
+    @cached_property
+    def policy(self) -> Policy:
+        """What values that are not numbers become, in rows of named features."""
+        served = self._reading.get("booleans") == "indicator"  # by a server, from its first row on
+        return replace(self._settled.policy, booleans="indicator") if served else self._settled.policy
 
     def offset_one(self, row: Any) -> float:
         """The offset of one row, where the model was trained with a column of them; otherwise 0."""

@@ -44,11 +44,13 @@ class Record(NamedTuple):
 class Row(msgspec.Struct):
     """One row of a request, as JSON has it. Other fields do not matter."""
 
-    features: dict[str, Any] | None = None
+    features: dict[str, Any] | list[float] | None = None  # by name; of models that were trained on arrays, a list
     label: Any = None
     weight: float | None = None
     id: str | None = None
     model: str | None = None  # of a prediction: who answered
+    interval: float | None = None  # of a prediction: limits are to be given that hold with this probability
+    source: str | None = None  # where the row came from, and its place there: "orders 1700000-0"
 
 
 read_row = msgspec.json.Decoder(Row).decode

@@ -1,0 +1,458 @@
+"""One model in service: it predicts, learns, and keeps count of how good its predictions were.
+
+Its state is a function of the rows that it was given, in their order. However they are grouped, the bits are the same.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import msgspec
+import numpy as np
+
+from ... import inputs
+from ...data import Schema, Target
+from ...data.labels import number_text, plain_number
+from ...data.progress import Progress
+from ...errors import InputError
+from ...evaluation.evaluation import Evaluation
+from ...inputs import Float64
+from ...losses import LOSSES
+from ...models.error_quantiles import checked_level
+from ...models.file import from_bytes, to_bytes
+from ...models.learner import Learner
+from ...models.one_vs_all import OneVsAll
+from ...models.prediction_errors import bounds, quantiles_of
+from .options import Asked
+from .rows import Rows, rows_of
+from .scores import Scores
+
+_eight = struct.Struct("<d").pack
+_state = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Said(NamedTuple):
+    """What a model says of a row."""
+
+    score: float | None
+    prediction: Any
+    probability: float | None = None
+    scores: dict[Any, float] | None = None  # of more than two classes
+    probabilities: dict[Any, float] | None = None
+    more: dict[str, Any] | None = None  # limits of the prediction, where they were asked for
+
+    def answer(self) -> dict[str, Any]:
+        """As JSON has it."""
+        found: dict[str, Any] = {"score": self.score, "prediction": self.prediction}
+        if self.probability is not None:
+            found["probability"] = self.probability
+        if self.scores is not None:
+            found["scores"] = _by_text(self.scores)
+        if self.probabilities is not None:
+            found["probabilities"] = _by_text(self.probabilities)
+        return found if self.more is None else found | self.more
+
+
+NOTHING = Said(None, None)
+
+
+class ServedModel:
+    """A model with its name and role.
+
+    Args:
+        name: of the model.
+        role: "champion", "challenger" or "shadow".
+        options: of a new model, see `Asked`.
+        model: one that was trained, to go on from.
+        created: when, in microseconds since 1970.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        role: str,
+        options: dict[str, Any],
+        model: Learner | OneVsAll | None = None,
+        created: int = 0,
+    ) -> None:
+        self.name, self.role, self.options, self.created = name, role, options, created
+        self.digest = 0  # of all scores, bit by bit
+        self.learned = self.rejected = 0
+        self.last_refusal: str | None = None
+        self.model: Learner | OneVsAll | None = None
+        self._asked = Asked(options)
+        self._two: list[Any] = []  # the negative label and the positive one
+        if model is not None:
+            self._take(model)
+            self._begin_counting(model)
+        elif self._asked.task is not None and (self._asked.task != "binary" or self._asked.classes is not None):
+            self._settle(None)
+
+    # ------------------------------------------------------------------------------------------------ a model
+
+    def _settle(self, label: Any) -> None:
+        """The first label says what kind of model it has to be, where the options do not."""
+        task, classes = self._asked.settle(label)
+        model = self._asked.model(task, classes)
+        numbers = classes is not None and not any(isinstance(one, str | bool) for one in classes)
+        names = [_text(one) for one in classes] if task == "binary" and classes is not None else []
+        model._training = {
+            "schema": Schema("named").plain(),
+            "target": Target(task, names, numbers or task != "binary").plain(),  # type: ignore[arg-type]
+            "reading": {"booleans": "indicator", "missing": self._asked.missing},
+            "progress": Progress().plain(),
+        }
+        self._take(model, classes if task == "binary" else None)
+        self._begin_counting(model)
+
+    def _take(self, model: Learner | OneVsAll, two: list[Any] | None = None) -> None:
+        self.model = model
+        self._rows: Rows = rows_of(model, self._asked.missing)
+        self._several = isinstance(model, OneVsAll)
+        self._loss = LOSSES[model.options.loss]
+        self._binary = not self._several and self._loss.for_classes
+        self._link = self._loss.link
+        if self._binary:
+            self._two = list(two or model.predictor.classes)
+
+    def _begin_counting(self, model: Learner | OneVsAll) -> None:
+        self._progressive = Scores(model, follows=True)
+        self._served, self._joined = Scores(model, follows=False), Scores(model, follows=False)
+
+    @property
+    def task(self) -> str | None:
+        """ "regression", "binary" or "classes"; None before the first label, if nothing has settled it."""
+        if self.model is None:
+            return self._asked.task
+        return "classes" if self._several else "binary" if self._binary else "regression"
+
+    @property
+    def classes(self) -> list[Any] | None:
+        """The labels; None where numbers are predicted."""
+        if self.model is None:
+            return self._asked.classes
+        if isinstance(self.model, OneVsAll):
+            return list(self.model.classes)
+        return list(self._two) if self._binary else None
+
+    @property
+    def examples(self) -> int:
+        """How many rows it has learned, those of its training included."""
+        return 0 if self.model is None else int(self.model.examples)
+
+    # ------------------------------------------------------------------------------------------------ one row
+
+    def predict(self, features: Any, interval: float | None = None) -> Said:
+        """What it says of a row; changes nothing. Before anything is known of the task, nothing is said."""
+        if self.model is None:
+            return NOTHING
+        said = self.said(self._rows.score(features))
+        return said if interval is None else said._replace(more=self._limits(said, interval))
+
+    def score(self, features: Any) -> Any:
+        """The bare score, or scores; None before anything is known of the task."""
+        return None if self.model is None else self._rows.score(features)
+
+    def said(self, score: Any) -> Said:
+        """What a score, or those of several classes, stands for."""
+        if score is None:
+            return NOTHING
+        if self._several:
+            return self._of_classes(score)
+        if self._binary:
+            if not self._link.gives_probabilities:
+                return Said(score, self._two[score > 0])
+            p = 1.0 / (1.0 + math.exp(-score)) if score > -700.0 else math.exp(score)
+            return Said(score, self._two[score > 0], p)
+        if self._link.name == "identity":
+            return Said(score, score)
+        return Said(score, float(self._link.function(np.array([score]))[0]))
+
+    def _of_classes(self, scores: Float64) -> Said:
+        assert isinstance(self.model, OneVsAll)
+        labels = self.model.classes[: len(scores)]
+        if not labels:
+            return NOTHING
+        best = int(np.argmax(scores))
+        by_label = dict(zip(labels, scores.tolist(), strict=True))
+        if not self._link.gives_probabilities:
+            return Said(float(scores[best]), labels[best], None, by_label)
+        shares = self.model.shares(scores[None, :])[0].tolist()
+        return Said(float(scores[best]), labels[best], shares[best], by_label, dict(zip(labels, shares, strict=True)))
+
+    def _limits(self, said: Said, interval: float) -> dict[str, Any]:
+        """Between which numbers the truth lies, or among which classes it is, with this probability."""
+        assert self.model is not None
+        self._progressive.flush()
+        level = checked_level(interval)
+        reach = quantiles_of(self.model).reach(level)
+        if self.task == "regression":
+            low, high = bounds(np.array([said.prediction]), reach, self._loss.smallest_label)
+            ends = [float(end[0]) if math.isfinite(end[0]) else None for end in (low, high)]
+            return {"interval": level, "low": ends[0], "high": ends[1]}
+        if self._binary and said.probability is not None:
+            shares = dict(zip(self._two, (1.0 - said.probability, said.probability), strict=True))
+        else:
+            shares = said.probabilities or {}
+        ranked = sorted(shares, key=lambda label: -shares[label])
+        members = [label for label in ranked if label == said.prediction or 1.0 - shares[label] <= reach]
+        return {"interval": level, "set": members}
+
+    def learn(self, features: Any, label: Any, weight: float = 1.0) -> Any:
+        """Learn a row; gives the score, or scores, made before (None: nothing was known).
+
+        A row that is refused changes nothing. A new model that refuses its first row stays new.
+        """
+        was_new = self.model is None
+        try:
+            if was_new:
+                self._settle(label)
+            return self._learn(features, label, weight)
+        except BaseException:
+            if was_new:
+                self.model = None
+            raise
+
+    def _learn(self, features: Any, label: Any, weight: float) -> Any:
+        model = self.model
+        assert model is not None
+        if not 0 <= weight < math.inf:
+            raise InputError(f"the weight is {weight!r}; it must be finite and not negative")
+        before = model.examples
+        blind = not before and model.options.target is not None
+        if isinstance(model, OneVsAll):
+            known = len(model.classes)
+            scores = self._rows.learn(features, self._class_of(label), weight)[:known]
+            self._count(scores, model._classes.known(label), weight, before)
+            return scores if known else None
+        truth = self._side(label) if self._binary else _number(label)
+        score = self._rows.learn(features, truth, weight)
+        self._count(None if blind else score, truth, weight, before)
+        return None if blind else score
+
+    def _count(self, score: Any, truth: Any, weight: float, before: int) -> None:
+        model = self.model
+        assert model is not None
+        if not before or not self.learned:
+            self._first_learned(model)
+        if weight > 0:
+            self.learned += 1
+        self.digest = crc32(b"-" if score is None else score.tobytes() if self._several else _eight(score), self.digest)
+        self._progressive.add(score, truth, weight)
+
+    def _first_learned(self, model: Learner | OneVsAll) -> None:
+        """A model that was fitted predicts with averaged weights; one that follows, with the last ones."""
+        if model.kept == "averaged":
+            model.keep("last")
+
+    def learn_batch(
+        self, data: inputs.Input, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
+    ) -> Float64:
+        """Learn rows that the core has read already, in one call; the scores made before, by row.
+
+        Either all rows are learned, or none is and an error says which is wrong.
+
+        Args:
+            data: the rows.
+            labels: of each row. Where classes are text, they are numbers that stand for it.
+            weight: of each row.
+            offset: of each row, a part of its score that is known. Not for several classes.
+        """
+        was_new = self.model is None
+        try:
+            if was_new:
+                self._settle(plain_number(labels[0]))
+            if not self._several and not self._binary:
+                return self._learn_numbers(data, labels, weight, offset)
+            distinct, places = np.unique(labels, return_inverse=True)
+            named = [self._label_of(label) for label in distinct.tolist()]
+            if self._several:
+                return self._learn_classes(data, [named[place] for place in places], weight, offset)
+            truth = np.array([float(self._side(label)) for label in named])[places]
+            return self._learn_numbers(data, truth, weight, offset)
+        except BaseException:
+            if was_new:
+                self.model = None
+            raise
+
+    def _label_of(self, number: float) -> Any:
+        """The label that a number stands for where there are classes."""
+        plain, known = plain_number(number), self.classes
+        return number_text(plain) if known and all(isinstance(one, str) for one in known) else plain
+
+    def _learn_classes(
+        self, data: inputs.Input, labels: list[Any], weight: Float64 | None, offset: Float64 | None
+    ) -> Float64:
+        model = self.model
+        assert isinstance(model, OneVsAll)
+        if offset is not None:
+            raise InputError("an initial prediction is for numbers and two classes, not for more of them")
+        before, known = model.examples, len(model.classes)
+        scores = model.learn(data, [self._class_of(label) for label in labels], weight)
+        weights = [1.0] * len(labels) if weight is None else weight.tolist()
+        for row, label, h in zip(scores, labels, weights, strict=True):
+            number = model._classes.known(label)
+            self._count(row[:known], number, h, before)
+            known = max(known, number + 1 if h else 0)
+        return scores
+
+    def _learn_numbers(
+        self, data: inputs.Input, truth: Float64, weight: Float64 | None, offset: Float64 | None
+    ) -> Float64:
+        model = self.model
+        assert model is not None
+        before = model.examples
+        scores = model._feed(data, truth, weight, offset=offset)
+        weights = np.ones(len(scores)) if weight is None else weight
+        if not before or not self.learned:
+            self._first_learned(model)
+        self.learned += int(np.count_nonzero(weights))
+        blind = 0  # rows of which nothing could be said
+        if not before and model.options.target is not None:
+            blind = int((weights != 0).argmax()) + 1 if weights.any() else len(weights)
+        for y, h in zip(truth[:blind].tolist(), weights[:blind].tolist(), strict=True):
+            self.digest = crc32(b"-", self.digest)
+            self._progressive.add(None, y, h)
+        self.digest = crc32(scores[blind:].tobytes(), self.digest)
+        self._progressive.add_many(scores[blind:], truth[blind:], weights[blind:])
+        return scores
+
+    def ask_batch(self, data: inputs.Input, offset: Float64 | None = None) -> Float64:
+        """The scores of rows that the core has read already, one or more for each."""
+        if self.model is None:
+            return np.zeros(data.rows)
+        flat = self.model._ask(data, False, offset)
+        return flat.reshape(data.rows, -1) if self._several and data.rows else flat
+
+    def count_served(self, served: Any, at_learning: Any, label: Any, weight: float) -> None:
+        """The label of an earlier prediction came: how good was that, and how good is the one at learning time?"""
+        model = self.model
+        assert model is not None
+        if served is None or at_learning is None:
+            return
+        truth: Any
+        if isinstance(model, OneVsAll):
+            truth = model._classes.known(label)
+        else:
+            truth = self._side(label) if self._binary else float(label)
+        self._served.add(served, truth, weight)
+        self._joined.add(at_learning, truth, weight)
+
+    # ------------------------------------------------------------------------------------------------ labels
+
+    def _side(self, label: Any) -> bool:
+        """Whether it is the positive one of two labels."""
+        negative, positive = self._two
+        if type(label) is type(positive) and label == positive:
+            return True
+        if type(label) is type(negative) and label == negative:
+            return False
+        plain = self._asked.classes is None and positive == 1 and negative in (0, -1)
+        if plain and label in (-1, 0, 1):  # true and 1, false, 0 and -1 mean the same
+            return bool(label == 1)
+        if isinstance(label, str | int | float) and _text(label) in (_text(negative), _text(positive)):
+            return _text(label) == _text(positive)
+        raise InputError(
+            f"the label is {label!r}; it must be {negative!r} or {positive!r}",
+            advice='a model of more than two classes is created with "task": "classes"',
+        )
+
+    @staticmethod
+    def _class_of(label: Any) -> Any:
+        if label is None or isinstance(label, list | dict):
+            raise InputError(f"the label is {label!r}; it must be text, a number, true or false")
+        return label
+
+    # ------------------------------------------------------------------------------------------------ scores
+
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """Of the predictions made before rows were learned."""
+        return None if self.model is None else self._progressive.evaluation
+
+    @property
+    def served(self) -> Evaluation | None:
+        """Of predictions that were served, whose labels came later."""
+        return None if self.model is None else self._served.evaluation
+
+    @property
+    def joined(self) -> Evaluation | None:
+        """Of the same rows, as they were predicted when their labels came."""
+        return None if self.model is None else self._joined.evaluation
+
+    @property
+    def baselines(self) -> dict[str, dict[str, float]]:
+        """What trivial answers score, by name."""
+        return {} if self.model is None else self._progressive.baselines
+
+    def sums(self) -> tuple[float, float, float]:
+        """Weight, loss and errors of all rows so far."""
+        return (0.0, 0.0, 0.0) if self.model is None else self._progressive.sums()
+
+    # ------------------------------------------------------------------------------------------------ its state
+
+    def parts(self) -> dict[str, bytes]:
+        """All of it, as byte strings by name. Equal states give equal bytes."""
+        state: dict[str, Any] = {
+            "name": self.name,
+            "role": self.role,
+            "options": self.options,
+            "created": self.created,
+            "digest": self.digest,
+            "learned": self.learned,
+            "rejected": self.rejected,
+            "last_refusal": self.last_refusal,
+            "two": self._two,
+        }
+        if self.model is None:
+            return {"state.json": _state(state)}
+        state |= {
+            "progressive": self._progressive.state(),
+            "served": self._served.state(),
+            "joined": self._joined.state(),
+        }
+        return {"state.json": _state(state), "model.unitless": to_bytes(self.model)}
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, bytes]) -> ServedModel:
+        """What had these parts."""
+        state = msgspec.json.decode(parts["state.json"])
+        served = cls(state["name"], state["role"], state["options"], created=state["created"])
+        for name in ("digest", "learned", "rejected", "last_refusal"):
+            setattr(served, name, state[name])
+        if "model.unitless" in parts:
+            model = from_bytes(parts["model.unitless"])
+            served._take(model, state["two"] or None)
+            served._progressive = Scores.restore(model, state["progressive"], follows=True)
+            served._served = Scores.restore(model, state["served"], follows=False)
+            served._joined = Scores.restore(model, state["joined"], follows=False)
+        return served
+
+    def file(self) -> bytes:
+        """The model as `ul.load` and `ul.Predictor` read it."""
+        if self.model is None:
+            raise InputError("the model has learned nothing yet")
+        self._progressive.flush()
+        return to_bytes(self.model)
+
+
+def _number(label: Any) -> float:
+    if isinstance(label, bool) or not isinstance(label, int | float):
+        raise InputError(
+            f"the label is {label!r}; it must be a number",
+            advice='a model of classes is created with "task": "classes", or with a label that is text as its first',
+        )
+    return float(label)
+
+
+def _text(label: Any) -> str:
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    return label if isinstance(label, str) else number_text(label)
+
+
+def _by_text(values: dict[Any, float]) -> dict[str, float]:
+    return {_text(label): value for label, value in values.items()}

@@ -1,0 +1,93 @@
+"""What a new model is asked to be: the options of a request, and the defaults of models that follow a stream."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import losses
+from ...errors import InputError, OptionError
+from ...losses import DEFAULTS, LOSSES
+from ...models.classes import Classes, Label
+from ...models.learner import Learner
+from ...models.one_vs_all import OneVsAll
+from ...models.softmax import model_of_classes
+from ...options import USUAL_EXPERTS, USUAL_SHAPE, can_fall, check_names
+
+TASKS = ("regression", "binary", "classes")
+MISSING = ("indicator", "absent", "error")
+_OWN = ("task", "classes", "missing")  # the others are options of learners
+
+
+class Asked:
+    """Options as they were given, checked; what they leave open the first label decides.
+
+    Args:
+        given: "task", "classes", "missing", and options of `Learner` by name.
+    """
+
+    def __init__(self, given: dict[str, Any]) -> None:
+        self.given = dict(given)
+        self.missing = given.get("missing", MISSING[0])
+        self.task, self.classes, self.loss = given.get("task"), given.get("classes"), given.get("loss")
+        self._learner = {name: value for name, value in given.items() if name not in (*_OWN, "loss")}
+        check_names(self._learner)
+        _one_of("missing", self.missing, MISSING)
+        _one_of("task", self.task, (*TASKS, None))
+        _one_of("loss", self.loss, (*LOSSES, None))
+        if self.classes is not None:
+            known = Classes(self.classes, open=False).labels
+            if len(known) < 2:
+                raise OptionError("must be at least two, or left out", option="classes")
+            self.task = self.task or ("binary" if len(known) == 2 else "classes")
+            if self.task == "regression" or (self.task == "binary" and len(known) > 2):
+                raise OptionError(f"are {len(known)}, which a task of {self.task!r} does not have", option="classes")
+            self.classes = known
+        if self.loss is not None and self.task is None:
+            self.task = "classes" if LOSSES[self.loss].coupled else None
+            self.task = "regression" if not LOSSES[self.loss].for_classes else self.task
+        for task in TASKS if self.task is None else (self.task,):
+            if self.task is not None or self.loss is None or self._fits(task):
+                self.model(task, self.classes)
+
+    def _fits(self, task: str) -> bool:
+        return self.loss is None or LOSSES[self.loss].for_classes == (task != "regression")
+
+    def settle(self, label: Any) -> tuple[str, list[Label] | None]:
+        """The task, and of two classes which they are (the negative one first), when the first label is this."""
+        task = self.task
+        if task is None:
+            task = "classes" if isinstance(label, str) else "binary" if isinstance(label, bool) else "regression"
+            if task == "regression" and self.loss is not None:  # one that is for classes
+                task = "binary" if label in (-1, 0, 1) else "classes"
+        if task != "binary":
+            return task, self.classes
+        if self.classes is not None:
+            return task, self.classes
+        if isinstance(label, bool):
+            return task, [False, True]
+        if isinstance(label, str):
+            raise InputError(f"the label is {label!r}", advice="two classes of text are named beforehand, in classes")
+        return task, [-1 if label == -1 else 0, 1]
+
+    def model(self, task: str, classes: list[Label] | None) -> Learner | OneVsAll:
+        """A model that has seen nothing."""
+        loss = self.loss or DEFAULTS[task]
+        if LOSSES[loss].for_classes != (task != "regression"):
+            raise OptionError(f"is {loss!r}, which is not for a task of {task!r}", option="loss")
+        options: dict[str, Any] = {"learning_rate": "auto", "shape": USUAL_SHAPE, "experts": USUAL_EXPERTS}
+        options |= self._learner | {"loss": loss}
+        plain = options.get("order", "paper") == "paper"
+        options.setdefault("centre", plain and options.get("bits") is None)
+        options.setdefault("falling_scales", can_fall(options))
+        if task == "classes":
+            return model_of_classes(classes, **options)
+        options["loss"] = LOSSES[loss].of_a_score
+        fits = loss in losses.names(in_label_unit=True) and options.get("clip") is None and plain
+        options.setdefault("target", "auto" if fits else None)
+        return Learner(**options)
+
+
+def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    if value not in allowed:
+        choices = ", ".join(repr(choice) for choice in allowed if choice is not None)
+        raise OptionError(f"is {value!r}; it must be one of {choices}", option=name)

@@ -1,0 +1,141 @@
+"""How the features of requests reach a model: by name, as rows of the table that it was trained on, or as lists."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+
+from ... import inputs
+from ...data.frame_reader import read_mapping
+from ...data.policy import Policy
+from ...errors import InputError
+from ...inference.predictor import Predictor, numbered
+from ...models.learner import Learner
+from ...models.one_vs_all import OneVsAll
+
+# The core's own methods, without looking them up for each row.
+_learn_one: Any = Learner.learn_one
+_predict_one: Any = Learner.predict_one
+
+
+class Rows(Protocol):
+    """How one kind of model reads features. Scores are a number, of several classes an array."""
+
+    def score(self, features: Any) -> Any:
+        """What the model says of a row; changes nothing."""
+
+    def learn(self, features: Any, label: Any, weight: float) -> Any:
+        """The same, and then learns the row; nothing is changed if it is refused."""
+
+    def unknown(self, features: Any) -> list[str]:
+        """The names of features that are not known."""
+
+
+class NamedFeatures:
+    """Rows of named features. Text becomes a feature `name=value`, and null is what `policy` says.
+
+    Rows go to the core as they are; only where it refuses one are the values looked at here.
+    """
+
+    def __init__(self, model: Learner | OneVsAll, policy: Policy, as_text: tuple[str, ...] = ()) -> None:
+        self.model, self._policy, self._as_text = model, policy, as_text
+        self._several = isinstance(model, OneVsAll)
+        self._direct = not as_text and policy.booleans == "indicator"
+
+    def score(self, features: dict[str, Any]) -> Any:
+        model = self.model
+        if self._direct:
+            try:
+                return model.predict_one(features) if self._several else _predict_one(model, features)
+            except InputError:  # looked at below: it can be used, or the error is explained
+                self._direct = False
+        return model.predict_one(self._plain(features))
+
+    def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
+        model = self.model
+        if not model.examples:
+            return self._learn_first(self._plain(features), label, weight)
+        if self._direct:
+            try:
+                if self._several:
+                    return model.learn_one(features, label, weight)
+                return _learn_one(model, features, label, weight)
+            except InputError:
+                self._direct = False
+        return model.learn_one(self._plain(features), label, weight)
+
+    def unknown(self, features: dict[str, Any]) -> list[str]:
+        return []
+
+    def _plain(self, features: dict[str, Any]) -> dict[str, Any]:
+        return read_mapping(features, self._policy, self._as_text)[0]
+
+    def _learn_first(self, row: dict[str, Any], label: Any, weight: float) -> Any:
+        """The first row numbers the columns, so that the order of its names must not matter; its numbers are columns,
+        which can be centred.
+        """
+        row = dict(sorted(row.items()))
+        if not self.model.options.centre:
+            return self.model.learn_one(row, label, weight)
+        self.model.predict_one(row)  # refuses a bad row in the same words as later
+        columns: list[inputs.FrameColumn] = []
+        for value in row.values():
+            column = np.array([float(value)])
+            columns.append(inputs.FlagColumn(column) if isinstance(value, bool) else column)
+        return _plain(self.model.learn(inputs.Frame(list(row), columns, 1), [label], [weight])[0])
+
+
+class TableColumns:
+    """Rows of the table that the model was trained on: text, dates and missing values are read as in training."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self.predictor, self.model = predictor, predictor.model
+
+    def score(self, features: dict[str, Any]) -> Any:
+        return self.predictor.score_one(features)
+
+    def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
+        return self.model.learn_one(features, label, weight)
+
+    def unknown(self, features: dict[str, Any]) -> list[str]:
+        known = {*self.predictor.schema.kinds, *self.predictor.schema.beside}
+        return [name for name in features if name not in known]
+
+
+class NumberedColumns:
+    """Rows of a model that was trained on arrays: lists of numbers."""
+
+    def __init__(self, predictor: Predictor) -> None:
+        self.predictor, self.model = predictor, predictor.model
+
+    def score(self, features: Any) -> Any:
+        return self.predictor.score_one(features)
+
+    def learn(self, features: Any, label: Any, weight: float) -> Any:
+        return _plain(self.model.learn(numbered(features), [label], [weight])[0])
+
+    def unknown(self, features: Any) -> list[str]:
+        return []
+
+
+def _plain(score: Any) -> Any:
+    """A single score as Python's own number."""
+    return score if np.ndim(score) else float(score)
+
+
+def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:
+    """How the features of requests to a model are read.
+
+    Args:
+        model: which.
+        missing: what null is, where the model's training does not say it.
+    """
+    if model._training is None:
+        return NamedFeatures(model, Policy("indicator", "indicators", missing, "error"))  # type: ignore[arg-type]
+    predictor = Predictor(model)
+    if predictor.schema.family == "table":
+        return TableColumns(predictor)
+    if predictor.schema.family == "columns":
+        return NumberedColumns(predictor)
+    return NamedFeatures(model, predictor.policy, predictor._settled.text)

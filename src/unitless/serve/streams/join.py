@@ -1,0 +1,151 @@
+"""Labels that come later: which predictions wait for theirs, and which ids are done.
+
+An id that waits remembers where its features stand in the log and what was served. An id that is done remembers what it
+was done with, so that the same request again is a duplicate and another one is an error. Both are forgotten by the time
+of ticks alone, so that what is known is a function of the log.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+_WAITING = struct.Struct("<qqHB8s")  # time, position, row, kind of score, content
+_DONE = struct.Struct("<q8s8sd")  # time, label, content, score
+_NO_SCORE, _ONE_SCORE, _SCORES = range(3)
+_encode = msgspec.json.Encoder(order="deterministic").encode
+EXPIRED = b"\xff" * 8
+NOTHING = b"\0" * 8
+
+
+class Waiting(NamedTuple):
+    """A prediction that waits for its label."""
+
+    time: int  # when it was made
+    position: int  # of its record in the log
+    row: int  # within the record
+    content: bytes  # which features they were, in short
+    score: Any  # what was served: a number, an array, or None
+    model: str  # who answered
+
+
+class Done(NamedTuple):
+    """An id that has its label, or whose label did not come in time."""
+
+    time: int
+    label: bytes  # which label it was, in short
+    content: bytes  # which features and label, where they came together
+    score: float  # what was answered
+
+
+def in_short(value: Any) -> bytes:
+    """Eight bytes that tell values apart."""
+    return hashlib.blake2b(_encode(value), digest_size=8).digest()
+
+
+class Join:
+    """The ids of a stream."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[str, bytes] = {}
+        self._done: dict[str, bytes] = {}
+        self.expired = 0
+
+    def __len__(self) -> int:
+        """How many wait."""
+        return len(self._waiting)
+
+    @property
+    def done_count(self) -> int:
+        """How many ids are remembered that are done."""
+        return len(self._done)
+
+    def waiting(self, id: str) -> Waiting | None:
+        """What an id waits with."""
+        packed = self._waiting.get(id)
+        if packed is None:
+            return None
+        time, position, row, kind, content = _WAITING.unpack_from(packed)
+        rest = packed[_WAITING.size :]
+        size = rest[0]
+        model, numbers = rest[1 : 1 + size].decode(), rest[1 + size :]
+        score: Any = None
+        if kind == _ONE_SCORE:
+            (score,) = struct.unpack("<d", numbers)
+        elif kind == _SCORES:
+            score = np.frombuffer(numbers, np.float64)
+        return Waiting(time, position, row, content, score, model)
+
+    def wait(self, id: str, waiting: Waiting) -> None:
+        """From now on the id waits."""
+        score = waiting.score
+        if score is None:
+            kind, numbers = _NO_SCORE, b""
+        elif isinstance(score, np.ndarray):
+            kind, numbers = _SCORES, score.astype(np.float64).tobytes()
+        else:
+            kind, numbers = _ONE_SCORE, struct.pack("<d", score)
+        name = waiting.model.encode()
+        head = _WAITING.pack(waiting.time, waiting.position, waiting.row, kind, waiting.content)
+        self._waiting[id] = head + bytes((len(name),)) + name + numbers
+
+    def done(self, id: str) -> Done | None:
+        """What an id was done with."""
+        packed = self._done.get(id)
+        return None if packed is None else Done(*_DONE.unpack(packed))
+
+    def finish(self, id: str, done: Done) -> None:
+        """The id waits no more."""
+        self._waiting.pop(id, None)
+        self._done[id] = _DONE.pack(*done)
+
+    def expire(self, waiting_since: int, done_since: int) -> None:
+        """Forget what is older: ids that wait are done without a label, and ids that are done are gone."""
+        late = list(_older(self._waiting, waiting_since))
+        for id in _older(self._done, done_since, collect=True):
+            del self._done[id]
+        for id in late:
+            time = struct.unpack_from("<q", self._waiting[id])[0]
+            self.finish(id, Done(max(time, waiting_since), EXPIRED, NOTHING, 0.0))
+        self.expired += len(late)
+
+    def oldest_position(self) -> int | None:
+        """Where the oldest features stand that are still needed."""
+        first = next(iter(self._waiting.values()), None)
+        return None if first is None else _WAITING.unpack_from(first)[1]
+
+    def parts(self) -> dict[str, bytes]:
+        """All of it, as byte strings by name."""
+        pack = msgspec.msgpack.encode
+        return {
+            "waiting.ids": pack([list(self._waiting), list(self._waiting.values())]),
+            "done.ids": pack([list(self._done), b"".join(self._done.values()), self.expired]),
+        }
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, bytes]) -> Join:
+        """What had these parts."""
+        join = cls()
+        ids, values = msgspec.msgpack.decode(parts["waiting.ids"], type=tuple[list[str], list[bytes]])
+        join._waiting = dict(zip(ids, values, strict=True))
+        ids, flat, join.expired = msgspec.msgpack.decode(parts["done.ids"], type=tuple[list[str], bytes, int])
+        size = _DONE.size
+        join._done = {id: flat[k * size : (k + 1) * size] for k, id in enumerate(ids)}
+        return join
+
+
+def _older(ids: dict[str, bytes], since: int, collect: bool = False) -> Iterator[str] | list[str]:
+    """The ids at the front that are older; they stand in the order of their times."""
+
+    def found() -> Iterator[str]:
+        for id, packed in ids.items():
+            if struct.unpack_from("<q", packed)[0] >= since:
+                return
+            yield id
+
+    return list(found()) if collect else found()

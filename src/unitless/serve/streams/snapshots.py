@@ -1,0 +1,200 @@
+"""Snapshots of a stream: its whole state after a record, in a folder that is complete or does not exist.
+
+    snapshots/<seq as 20 digits>/manifest.json    seq, where the log was, the library's version, and of each part
+                                                  its name, size and SHA-256
+                                 000.part …       the parts; their names never become paths
+
+A snapshot is made in a temporary folder whose name begins with a dot, flushed to the disk and renamed. Whoever is
+killed meanwhile leaves that folder behind; `remove_abandoned` removes it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+from ...errors import Error
+from ...version import __version__
+
+FORMAT = 1
+KEPT = 2  # the newest ones; if one is damaged there is another
+FOLDER = "snapshots"
+MANIFEST = "manifest.json"
+_NAME = re.compile(r"[0-9]{20}")
+_FLUSHED = 4 << 20  # bytes; a disk that is never asked to flush more at once lets the log's own flushes through
+_say = logging.getLogger("unitless.serve").warning
+
+
+class SnapshotError(Error):
+    """A snapshot is damaged, or of a format that is not known."""
+
+
+class HasParts(Protocol):
+    """What a snapshot can be taken of."""
+
+    def parts(self) -> Mapping[str, bytes]:
+        """The whole state as named byte strings; equal states give equal bytes."""
+
+
+class Snapshot(NamedTuple):
+    """The state of a stream after a record."""
+
+    seq: int
+    parts: dict[str, bytes]
+    position: int  # where the log's next record begins
+    version: str  # of the library that wrote it
+    path: Path
+
+
+def write(folder: Path, stream: HasParts, *, seq: int, position: int) -> Path:
+    """Write a snapshot of the stream in this folder; when this returns it is on the disk."""
+    target = folder / FOLDER / f"{seq:020d}"
+    if target.exists():
+        try:
+            read(target)
+        except (OSError, SnapshotError):
+            remove(target)
+        else:
+            return target
+    write_parts(target, stream.parts(), seq=seq, position=position)
+    return target
+
+
+def write_parts(target: Path, parts: Mapping[str, bytes], *, seq: int, position: int) -> None:
+    """Write a folder of parts, whole or not at all."""
+    holder = target.parent
+    if not holder.exists():
+        holder.mkdir(parents=True)
+        flush_folder(holder.parent)
+    making = holder / f".making-{target.name}-{secrets.token_hex(4)}"
+    making.mkdir()
+    try:
+        listed = []
+        for number, (name, data) in enumerate(parts.items()):
+            file = f"{number:03d}.part"
+            _write_file(making / file, data)
+            listed.append({"name": name, "file": file, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()})
+        manifest = {"format": FORMAT, "version": __version__, "seq": seq, "position": position, "parts": listed}
+        text = json.dumps(manifest | {"sha256": _digest(manifest)}, indent=1)
+        _write_file(making / MANIFEST, text.encode())
+        flush_folder(making)
+        making.rename(target)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    flush_folder(holder)
+
+
+def _write_file(path: Path, data: bytes) -> None:
+    view = memoryview(data)
+    with open(path, "xb", buffering=0) as file:
+        written = flushed = 0
+        while written < len(view):
+            written += file.write(view[written : written + _FLUSHED])
+            if written - flushed >= _FLUSHED:
+                os.fdatasync(file.fileno())
+                flushed = written
+        os.fsync(file.fileno())
+
+
+def _digest(manifest: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
+
+
+def flush_folder(folder: Path) -> None:
+    """So that the names in a folder survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read(path: Path) -> Snapshot:
+    """The snapshot in this folder, checked to the last byte."""
+    manifest = read_manifest(path)
+    parts = {}
+    for part in manifest["parts"]:
+        file = path / part["file"]
+        data = file.read_bytes()
+        if len(data) != part["bytes"] or hashlib.sha256(data).hexdigest() != part["sha256"]:
+            raise SnapshotError("the file is not what was written", file=str(file))
+        parts[part["name"]] = data
+    return Snapshot(manifest["seq"], parts, manifest["position"], manifest["version"], path)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """What a snapshot says of itself."""
+    file = path / MANIFEST
+    try:
+        manifest = json.loads(file.read_bytes())
+        held = manifest.pop("sha256")
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise SnapshotError("the file is not what was written", file=str(file)) from None
+    if held != _digest(manifest):
+        raise SnapshotError("the file is not what was written", file=str(file))
+    if manifest["format"] != FORMAT:
+        raise SnapshotError(
+            f"the snapshot is of format {manifest['format']}, not {FORMAT}",
+            file=str(file),
+            advice=f"use the version of unitless that wrote it, {manifest['version']}",
+        )
+    return dict(manifest)
+
+
+def read_newest(folder: Path, say: Callable[[str], object] = _say) -> Snapshot | None:
+    """The newest snapshot of the stream in this folder that is whole; `say` is told of those that are not."""
+    for path in reversed(listed(folder)):
+        try:
+            return read(path)
+        except FileNotFoundError as error:
+            if path.exists():  # otherwise whoever keeps the snapshots has just removed an old one
+                say(f"the snapshot {path} is not complete, an older one is used: {error.filename} is missing")
+        except (OSError, SnapshotError) as error:
+            say(f"the snapshot {path} cannot be used, an older one is: {error}")
+    return None
+
+
+def listed(folder: Path) -> list[Path]:
+    """The snapshots of the stream in this folder, oldest first; not checked."""
+    try:
+        return sorted(path for path in (folder / FOLDER).iterdir() if _NAME.fullmatch(path.name))
+    except FileNotFoundError:
+        return []
+
+
+def seqs(folder: Path) -> list[int]:
+    """After which records there are snapshots, oldest first."""
+    return [int(path.name) for path in listed(folder)]
+
+
+def remove_old(folder: Path, kept: int = KEPT) -> None:
+    """Remove all but the newest snapshots."""
+    for path in listed(folder)[:-kept]:
+        remove(path)
+
+
+def remove(path: Path) -> None:
+    """Remove a folder so that it is never seen in part."""
+    leaving = path.with_name(f".removed-{path.name}-{secrets.token_hex(4)}")
+    try:
+        path.rename(leaving)
+    except FileNotFoundError:
+        return
+    shutil.rmtree(leaving, ignore_errors=True)
+
+
+def remove_abandoned(holder: Path) -> None:
+    """Remove what was not finished or not quite removed. Only for the one who writes there."""
+    if holder.is_dir():
+        for path in holder.iterdir():
+            if path.name.startswith("."):
+                shutil.rmtree(path, ignore_errors=True)

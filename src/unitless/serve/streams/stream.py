@@ -1,0 +1,391 @@
+"""A stream: what its models know after all records of its log. Nothing else enters: no clock, no chance, no settings.
+
+So the state after a snapshot and the records since is what never stopping would have given, to the last bit; followers
+have the same bits, and a model that is created later with the history of the log is one that was there from the start.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from ...errors import Error, InputError
+from ..events import Form, Kind, Record, Row, read_row, read_rows
+from ..problems import Problem, refused
+from ..served import Said, ServedModel
+from ..served.vw import VwSaid
+from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
+
+FORMAT = 1
+
+
+class Outcome(NamedTuple):
+    """What came of one row of a record."""
+
+    status: str  # "learned", "duplicate", "predicted"; of records without rows "applied"
+    seq: int
+    model: str  # whose score it is
+    said: Said | None = None
+    problem: Problem | None = None
+    lines: dict[str, VwSaid] | None = None  # of a record of lines: what each model says of all of them
+
+
+class Created(msgspec.Struct, omit_defaults=True):
+    """A model joins the stream."""
+
+    name: str
+    role: str
+    options: dict[str, Any]
+    model: bytes | None = None  # a model file to go on from
+    parts: dict[str, bytes] | None = None  # what it has become by the history of the log
+
+
+class Ticked(msgspec.Struct, omit_defaults=True):
+    """Time has passed: ids older than these (in microseconds) are forgotten; how all scores were, in short."""
+
+    waiting_since: int
+    done_since: int
+    digests: dict[str, int]
+
+
+class Named(msgspec.Struct):
+    """A model is promoted, or leaves."""
+
+    name: str
+
+
+_pack = msgspec.msgpack.encode
+_created = msgspec.msgpack.Decoder(Created).decode
+_ticked = msgspec.msgpack.Decoder(Ticked).decode
+_named = msgspec.msgpack.Decoder(Named).decode
+_state = msgspec.json.Encoder(order="deterministic").encode
+
+
+class Stream:
+    """The state machine.
+
+    Args:
+        name: of the stream.
+        read: gives the record that begins at a position of the log; labels that come later need the features.
+    """
+
+    def __init__(self, name: str, read: Callable[[int], Record]) -> None:
+        self.name, self.read = name, read
+        self.models: dict[str, ServedModel] = {}
+        self.champion = ""
+        self.seq = 0  # the last one that was applied
+        self.time = 0  # of that record
+        self.end = 0  # where it ends in the log
+        self.join = Join()
+        self.counts: Counter[str] = Counter()
+        self.sources: dict[str, str] = {}  # of rows from elsewhere: the last place that was taken
+        self.mismatch: str | None = None  # a replay that came to other scores than those of the first time
+        self._last_read: tuple[int, list[Row]] = (-1, [])
+
+    # ------------------------------------------------------------------------------------------------ records
+
+    def apply(self, record: Record, rows: list[Row] | None = None) -> list[Outcome]:
+        """What comes of a record, row by row. Rows that cannot be used are outcomes too.
+
+        Args:
+            record: the next one of the log.
+            rows: those of the record, if somebody has read them already.
+        """
+        self.seq, self.time, self.end = record.seq + record.rows - 1, record.time, record.end
+        if record.kind in _OF_ROWS:
+            if record.form is Form.vw:
+                return self._learn_text(record)
+            act = _OF_ROWS[record.kind]
+            given = _rows(record) if rows is None else rows
+            return [self._acted(act, row, record, place) for place, row in enumerate(given)]
+        try:
+            _OF_STREAMS[record.kind](self, record)
+        except Error as error:
+            return [Outcome("applied", record.seq, self.champion, problem=refused(error))]
+        except Problem as problem:
+            return [Outcome("applied", record.seq, self.champion, problem=problem)]
+        return [Outcome("applied", record.seq, self.champion)]
+
+    def _acted(
+        self, act: Callable[[Stream, Row, Record, int], Outcome], row: Row, record: Record, place: int
+    ) -> Outcome:
+        try:
+            outcome = act(self, row, record, place)
+        except Exception as error:  # a row that nobody thought of must not stop the service, now or in a replay
+            problem = Problem(500, "the row could not be used", f"{type(error).__name__}: {error}")
+            outcome = Outcome("failed", record.seq + place, self.champion, problem=problem)
+        if outcome.problem is not None:
+            self.counts["refused" if outcome.problem.status == 422 else "failed"] += 1
+        else:
+            self.counts[outcome.status] += 1
+        return outcome
+
+    def known(self, kind: Kind, row: Row) -> Outcome | None:
+        """What a row comes to that was there before, as far as that is known without a record; otherwise None."""
+        if row.id is None:
+            return None
+        if kind is Kind.prediction:
+            return self._predicted_before(row, self.seq)
+        done = self.join.done(row.id)
+        return None if done is None else self._done_before(kind, row, done, self.seq)
+
+    # ------------------------------------------------------------------------------------------------ rows
+
+    def _predict(self, row: Row, record: Record, place: int) -> Outcome:
+        seq = record.seq + place
+        assert row.id is not None
+        before = self._predicted_before(row, seq)
+        if before is not None:
+            return before
+        model = self.models.get(row.model or self.champion) or self.models[self.champion]
+        try:
+            score = model.score(_given(row.features))
+            said = model.predict(row.features, row.interval) if row.interval is not None else model.said(score)
+        except Error as error:
+            return Outcome("predicted", seq, model.name, problem=refused(error))
+        self.join.wait(row.id, Waiting(record.time, record.position, place, in_short(row.features), score, model.name))
+        return Outcome("predicted", seq, model.name, said)
+
+    def _predicted_before(self, row: Row, seq: int) -> Outcome | None:
+        assert row.id is not None
+        waiting = self.join.waiting(row.id)
+        if waiting is not None:
+            if waiting.content != in_short(row.features):
+                return Outcome("predicted", seq, waiting.model, problem=_other("waits with other features", row.id))
+            model = self.models.get(waiting.model) or self.models[self.champion]
+            return Outcome("duplicate", seq, model.name, model.said(waiting.score))
+        if self.join.done(row.id) is not None:
+            return Outcome("predicted", seq, self.champion, problem=_other("has its label already", row.id))
+        return None
+
+    def _learn(self, row: Row, record: Record, place: int) -> Outcome:
+        seq = record.seq + place
+        waiting = None
+        if row.id is not None:
+            done = self.join.done(row.id)
+            if done is not None:
+                return self._done_before(Kind.learn, row, done, seq)
+            waiting = self.join.waiting(row.id)
+        outcome = self._learn_features(row.features, row, waiting, record, seq)
+        if row.id is not None and outcome.problem is None:
+            self._finish(row, in_short([row.features, row.label, row.weight]), outcome, record.time)
+        return outcome
+
+    def _label(self, row: Row, record: Record, place: int) -> Outcome:
+        seq = record.seq + place
+        assert row.id is not None
+        done = self.join.done(row.id)
+        if done is not None:
+            return self._done_before(Kind.label, row, done, seq)
+        waiting = self.join.waiting(row.id)
+        if waiting is None:
+            what = f"no prediction with the id {row.id!r} waits for its label"
+            problem = Problem(404, "no such id", f"{what}; if you have its features, send both together (learn)")
+            return Outcome("learned", seq, self.champion, problem=problem)
+        features = self._features(waiting)
+        outcome = self._learn_features(features, row, waiting, record, seq)
+        if outcome.problem is None:
+            self.counts["joined"] += 1
+            self._finish(row, NOTHING, outcome, record.time)
+        return outcome
+
+    def _learn_features(self, features: Any, row: Row, waiting: Waiting | None, record: Record, seq: int) -> Outcome:
+        """Every model learns the row; if the champion does not take it, none does."""
+        weight = 1.0 if row.weight is None else row.weight
+        champion = self.models[self.champion]
+        try:
+            if row.label is None:
+                raise InputError("there is no label")
+            score = champion.learn(_given(features), row.label, weight)
+        except Error as error:
+            return Outcome("learned", seq, champion.name, problem=refused(error))
+        scores = {champion.name: score}
+        for model in self.models.values():
+            if model is not champion:
+                try:
+                    scores[model.name] = model.learn(features, row.label, weight)
+                except Error as error:
+                    model.rejected += 1
+                    model.last_refusal = str(error)
+        if waiting is not None and waiting.model in scores:
+            self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
+        if row.source is not None:
+            source, _, at = row.source.rpartition(" ")
+            self.sources[source] = at
+        return Outcome("learned", seq, champion.name, champion.said(score))
+
+    def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
+        assert row.id is not None
+        score = outcome.said.score if outcome.said is not None else None
+        kept = float("nan") if score is None else score
+        self.join.finish(row.id, Done(time, in_short(row.label), content, kept))
+
+    def _done_before(self, kind: Kind, row: Row, done: Done, seq: int) -> Outcome:
+        assert row.id is not None
+        if done.label == EXPIRED:
+            problem = Problem(410, "too late", f"the label of {row.id!r} did not come in time; the prediction is gone")
+            return Outcome("learned", seq, self.champion, problem=problem)
+        same = done.label == in_short(row.label)
+        if kind is Kind.learn and done.content != NOTHING:
+            same = done.content == in_short([row.features, row.label, row.weight])
+        if not same:
+            return Outcome("learned", seq, self.champion, problem=_other("was learned with other content", row.id))
+        score = None if done.score != done.score else done.score  # not a number: there was none
+        return Outcome("duplicate", seq, self.champion, Said(score, None))
+
+    def _features(self, waiting: Waiting) -> Any:
+        if self._last_read[0] != waiting.position:
+            self._last_read = waiting.position, _rows(self.read(waiting.position))
+        return self._last_read[1][waiting.row].features
+
+    def _learn_text(self, record: Record) -> list[Outcome]:
+        from .text import learn_text  # noqa: PLC0415  (few streams have any)
+
+        return learn_text(self, record)
+
+    # ------------------------------------------------------------------------------------------------ models
+
+    def _create(self, record: Record) -> None:
+        created = _created(record.payload)
+        if created.parts is not None:
+            model = ServedModel.from_parts(created.parts)
+            model.role = created.role
+        else:
+            model = made(created, record.time)
+        self.models[created.name] = model
+        if not self.champion or created.role == "champion":
+            self._crown(created.name)
+
+    def _promote(self, record: Record) -> None:
+        self._crown(_named(record.payload).name)
+
+    def _crown(self, name: str) -> None:
+        if self.champion in self.models:
+            self.models[self.champion].role = "challenger"
+        self.champion = name
+        self.models[name].role = "champion"
+
+    def _delete(self, record: Record) -> None:
+        self.models.pop(_named(record.payload).name, None)
+
+    def _tick(self, record: Record) -> None:
+        ticked = _ticked(record.payload)
+        self.join.expire(ticked.waiting_since, ticked.done_since)
+        for name, digest in ticked.digests.items():
+            model = self.models.get(name)
+            if model is not None and model.digest != digest and self.mismatch is None:
+                self.mismatch = f"the scores of {name!r} up to record {record.seq:,} are not those of the first time"
+
+    def ticked(self, waiting_since: int, done_since: int) -> bytes:
+        """The payload of a tick at this moment."""
+        return _pack(Ticked(waiting_since, done_since, self.digests()))
+
+    def digests(self) -> dict[str, int]:
+        """Of each model: all its scores, in short."""
+        return {name: model.digest for name, model in self.models.items()}
+
+    # ------------------------------------------------------------------------------------------------ its state
+
+    def parts(self) -> dict[str, bytes]:
+        """All of it, as byte strings by name. Equal states give equal bytes."""
+        state = {
+            "format": FORMAT,
+            "name": self.name,
+            "champion": self.champion,
+            "seq": self.seq,
+            "time": self.time,
+            "end": self.end,
+            "counts": dict(sorted(self.counts.items())),
+            "sources": dict(sorted(self.sources.items())),
+            "models": list(self.models),
+        }
+        found = {"stream.json": _state(state), **self.join.parts()}
+        for place, model in enumerate(self.models.values()):
+            found |= {f"models-{place}-{name}": part for name, part in model.parts().items()}
+        return found
+
+    @classmethod
+    def from_parts(cls, parts: dict[str, bytes], read: Callable[[int], Record]) -> Stream:
+        """What had these parts."""
+        state = msgspec.json.decode(parts["stream.json"])
+        if state["format"] != FORMAT:
+            raise InputError(f"the state is of format {state['format']!r}; this version of unitless reads {FORMAT}")
+        stream = cls(state["name"], read)
+        stream.champion, stream.seq, stream.time, stream.end = (
+            state[name] for name in ("champion", "seq", "time", "end")
+        )
+        stream.counts, stream.sources = Counter(state["counts"]), state["sources"]
+        stream.join = Join.from_parts(parts)
+        for place, name in enumerate(state["models"]):
+            head = f"models-{place}-"
+            own = {key.removeprefix(head): part for key, part in parts.items() if key.startswith(head)}
+            stream.models[name] = ServedModel.from_parts(own)
+        return stream
+
+    def fingerprint(self) -> str:
+        """A hash of all of it."""
+        return fingerprint(self.parts())
+
+
+def fingerprint(parts: dict[str, bytes]) -> str:
+    """A hash of named byte strings."""
+    digest = hashlib.sha256()
+    for name, part in sorted(parts.items()):
+        digest.update(f"{name} {len(part)}\n".encode())
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def made(created: Created, time: int) -> ServedModel:
+    """A model as it is when it joins."""
+    from ...models.file import from_bytes  # noqa: PLC0415  (few models come from files)
+
+    model = None if created.model is None else from_bytes(created.model)
+    return ServedModel(created.name, created.role, created.options, model, time)
+
+
+def created_payload(created: Created) -> bytes:
+    """The payload of a record by which a model joins."""
+    return _pack(created)
+
+
+def named_payload(name: str) -> bytes:
+    """The payload of a record about a model."""
+    return _pack(Named(name))
+
+
+def replay(stream: Stream, records: Iterable[Record]) -> None:
+    """Apply all records."""
+    for record in records:
+        stream.apply(record)
+
+
+def _rows(record: Record) -> list[Row]:
+    return [read_row(record.payload)] if record.form is Form.json else read_rows(record.payload)
+
+
+def _given(features: Any) -> Any:
+    if features is None:
+        raise InputError("there are no features")
+    return features
+
+
+def _other(what: str, id: str) -> Problem:
+    return Problem(409, "the id is taken", f"the id {id!r} {what}; use another id")
+
+
+_OF_ROWS: dict[Kind, Callable[[Stream, Row, Record, int], Outcome]] = {
+    Kind.prediction: Stream._predict,
+    Kind.learn: Stream._learn,
+    Kind.label: Stream._label,
+}
+_OF_STREAMS: dict[Kind, Callable[[Stream, Record], None]] = {
+    Kind.tick: Stream._tick,
+    Kind.create: Stream._create,
+    Kind.promote: Stream._promote,
+    Kind.delete: Stream._delete,
+}
