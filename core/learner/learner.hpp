@@ -21,7 +21,6 @@
 #include "learner/results.hpp"
 #include "preparation/dense_rows.hpp"
 #include "preparation/preparation.hpp"
-#include "preparation/word_features.hpp"
 #include "rows/named_rows.hpp"
 #include "rows/table.hpp"
 
@@ -127,6 +126,14 @@ class Learner {
     void predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
                        double* predictions);
 
+    // The same for a row of a table, of a learner that has learned: `add(preparation, looking, weight)` adds what is in
+    // it to the row that is being built.
+    template <class Add>
+    void learn_added(const Labels& given, const Add& add, double* predictions);
+    template <class Add>
+    void predict_added(const Asking& asking, const Add& add, double* predictions);
+    bool has_learned() const { return engine_->clock().examples > 0; }
+
     // Rows that are about to be learned so: throws if all together bring more features than the engine takes. True if
     // names had to be looked up for it: their numbers have been given up again. `row(r, learn)` calls
     // learn(count, values, resolve).
@@ -149,16 +156,6 @@ class Learner {
 
     // The number of a name, if it has one; with `grow` it gets one.
     std::optional<std::uint32_t> feature(std::string_view name, bool grow) { return preparation_.feature(name, grow); }
-    // The numbers of the words of a text that have one; `seen(feature, name)` is told of each. They are there until the
-    // next call.
-    template <class Seen>
-    const std::vector<std::uint32_t>& words(std::string_view column, std::string_view text, Seen seen) {
-        return words_.read(column, text, [&](std::string& name, std::size_t stem) {
-            const auto feature = preparation_.word(name, stem, false);
-            if (feature) seen(*feature, name);
-            return feature;
-        });
-    }
     // The names of the features of a text of words, known or not; one that several words share is there for each.
     std::vector<std::string> word_names(std::string_view column, std::string_view text);
     // Must `note` be told of every name of the row that is being built whose value is not zero?
@@ -209,7 +206,6 @@ class Learner {
     Preparation preparation_;
     std::unique_ptr<Engine> engine_;
     LabelEncoder labels_;
-    WordFeatures words_;
     std::vector<double> slopes_;
     std::uint64_t slopes_at_ = 0;  // the number of examples when they were true
 
@@ -267,6 +263,10 @@ class Learner {
     void predict_columns(DenseRows rows, const Asking& asking, double* predictions);
     template <class Action>
     void learn_label(const Labels& given, std::size_t row, double* predictions, Action action);
+    template <class Prepare>
+    void learn_one(const Labels& given, std::size_t row, double* predictions, const Prepare& prepare);
+    template <class Prepare>
+    void predict_one(const Asking& asking, double* predictions, const Prepare& prepare);
 };
 
 // One row: `action` learns it, given its label as the loss wants it.
@@ -283,10 +283,9 @@ void Learner::learn_label(const Labels& given, std::size_t row, double* predicti
     if (weight > 0) labels_.accept(after);
 }
 
-template <class Resolve>
-void Learner::learn_named(std::size_t count, const double* values, const Labels& given, const Resolve& resolve,
-                          double* predictions, std::size_t row) {
-    const Settling settling = settle_form(given, 1, [&] { return Given{true, count}; });
+// One row, whose features have names: `prepare(looking, weight)` prepares it.
+template <class Prepare>
+void Learner::learn_one(const Labels& given, std::size_t row, double* predictions, const Prepare& prepare) {
     const double weight = weight_of(given, 0);
     learn_label(given, row, predictions, [&](const Labels& labels) {
         preparation_.check_named();
@@ -295,8 +294,7 @@ void Learner::learn_named(std::size_t count, const double* values, const Labels&
         const std::uint64_t examples = engine_->clock().examples;
         try {
             if (weight > 0) preparation_.use_names();
-            preparation_.prepare_named(count, values, weight > 0 ? Looking::learning : Looking::predicting, weight,
-                                       resolve, row);
+            prepare(weight > 0 ? Looking::learning : Looking::predicting, weight);
             reserve();
             if (labels.new_classes) engine_->add_classes(labels.new_classes);
             engine_->learn(preparation_.prepared(), labels, predictions, row);
@@ -309,6 +307,39 @@ void Learner::learn_named(std::size_t count, const double* values, const Labels&
             if (engine_->clock().examples == examples) preparation_.rewind(mark);
             throw;
         }
+    });
+}
+
+template <class Prepare>
+void Learner::predict_one(const Asking& asking, double* predictions, const Prepare& prepare) {
+    const Asking checked = labels_.checked(asking, 1);
+    preparation_.check_named();
+    prepare(looking(asking), 1.0);
+    reserve();
+    predict_prepared(preparation_.prepared(), checked, predictions);
+    labels_.complete(predictions, 1, predict_width(), asking.offset);
+}
+
+template <class Resolve>
+void Learner::learn_named(std::size_t count, const double* values, const Labels& given, const Resolve& resolve,
+                          double* predictions, std::size_t row) {
+    const Settling settling = settle_form(given, 1, [&] { return Given{true, count}; });
+    learn_one(given, row, predictions, [&](Looking looking, double weight) {
+        preparation_.prepare_named(count, values, looking, weight, resolve, row);
+    });
+}
+
+template <class Add>
+void Learner::learn_added(const Labels& given, const Add& add, double* predictions) {
+    learn_one(given, 0, predictions, [&](Looking looking, double weight) {
+        preparation_.prepare_one(looking, 0, [&] { add(preparation_, looking, weight); });
+    });
+}
+
+template <class Add>
+void Learner::predict_added(const Asking& asking, const Add& add, double* predictions) {
+    predict_one(asking, predictions, [&](Looking looking, double weight) {
+        preparation_.prepare_one(looking, 0, [&] { add(preparation_, looking, weight); });
     });
 }
 
@@ -339,12 +370,9 @@ bool Learner::check_named_features(std::size_t rows, const Labels& given, const 
 template <class Resolve>
 void Learner::predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
                             double* predictions) {
-    const Asking checked = labels_.checked(asking, 1);
-    preparation_.check_named();
-    preparation_.prepare_named(count, values, looking(asking), 1.0, resolve, 0);
-    reserve();
-    predict_prepared(preparation_.prepared(), checked, predictions);
-    labels_.complete(predictions, 1, predict_width(), asking.offset);
+    predict_one(asking, predictions, [&](Looking looking, double weight) {
+        preparation_.prepare_named(count, values, looking, weight, resolve, 0);
+    });
 }
 
 }  // namespace unitless

@@ -209,6 +209,14 @@ class Preparation {
         return rows;
     }
 
+    // One row; `add()` adds what is in it.
+    template <class Add>
+    void prepare_one(Looking looking, std::size_t row, Add add) {
+        begin();
+        begin_row();
+        add();
+        end_row(row, looking == Looking::learning);
+    }
     // One row of named features, whose values are finite. `resolve(i, grow)` gives the number of the i-th feature, or 0
     // for none; `resolve.note(i, feature)` is called for each whose value is not zero, if `notes`.
     template <class Resolve>
@@ -281,26 +289,25 @@ template <class Resolve>
 void Preparation::prepare_named(std::size_t count, const double* values, Looking looking, double weight,
                                 const Resolve& resolve, std::size_t row) {
     const bool grow = looking == Looking::learning, noting = notes();
-    begin();
-    begin_row();
-    const auto [slots, written] = rows_.extend(count);
-    std::size_t n = 0;
-    bool rising = true;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint32_t feature = resolve(i, grow);
-        if (feature == 0) continue;
-        if (raw_) mention(feature, values[i]);
-        if (grow && centring_) centre_.remember(feature);
-        const double x = centring_ ? centred(feature, values[i], looking, weight) : values[i];
-        if (x == 0) continue;
-        if (noting) resolve.note(i, feature);
-        rising &= n == 0 || slots[n - 1] < feature;
-        slots[n] = feature;
-        written[n++] = x;
-    }
-    rows_.commit(count, n);
-    if (!rising) rows_.order_unknown();
-    end_row(row, grow);
+    prepare_one(looking, row, [&] {
+        const auto [slots, written] = rows_.extend(count);
+        std::size_t n = 0;
+        bool rising = true;
+        for (std::size_t i = 0; i < count; ++i) {
+            const std::uint32_t feature = resolve(i, grow);
+            if (feature == 0) continue;
+            if (raw_) mention(feature, values[i]);
+            if (grow && centring_) centre_.remember(feature);
+            const double x = centring_ ? centred(feature, values[i], looking, weight) : values[i];
+            if (x == 0) continue;
+            if (noting) resolve.note(i, feature);
+            rising &= n == 0 || slots[n - 1] < feature;
+            slots[n] = feature;
+            written[n++] = x;
+        }
+        rows_.commit(count, n);
+        if (!rising) rows_.order_unknown();
+    });
 }
 
 template <class Has>

@@ -9,7 +9,7 @@
 
 #include "preparation/dense_rows.hpp"
 #include "preparation/mention.hpp"
-#include "preparation/word_features.hpp"
+#include "preparation/table_values.hpp"
 #include "rows/table.hpp"
 
 namespace unitless {
@@ -64,25 +64,23 @@ class TableRows {
                 const std::int32_t code = column.codes[row];
                 const auto value = static_cast<std::size_t>(code);
                 if (code < 0 && from_.indicators) {
-                    add_category(to, missing_[j], column, missing_value, looking, weight);
+                    take_category(to, missing_[j], column, missing_value, looking, weight);
                 } else if (code >= 0 && column.words) {
-                    add_words(to, column, column.value(value), looking, weight);
+                    add_words(to, words_, column.name, column.value(value), looking, weight,
+                              [&](std::uint32_t) { word_known_ = true; });
                 } else if (code >= 0) {
-                    add_category(to, features_[j][value], column, column.value(value), looking, weight);
+                    take_category(to, features_[j][value], column, column.value(value), looking, weight);
                 }
                 continue;
             }
             const double x = numbers[i++];
             const bool missing = x != x;
-            if (missing && from_.indicators) add_category(to, missing_[j], column, missing_value, looking, weight);
+            if (missing && from_.indicators) take_category(to, missing_[j], column, missing_value, looking, weight);
             if (numbers_first) continue;
             std::uint32_t& known = features_[j][0];
             if (const std::uint32_t feature = missing ? 0 : mentioned(to, known, column.name, grow, learning)) {
-                if (noting && x != 0) to.note(feature, column.name);
-                if (to.raw()) to.mention(feature, x);
-                if (to.centring() && grow)
-                    to.centre().settle(feature, column.numbers.indicator ? Offset::kept : Offset::removed);
-                to.row().add(feature, to.centred(feature, x, looking, weight));
+                const Offset offset = column.numbers.indicator ? Offset::kept : Offset::removed;
+                add_number(to, feature, x, offset, looking, weight, [&] { return std::string_view(column.name); });
             }
             met += is_feature(known);
         }
@@ -122,32 +120,15 @@ class TableRows {
     }
 
     // The feature `column=value`. `known`: its number, as far as it is known.
-    void add_category(Preparation& to, std::uint32_t& known, const TableColumn& column, std::string_view value,
-                      Looking looking, double weight) {
+    void take_category(Preparation& to, std::uint32_t& known, const TableColumn& column, std::string_view value,
+                       Looking looking, double weight) {
+        const auto name = [&] { return std::string_view(name_.assign(column.name).append(1, '=').append(value)); };
         std::uint32_t feature = known;
-        if (!is_feature(feature) || to.notes()) {
-            name_.assign(column.name).append(1, '=').append(value);
+        if (!is_feature(feature)) {
             const bool learning = looking == Looking::learning;
-            feature = mentioned(to, known, name_, learning && weight > 0, learning);
-            if (!feature) return;
-            if (to.notes()) to.note(feature, name_);
+            feature = mentioned(to, known, name(), learning && weight > 0, learning);
         }
-        if (to.raw() && !column.words) to.mention(feature, 1.0);
-        to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
-    }
-
-    // Words are not for curves and trees: they are not among the raw values.
-    void add_words(Preparation& to, const TableColumn& column, std::string_view text, Looking looking, double weight) {
-        const bool grow = looking == Looking::learning && weight > 0;
-        const auto find = [&](std::string& name, std::size_t stem) {
-            const auto feature = to.word(name, stem, grow);
-            if (feature && to.notes()) to.note(*feature, name);
-            return feature;
-        };
-        for (const std::uint32_t feature : words_.read(column.name, text, find)) {
-            word_known_ = true;
-            to.row().add(feature, to.centring() ? to.centred(feature, 1.0, looking, weight) : 1.0);
-        }
+        if (feature) add_category(to, feature, looking, weight, name);
     }
 };
 

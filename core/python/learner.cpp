@@ -30,11 +30,17 @@ void define_learner(nb::module_& m) {
         .def("_learn_one_wide", &PyLearner::learn_one_wide, "x"_a.none(), "y"_a.none(), "weight"_a.none(),
              "new_classes"_a = 0, "offset"_a.none() = 0.0)
         .def("_predict_one_wide", &PyLearner::predict_one_wide, "x"_a.none(), "extrapolate"_a, "offset"_a.none() = 0.0)
+        .def("_learn_row", &PyLearner::learn_table_row, "columns"_a, "row"_a.none(), "y"_a.none(),
+             "weight"_a.none() = 1.0, "offset"_a.none() = 0.0,
+             "Learn from a row of a table; gives the prediction made before the update. None if the row has to be read "
+             "with more care: then nothing has changed.")
+        .def("_learn_row_wide", &PyLearner::learn_table_row_wide, "columns"_a, "row"_a.none(), "y"_a.none(),
+             "weight"_a.none() = 1.0, "new_classes"_a = 0)
         .def(
             "_predict_row",
             [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate, double offset) -> nb::object {
                 OneResult score;
-                if (!self.predict_table_row(columns, row, {extrapolate, offset != 0 ? &offset : nullptr}, score))
+                if (!self.predict_row_of_table(columns, row, {extrapolate, offset != 0 ? &offset : nullptr}, score))
                     return nb::none();
                 return nb::float_(score.value);
             },
@@ -44,7 +50,7 @@ void define_learner(nb::module_& m) {
             "_predict_row_wide",
             [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate) -> nb::object {
                 WideResult scores;
-                if (!self.predict_table_row(columns, row, extrapolate, scores)) return nb::none();
+                if (!self.predict_row_of_table(columns, row, extrapolate, scores)) return nb::none();
                 return scores.array();
             },
             "columns"_a, "row"_a.none(), "extrapolate"_a = false)
@@ -52,7 +58,7 @@ void define_learner(nb::module_& m) {
             "_winner_of_row",
             [](PyLearner& self, TableColumns& columns, nb::handle row, bool extrapolate) -> nb::object {
                 WideResult scores;
-                if (!self.predict_table_row(columns, row, extrapolate, scores)) return nb::none();
+                if (!self.predict_row_of_table(columns, row, extrapolate, scores)) return nb::none();
                 return nb::int_(scores.largest());
             },
             "columns"_a, "row"_a.none(), "extrapolate"_a = false, "The place of the class with the largest score.")

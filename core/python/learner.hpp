@@ -1,6 +1,7 @@
 // The core's learner with what only Python needs: rows of names as mappings, one at a time.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <memory>
 #include <mutex>
@@ -62,6 +63,7 @@ class PyLearner {
     KnownStrings known_;
     LastNames last_;
     RowMemory spare_;
+    std::uint64_t names_ = new_names();  // for columns of tables, which remember the numbers of names too
     nb::object reading_;  // what makes rows of numbers by name from the rows to predict, if there is something to do
 
     // A thread never waits for the learner while it holds the interpreter's lock.
@@ -86,15 +88,23 @@ class PyLearner {
     }
 
     // Names that were given up are not to be remembered.
+    void forget_names() {
+        known_.forget();
+        last_.clear();
+        names_ = new_names();
+    }
     template <class Action>
     void remembering(Action action) {
         try {
             action();
         } catch (...) {
-            known_.forget();
-            last_.clear();
+            forget_names();
             throw;
         }
+    }
+    static std::uint64_t new_names() {
+        static std::atomic<std::uint64_t> last{0};
+        return ++last;
     }
 
     // What a row that has been learned is called, for the next.
@@ -140,6 +150,22 @@ class PyLearner {
         return o;
     }
 
+    // The label of one row, with its weight and offset.
+    struct OneLabel {
+        double label, weight, offset;
+
+        OneLabel(nb::handle y, nb::handle h, nb::handle o)
+            : label(number_of(y, [] { return std::string("label"); })),
+              weight(number_of(h, [] { return std::string("weight"); })),
+              offset(offset_from(o)) {
+            if (!(weight >= 0 && std::isfinite(weight)))
+                throw InputError("weight is " + shown(h), "weights must be finite and not negative");
+        }
+        Labels given(std::size_t new_classes) const {
+            return {&label, &weight, nullptr, new_classes, offset != 0 ? &offset : nullptr};
+        }
+    };
+
   public:
     PyLearner(const Setup& setup, const Kernel& kernel)
         : single_(!setup.engine.has_classes() && setup.engine.selecting != Selecting::sweep), learner(setup, kernel) {}
@@ -150,16 +176,12 @@ class PyLearner {
     template <class RowResult>
     void learn_row(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset, std::size_t new_classes,
                    RowResult& result) {
-        const double label = number_of(y, [] { return std::string("label"); });
-        const double h = number_of(weight, [] { return std::string("weight"); });
-        if (!(h >= 0 && std::isfinite(h)))
-            throw InputError("weight is " + shown(weight), "weights must be finite and not negative");
-        const double o = offset_from(offset);
-        const Labels given{&label, &h, nullptr, new_classes, o != 0 ? &o : nullptr};
+        const OneLabel one(y, weight, offset);
+        const Labels given = one.given(new_classes);
         const auto learn = [&](Placement& row) {
             remembering([&] { learner.learn_placed(row, given, result.to_learn(learner, 0)); });
         };
-        if (h > 0 && new_classes == 0 && placed(x, learn)) return;
+        if (one.weight > 0 && new_classes == 0 && placed(x, learn)) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
@@ -167,7 +189,7 @@ class PyLearner {
         remembering([&] { learner.learn_named(row.size(), row.values(), given, resolver(row), predictions); });
         if (!row.repeats()) {
             remember(row);
-        } else if (h > 0) {
+        } else if (one.weight > 0) {
             last_.place(learner);
         }
     }
@@ -191,21 +213,49 @@ class PyLearner {
 
     void load(const Snapshot& from) {
         const auto guard = lock();
-        known_.forget();
-        last_.clear();
+        forget_names();
         const nb::gil_scoped_release release;
         learner.load(from);
     }
 
-    // A row of a table. False if it has to be read with more care.
+    // A row of a table. False if it has to be read with more care; nothing has changed.
     template <class RowResult>
-    bool predict_table_row(TableColumns& columns, nb::handle x, const Asking& asking, RowResult& result) {
+    bool learn_row_of_table(TableColumns& columns, nb::handle x, const OneLabel& label, std::size_t new_classes,
+                            RowResult& result) {
         TableRow row(columns);
         if (!row.read(x.ptr())) return false;
         const auto guard = lock();
-        row.find_words(learner);
-        learner.predict_named(row.size(), row.values(), asking, row.resolver(learner), result.to_predict(learner));
+        if (!learner.has_learned()) return false;  // the first row of a table settles more than one row can
+        double* const predictions = result.to_learn(learner, new_classes);
+        const auto add = [&](Preparation& to, Looking looking, double weight) {
+            row.add_to(to, looking, weight, names_);
+        };
+        remembering([&] { learner.learn_added(label.given(new_classes), add, predictions); });
         return true;
+    }
+    template <class RowResult>
+    bool predict_row_of_table(TableColumns& columns, nb::handle x, const Asking& asking, RowResult& result) {
+        TableRow row(columns);
+        if (!row.read(x.ptr())) return false;
+        const auto guard = lock();
+        const auto add = [&](Preparation& to, Looking looking, double weight) {
+            row.add_to(to, looking, weight, names_);
+        };
+        learner.predict_added(asking, add, result.to_predict(learner));
+        return true;
+    }
+    nb::object learn_table_row(TableColumns& columns, nb::handle x, nb::handle y, nb::handle weight,
+                               nb::handle offset) {
+        check_single();
+        OneResult prediction;
+        const bool learned = learn_row_of_table(columns, x, OneLabel(y, weight, offset), 0, prediction);
+        return learned ? nb::object(nb::float_(prediction.value)) : nb::none();
+    }
+    nb::object learn_table_row_wide(TableColumns& columns, nb::handle x, nb::handle y, nb::handle weight,
+                                    std::size_t new_classes) {
+        WideResult predictions;
+        const OneLabel label(y, weight, nb::float_(0.0));
+        return learn_row_of_table(columns, x, label, new_classes, predictions) ? predictions.array() : nb::none();
     }
     // The names of the features of a text of words, known or not; one that several words share is there for each.
     std::vector<std::string> word_features(const std::string& column, const std::string& text) {

@@ -1,6 +1,7 @@
 // One row of a table, as Python gives it: a dict of column names and values. What a value means, its column says: a
-// number, text (a feature `column=value`), words (a feature for each) or a boolean (`column=true`, `column=false`).
-// Keys that are not columns do not matter, and columns without a key have no value. Used only by python/learner.hpp.
+// number, a flag (a number that is 0 or 1), text (a feature `column=value`), words (a feature for each) or a boolean
+// (`column=true`, `column=false`). Keys that are not columns do not matter, and columns without a key have no value.
+// Used only by python/learner.hpp.
 
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "preparation/table_values.hpp"
 #include "python/named_row.hpp"
 #include "rows/table.hpp"
 #include "text/written_number.hpp"
@@ -19,7 +21,7 @@ namespace unitless {
 
 class TableColumns {
   public:
-    // `kinds`: "number", "text", "words" or "boolean". `missing`: what a missing value is: "error", "absent" or
+    // `kinds`: "number", "flag", "text", "words" or "boolean". `missing`: what a missing value is: "error", "absent" or
     // "indicator", the feature `column=(missing)`. `marks`: text that stands for one. `trim`: text loses the blanks
     // around it.
     TableColumns(const std::vector<std::string>& names, const std::vector<std::string>& kinds,
@@ -36,9 +38,9 @@ class TableColumns {
 
   private:
     friend class TableRow;
-    enum class Kind : unsigned char { number, text, words, boolean };
+    enum class Kind : unsigned char { number, flag, text, words, boolean };
     static Kind kind_named(std::string_view kind) {
-        if (kind == "number") return Kind::number;
+        if (kind == "number" || kind == "flag") return kind == "flag" ? Kind::flag : Kind::number;
         return kind == "text" ? Kind::text : kind == "words" ? Kind::words : Kind::boolean;
     }
     struct Column {
@@ -46,24 +48,24 @@ class TableColumns {
         std::string name;
         Kind kind;
         std::uint32_t features[3];  // as far as they are known, by what a value is
+        bool is_number() const { return kind == Kind::number || kind == Kind::flag; }
     };
     enum What : unsigned char { number_or_false = 0, yes = 1, missing = 2 };
     struct Value {
         PyObject* text;  // ours; null for numbers, booleans and missing values
+        double x;
         std::uint32_t column;
         What what;
     };
     struct Memory {
         std::vector<Value> values;
-        std::vector<double> numbers;                             // of the values, then of the words
-        std::vector<std::pair<PyObject*, std::uint32_t>> texts;  // ours, of columns of words; the column
-        std::vector<std::uint32_t> words;                        // their features
+        WordFeatures words;
     };
     std::vector<Column> columns_;
     bool may_miss_, indicators_;
     MissingMarks marks_;
     bool trim_;
-    const Learner* owner_ = nullptr;  // whose features they are
+    std::uint64_t names_ = 0;  // to which numbers of names the known ones belong
     KnownStrings known_;
     Memory spare_;
 };
@@ -71,16 +73,10 @@ class TableColumns {
 // Its memory is borrowed from the columns' spare, so that a stream of rows allocates nothing.
 class TableRow {
   public:
-    explicit TableRow(TableColumns& table) : table_(table), memory_(std::move(table.spare_)) {
-        memory_.values.clear();
-        memory_.numbers.clear();
-        memory_.texts.clear();
-        memory_.words.clear();
-    }
+    explicit TableRow(TableColumns& table) : table_(table), memory_(std::move(table.spare_)) { memory_.values.clear(); }
     TableRow(const TableRow&) = delete;
     ~TableRow() {
         for (const auto& value : memory_.values) Py_XDECREF(value.text);
-        for (const auto& [text, column] : memory_.texts) Py_DECREF(text);
         table_.spare_ = std::move(memory_);
     }
 
@@ -100,72 +96,62 @@ class TableRow {
         return true;
     }
 
-    // Finds the features of the row's words; the caller holds the learner's lock from here on.
-    void find_words(Learner& learner) {
-        for (const auto& [text, column] : memory_.texts) {
-            const auto note = [&](std::uint32_t feature, const std::string& name) {
-                if (learner.notes()) word_names_.emplace_back(feature, name);
-            };
-            const auto& found = learner.words(table_.columns_[column].name, letters_of(text), note);
-            memory_.words.insert(memory_.words.end(), found.begin(), found.end());
-        }
-        memory_.numbers.resize(memory_.values.size() + memory_.words.size(), 1.0);
-    }
-
-    std::size_t size() const { return memory_.numbers.size(); }
-    const double* values() const { return memory_.numbers.data(); }
-
-    // The features, for `Learner::predict_named`; the caller holds the learner's lock.
-    struct Resolver {
-        TableRow& row;
-        Learner& learner;
-
-        std::uint32_t operator()(std::size_t i, bool) const {
-            const std::size_t values = row.memory_.values.size();
-            if (i >= values) return row.memory_.words[i - values];
-            const TableColumns::Value& value = row.memory_.values[i];
-            TableColumns::Column& column = row.table_.columns_[value.column];
-            if (!value.text) {
-                std::uint32_t& feature = column.features[value.what];
-                if (!feature) feature = learner.feature(row.name(i), false).value_or(0);
-                return feature;
-            }
-            KnownStrings& known = row.table_.known_;
-            if (const auto feature = known.find(value.text, value.column); feature != KnownStrings::none)
-                return feature;
-            const auto feature = learner.feature(row.name(i), false);
-            if (feature) known.remember(value.text, *feature, value.column);
-            return feature.value_or(0);
-        }
-        void note(std::size_t i, std::uint32_t feature) const {
-            if (i < row.memory_.values.size()) return learner.note(feature, row.name(i));
-            for (const auto& [word, name] : row.word_names_)
-                if (word == feature) learner.note(feature, name);
-        }
-    };
-    Resolver resolver(Learner& learner) {
-        if (table_.owner_ != &learner) {
-            table_.owner_ = &learner;
+    // To the row that a learner is building; the caller holds the learner's lock. `names`: a number that is another one
+    // for every learner, and once names that have numbers have been forgotten.
+    void add_to(Preparation& to, Looking looking, double weight, std::uint64_t names) {
+        if (table_.names_ != names) {
+            table_.names_ = names;
             table_.known_.forget();
             for (auto& column : table_.columns_) std::fill_n(column.features, 3, 0);
         }
-        return {*this, learner};
+        const bool grow = looking == Looking::learning;
+        const auto remember = [&](std::uint32_t feature) {
+            if (grow && to.centring()) to.centre().remember(feature);
+        };
+        for (const TableColumns::Value& value : memory_.values) {
+            TableColumns::Column& column = table_.columns_[value.column];
+            if (value.text && column.kind == TableColumns::Kind::words) {
+                add_words(to, memory_.words, column.name, letters_of(value.text), looking, weight, remember);
+                continue;
+            }
+            const std::uint32_t feature = find(to, value, column, grow);
+            if (!feature) continue;
+            remember(feature);
+            const auto name = [&] { return name_of(value); };
+            if (column.is_number() && value.what != TableColumns::missing) {
+                const Offset offset = column.kind == TableColumns::Kind::flag ? Offset::kept : Offset::removed;
+                add_number(to, feature, value.x, offset, looking, weight, name);
+            } else {
+                add_category(to, feature, looking, weight, name);
+            }
+        }
     }
 
   private:
     TableColumns& table_;
     TableColumns::Memory memory_;
     std::string name_;
-    std::vector<std::pair<std::uint32_t, std::string>> word_names_;  // where they are to be noted
 
     static std::string_view letters_of(PyObject* ascii) {
         return {static_cast<const char*>(PyUnicode_DATA(ascii)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(ascii))};
     }
 
+    std::uint32_t find(Preparation& to, const TableColumns::Value& value, TableColumns::Column& column, bool grow) {
+        if (!value.text) {
+            std::uint32_t& feature = column.features[value.what];
+            if (!feature) feature = to.feature(name_of(value), grow).value_or(0);
+            return feature;
+        }
+        KnownStrings& known = table_.known_;
+        if (const auto feature = known.find(value.text, value.column); feature != KnownStrings::none) return feature;
+        const auto feature = to.feature(name_of(value), grow);
+        if (feature) known.remember(value.text, *feature, value.column);
+        return feature.value_or(0);
+    }
+
     void add(std::uint32_t column, double x, PyObject* text, TableColumns::What what) {
-        memory_.values.push_back({text, column, what});
+        memory_.values.push_back({text, x, column, what});
         Py_XINCREF(text);
-        memory_.numbers.push_back(x);
     }
 
     bool take_missing(std::uint32_t column) {
@@ -179,7 +165,7 @@ class TableRow {
         if (PyFloat_Check(object)) {
             const double x = PyFloat_AS_DOUBLE(object);
             if (x != x) return take_missing(column);
-            if (kind != Kind::number || std::fabs(x) > Learner::placed_most) return false;
+            if (!(kind == Kind::number || kind == Kind::flag) || std::fabs(x) > Learner::placed_most) return false;
             add(column, x, nullptr, TableColumns::number_or_false);
             return true;
         }
@@ -203,8 +189,7 @@ class TableRow {
             const std::string_view text = written::trimmed(letters_of(object));
             if (text.empty()) return false;
             if (table_.marks_.contain(text)) return take_missing(column);
-            memory_.texts.emplace_back(object, column);
-            Py_INCREF(object);
+            add(column, 1.0, object, TableColumns::number_or_false);
             return true;
         }
         if (kind == Kind::boolean) {
@@ -220,11 +205,10 @@ class TableRow {
         return true;
     }
 
-    std::string_view name(std::size_t i) {
-        const TableColumns::Value& value = memory_.values[i];
+    std::string_view name_of(const TableColumns::Value& value) {
         const TableColumns::Column& column = table_.columns_[value.column];
         const bool is_missing = value.what == TableColumns::missing;
-        if (column.kind == TableColumns::Kind::number && !is_missing) return column.name;
+        if (column.is_number() && !is_missing) return column.name;
         name_.assign(column.name).append(1, '=');
         if (is_missing) return name_.append(missing_value);
         if (value.text) {

@@ -1,1 +1,1 @@
-"""Replicas that predict only, and data from brokers."""
+"""Replicas that only predict, and messages of brokers."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from ... import inputs
 from ...data import Schema, Target
-from ...data.labels import number_text
+from ...data.labels import number_text, plain_number
 from ...data.progress import Progress
 from ...errors import InputError
 from ...evaluation.evaluation import Evaluation
@@ -248,51 +248,83 @@ class ServedModel:
         if model.kept == "averaged":
             model.keep("last")
 
-    def learn_batch(self, data: inputs.Input, labels: list[Any], weight: Float64 | None) -> Float64:
+    def learn_batch(
+        self, data: inputs.Input, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
+    ) -> Float64:
         """Learn rows that the core has read already, in one call; the scores made before, by row.
 
         Either all rows are learned, or none is and an error says which is wrong.
+
+        Args:
+            data: the rows.
+            labels: of each row. Where classes are text, they are numbers that stand for it.
+            weight: of each row.
+            offset: of each row, a part of its score that is known. Not for several classes.
         """
         was_new = self.model is None
         try:
             if was_new:
-                self._settle(labels[0])
-            return self._learn_batch(data, labels, weight)
+                self._settle(plain_number(labels[0]))
+            if not self._several and not self._binary:
+                return self._learn_numbers(data, labels, weight, offset)
+            distinct, places = np.unique(labels, return_inverse=True)
+            named = [self._label_of(label) for label in distinct.tolist()]
+            if self._several:
+                return self._learn_classes(data, [named[place] for place in places], weight, offset)
+            truth = np.array([float(self._side(label)) for label in named])[places]
+            return self._learn_numbers(data, truth, weight, offset)
         except BaseException:
             if was_new:
                 self.model = None
             raise
 
-    def _learn_batch(self, data: inputs.Input, labels: list[Any], weight: Float64 | None) -> Float64:
+    def _label_of(self, number: float) -> Any:
+        """The label that a number stands for where there are classes."""
+        plain, known = plain_number(number), self.classes
+        return number_text(plain) if known and all(isinstance(one, str) for one in known) else plain
+
+    def _learn_classes(
+        self, data: inputs.Input, labels: list[Any], weight: Float64 | None, offset: Float64 | None
+    ) -> Float64:
+        model = self.model
+        assert isinstance(model, OneVsAll)
+        if offset is not None:
+            raise InputError("an initial prediction is for numbers and two classes, not for more of them")
+        before, known = model.examples, len(model.classes)
+        scores = model.learn(data, [self._class_of(label) for label in labels], weight)
+        weights = [1.0] * len(labels) if weight is None else weight.tolist()
+        for row, label, h in zip(scores, labels, weights, strict=True):
+            number = model._classes.known(label)
+            self._count(row[:known], number, h, before)
+            known = max(known, number + 1 if h else 0)
+        return scores
+
+    def _learn_numbers(
+        self, data: inputs.Input, truth: Float64, weight: Float64 | None, offset: Float64 | None
+    ) -> Float64:
         model = self.model
         assert model is not None
         before = model.examples
-        weights = [1.0] * len(labels) if weight is None else weight.tolist()
-        if isinstance(model, OneVsAll):
-            known = len(model.classes)
-            scores = model.learn(data, [self._class_of(label) for label in labels], weight)
-            for row, label, h in zip(scores, labels, weights, strict=True):
-                number = model._classes.known(label)
-                self._count(row[:known], number, h, before)
-                known = max(known, number + 1 if h else 0)
-            return scores
-        truth = [self._side(label) if self._binary else _number(label) for label in labels]
-        blind = not before and model.options.target is not None
-        found = model._feed(data, np.array(truth, np.float64), weight)
-        if not self.learned:
+        scores = model._feed(data, truth, weight, offset=offset)
+        weights = np.ones(len(scores)) if weight is None else weight
+        if not before or not self.learned:
             self._first_learned(model)
-        for score, y, h in zip(found.tolist(), truth, weights, strict=True):
-            self.digest = crc32(b"-" if blind else _eight(score), self.digest)
-            self._progressive.add(None if blind else score, y, h)
-            blind = blind and not h
-            self.learned += h > 0
-        return found
+        self.learned += int(np.count_nonzero(weights))
+        blind = 0  # rows of which nothing could be said
+        if not before and model.options.target is not None:
+            blind = int((weights != 0).argmax()) + 1 if weights.any() else len(weights)
+        for y, h in zip(truth[:blind].tolist(), weights[:blind].tolist(), strict=True):
+            self.digest = crc32(b"-", self.digest)
+            self._progressive.add(None, y, h)
+        self.digest = crc32(scores[blind:].tobytes(), self.digest)
+        self._progressive.add_many(scores[blind:], truth[blind:], weights[blind:])
+        return scores
 
-    def ask_batch(self, data: inputs.Input) -> Float64:
+    def ask_batch(self, data: inputs.Input, offset: Float64 | None = None) -> Float64:
         """The scores of rows that the core has read already, one or more for each."""
         if self.model is None:
             return np.zeros(data.rows)
-        flat = self.model._ask(data, False)
+        flat = self.model._ask(data, False, offset)
         return flat.reshape(data.rows, -1) if self._several and data.rows else flat
 
     def count_served(self, served: Any, at_learning: Any, label: Any, weight: float) -> None:

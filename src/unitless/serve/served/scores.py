@@ -10,6 +10,7 @@ import numpy as np
 from ...evaluation.coverage import Coverage
 from ...evaluation.evaluation import Evaluation
 from ...evaluation.stream_baselines import StreamBaselines
+from ...inputs import Float64
 from ...models.error_quantiles import ErrorQuantiles
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
@@ -17,6 +18,7 @@ from ...models.prediction_errors import has_errors
 from ...options import USUAL_LEVEL
 
 MOST_WAITING = 256
+_FEW = 32  # rows that are kept until there are more
 
 
 class Scores:
@@ -50,6 +52,17 @@ class Scores:
         self._waiting.append((score, truth, weight))
         if len(self._waiting) >= MOST_WAITING:
             self.flush()
+
+    def add_many(self, scores: Float64, truth: Float64, weight: Float64) -> None:
+        """The same for rows in order, of one score each."""
+        if len(scores) < _FEW:
+            for row in zip(scores.tolist(), truth.tolist(), weight.tolist(), strict=True):
+                self.add(*row)
+            return
+        self.flush()
+        if self._baselines is not None:
+            self._baselines.add_numbered(truth > 0 if self._binary else truth, weight)
+        self._evaluation.add(scores, truth, weight)
 
     def flush(self) -> None:
         """Count what waits."""

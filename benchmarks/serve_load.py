@@ -1,0 +1,205 @@
+"""Load on a server: some connections, each of which sends its next request when it has the answer to the last.
+
+    python benchmarks/serve_load.py '{"port": 8000, "pid": 4711, "protocol": "http", "path": "/v1/models/m/predict"}'
+
+A program of its own, so that nothing else shares its processor time. Requests are encoded before the clock starts, and
+answers are looked at no closer than needed to know that each is whole and says yes. It prints one line of JSON: rows
+per second, latencies, and the processor time of the server and of its children during the measured seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import select
+import socket
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from serve_rows import as_json, as_vw, rows
+
+TICK = os.sysconf("SC_CLK_TCK")
+MOST = 1 << 18  # bytes of one read
+
+
+@dataclass(frozen=True)
+class Load:
+    """What to send where, and for how long."""
+
+    port: int
+    pid: int  # of the server
+    protocol: str  # "http" or "lines"
+    path: str = ""
+    learn: bool = False
+    batch: int = 1  # rows of a request
+    connections: int = 1
+    token: str | None = None
+    ids: bool = False  # every row has an id of its own
+    seconds: float = 2.0
+    warm: float = 0.5
+    different: int = 5000  # rows
+    names: int = 0  # of so many further features one is in each row
+
+
+class Answer(Protocol):
+    """Reads the answer to one request."""
+
+    def take(self, received: bytes) -> bool:
+        """Add what has come; whether the answer is whole."""
+
+
+class HttpAnswer:
+    """An answer of HTTP, with its length or in chunks; JSON lines have one line for each row."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch = batch
+        self.parts: list[bytes] = []
+        self.missing: int | None = None  # bytes, if the answer has said its length
+
+    def take(self, received: bytes) -> bool:
+        parts = self.parts
+        parts.append(received)
+        if self.missing is None:
+            if len(parts) > 1:  # in chunks: only the end matters
+                return received.endswith(b"0\r\n\r\n") and self._done(b"".join(parts))
+            head, _, _ = received.partition(b"\r\n\r\n")
+            at = head.lower().find(b"content-length:")
+            if at < 0:
+                return received.endswith(b"0\r\n\r\n") and self._done(received)
+            self.missing = len(head) + 4 + int(head[at + 15 :].split(b"\r\n", 1)[0])
+        self.missing -= len(received)
+        return self.missing <= 0 and self._done(b"".join(parts))
+
+    def _done(self, answer: bytes) -> bool:
+        lines = self.batch == 1 or (answer.count(b'"prediction"') == self.batch and b'"title"' not in answer)
+        if not answer.startswith(b"HTTP/1.1 200") or not lines:
+            raise SystemExit(f"the server does not answer well: {answer[:1000]!r}")
+        self.parts, self.missing = [], None
+        return True
+
+
+class LinesAnswer:
+    """One line for each row."""
+
+    def __init__(self, batch: int) -> None:
+        self.batch = self.missing = batch
+
+    def take(self, received: bytes) -> bool:
+        self.missing -= received.count(b"\n")
+        if self.missing > 0:
+            return False
+        if self.missing < 0 or received[:1].isalpha():
+            raise SystemExit(f"the server does not answer well: {received[:1000]!r}")
+        self.missing = self.batch
+        return True
+
+
+def processor_time(pids: Sequence[int]) -> float:
+    """The seconds that processes have used, with all their threads. One that has ended counts nothing."""
+    ticks = 0
+    for pid in pids:
+        try:
+            fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / TICK
+
+
+def descendants(pid: int) -> list[int]:
+    """The processes that this one has started, and theirs."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            found += [int(child), *descendants(int(child))]
+    return found
+
+
+def requests(load: Load) -> list[bytes]:
+    """All different requests, encoded."""
+    made = rows(load.different, names=load.names)
+    write = as_json if load.protocol == "http" else as_vw
+    lines = [write(features, label if load.learn else None) for features, label in made]
+    if load.batch > 1:
+        lines = [line.rstrip(b"\n") + b"\n" for line in lines]
+        lines = [b"".join(lines[at : at + load.batch]) for at in range(0, len(lines), load.batch)]
+    if load.protocol != "http":
+        return lines
+    kind = "application/json" if load.batch == 1 else "application/x-ndjson"
+    allowed = f"authorization: Bearer {load.token}\r\n" if load.token else ""
+    head = f"POST {load.path} HTTP/1.1\r\nhost: 127.0.0.1:{load.port}\r\n{allowed}content-type: {kind}\r\n"
+    return [f"{head}content-length: {len(body)}\r\n\r\n".encode() + body for body in lines]
+
+
+def with_id(request: bytes, name: bytes) -> bytes:
+    """The same request, its row with an id in front of the other fields."""
+    head, _, body = request.partition(b"\r\n\r\n")
+    body = b'{"id":"' + name + b'",' + body[1:]
+    return head[: head.rindex(b" ") + 1] + b"%d\r\n\r\n" % len(body) + body
+
+
+def run(load: Load) -> dict[str, Any]:
+    """Send until the time is over; only answers within the measured seconds count."""
+    sent = requests(load)
+    poll, clock, mark = select.epoll(), time.perf_counter, b"%d-" % os.getpid()
+    sockets: dict[int, socket.socket] = {}
+    for _ in range(load.connections):
+        one = socket.create_connection(("127.0.0.1", load.port), timeout=10)
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        sockets[one.fileno()] = one
+        poll.register(one, select.EPOLLIN)
+    reader = HttpAnswer if load.protocol == "http" else LinesAnswer
+    answers: dict[int, Answer] = {descriptor: reader(load.batch) for descriptor in sockets}
+    begun: dict[int, float] = {}
+    latencies: list[float] = []
+    number = 0
+
+    def send(descriptor: int) -> None:
+        nonlocal number
+        request = sent[number % len(sent)]
+        number += 1
+        begun[descriptor] = clock()
+        sockets[descriptor].sendall(with_id(request, mark + b"%d" % number) if load.ids else request)
+
+    for descriptor in sockets:
+        send(descriptor)
+    children = descendants(load.pid)
+    before, starts = None, clock() + load.warm
+    ends = starts + load.seconds
+    while (now := clock()) < ends:
+        if before is None and now >= starts:
+            starts = now
+            before = processor_time([load.pid]), processor_time(children), time.process_time()
+        for descriptor, _ in poll.poll(1.0):
+            received = sockets[descriptor].recv(MOST)
+            if not received:
+                raise SystemExit("the server closed a connection")
+            if answers[descriptor].take(received):
+                if before is not None:
+                    latencies.append(clock() - begun[descriptor])
+                send(descriptor)
+    if before is None or not latencies:
+        raise SystemExit(f"the server gave no answer within {load.warm + load.seconds:g} s")
+    seconds = clock() - starts
+    after = processor_time([load.pid]), processor_time(children), time.process_time()
+    count = len(latencies) * load.batch
+    cpu, children_cpu, load_cpu = (1e6 * (b - a) / count for a, b in zip(before, after, strict=True))
+    latencies.sort()
+    return {
+        "rows": count,
+        "rows_per_second": count / seconds,
+        "cpu": cpu,
+        "children_cpu": children_cpu,
+        "load_cpu": load_cpu,
+        "p50": latencies[len(latencies) // 2],
+        "p99": latencies[len(latencies) * 99 // 100],
+        "worst": latencies[-1],
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(Load(**json.loads(sys.argv[1])))))

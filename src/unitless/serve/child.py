@@ -1,0 +1,107 @@
+"""A process that works for the server and talks with it in lines of JSON, over its standard input and output.
+
+It ends when its input closes, so that none outlives a server that was killed; signals that are meant for the server
+(Ctrl-C in a terminal, a service manager that stops the whole group) do not end it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import queue
+import signal
+import sys
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import msgspec
+
+_LONGEST = 1 << 20  # bytes of a line
+_NICE = 5  # it gives way to the server
+
+
+class Child:
+    """The server's side. Made by `start`."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        self._process = process
+
+    @classmethod
+    async def start(cls, module: str, *arguments: str) -> Child:
+        """Run a module of Python's in a process of its own."""
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", module, *arguments),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            limit=_LONGEST,
+            start_new_session=True,
+        )
+        return cls(process)
+
+    @property
+    def pid(self) -> int:
+        """The number of the process."""
+        return self._process.pid
+
+    def tell(self, **message: Any) -> None:
+        """Send a message; if the process has ended nobody reads it."""
+        assert self._process.stdin is not None
+        if not self._process.stdin.is_closing():
+            with contextlib.suppress(OSError, RuntimeError):
+                self._process.stdin.write(msgspec.json.encode(message) + b"\n")
+
+    async def messages(self) -> AsyncIterator[dict[str, Any]]:
+        """What the process says, until it ends."""
+        assert self._process.stdout is not None
+        while line := await self._process.stdout.readline():
+            yield msgspec.json.decode(line)
+
+    async def ended(self, timeout: float | None = None) -> int | None:
+        """Wait for the end of the process: its exit code; None if it takes longer."""
+        try:
+            return await asyncio.wait_for(self._process.wait(), timeout)
+        except asyncio.TimeoutError:
+            return None
+
+    async def end(self, timeout: float = 1.0) -> None:
+        """Close its input; if it does not end soon, kill it."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(OSError, RuntimeError):
+            self._process.stdin.close()
+        if await self.ended(timeout) is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+            await self._process.wait()
+
+
+class Parent:
+    """The process's own side."""
+
+    def __init__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
+        with contextlib.suppress(OSError):
+            os.nice(_NICE)
+        self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        for line in sys.stdin.buffer:
+            self._said.put(msgspec.json.decode(line))
+        os._exit(0)  # the server is gone: nothing that is half done here counts
+
+    def heard(self, timeout: float = 0.0) -> list[dict[str, Any]]:
+        """What the server has said since; waits for the first message if there is none."""
+        messages = []
+        with contextlib.suppress(queue.Empty):
+            messages.append(self._said.get(timeout=timeout) if timeout > 0 else self._said.get_nowait())
+            while True:
+                messages.append(self._said.get_nowait())
+        return messages
+
+    def tell(self, **message: Any) -> None:
+        """Send a message."""
+        sys.stdout.buffer.write(msgspec.json.encode(message) + b"\n")
+        sys.stdout.buffer.flush()

@@ -1,0 +1,168 @@
+"""The server's side of the process that writes snapshots (snapshotter.py): starts it, starts it again, asks it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from .child import Child
+from .problems import Problem
+from .snapshotter import Report
+
+_ROUND = 0.5  # seconds between two messages about how far the logs are
+_SHORTEST, _LONGEST = 0.5, 30.0  # seconds before the process is started again after it has died
+_STEADY = 60.0  # seconds of life after which the next death counts as the first
+
+
+class Snapshotter:
+    """Snapshots of all streams, by another process.
+
+    Args:
+        data: the server's folder.
+        every: seconds between snapshots of a stream that has news.
+        counted: gives for each stream, by the name of its folder, the last record that was written whole.
+        told: is called with each report, in the event loop.
+        say: is told what a person should know.
+    """
+
+    def __init__(
+        self,
+        data: Path,
+        every: float,
+        counted: Callable[[], Mapping[str, int]],
+        *,
+        told: Callable[[Report], None] | None = None,
+        say: Callable[[str], object] = print,
+    ) -> None:
+        self.reports: dict[str, Report] = {}
+        self.deaths = 0
+        self._data, self._every, self._counted, self._told, self._say = data, every, counted, told, say
+        self._child: Child | None = None
+        self._sent: dict[str, int] = {}
+        self._waiting: dict[str, list[tuple[int, asyncio.Future[Report]]]] = {}  # after which record, and who
+        self._task: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process, if it runs."""
+        return None if self._child is None else self._child.pid
+
+    def start(self) -> None:
+        """Begin; this does not wait for the process."""
+        self._task = asyncio.get_running_loop().create_task(self._live())
+
+    async def request(self, stream: str) -> Report:
+        """A snapshot now, of all that is written: its report. Raises a problem if there can be none."""
+        if self._task is None or self._stopping:
+            raise Problem(503, "no snapshot", "the server is stopping")
+        answer: asyncio.Future[Report] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(stream, []).append((self._counted().get(stream, 0), answer))
+        self._ask(stream)
+        report = await answer
+        if report.mismatch or report.error:
+            raise Problem(500, "no snapshot", report.mismatch or report.error or "")
+        return report
+
+    def forget(self, stream: str) -> None:
+        """The stream is deleted."""
+        self.reports.pop(stream, None)
+        self._sent.pop(stream, None)
+        if self._child is not None:
+            self._child.tell(do="forget", stream=stream)
+        self._answer(Report(stream, error="the stream is deleted"))
+
+    async def stop(self, timeout: float = 5.0) -> bool:
+        """Last snapshots, then the end; whether they were written in time."""
+        self._stopping = True
+        child, task = self._child, self._task
+        done = False
+        if child is not None and task is not None:
+            self._follow(child)
+            child.tell(do="stop")
+            await asyncio.wait([task], timeout=timeout)
+            done = task.done()
+        if task is not None:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+        for stream in list(self._waiting):
+            self._answer(Report(stream, error="the server is stopping"))
+        return done
+
+    async def _live(self) -> None:
+        pause = _SHORTEST
+        while not self._stopping:
+            begin = time.monotonic()
+            code = await self._one_life()
+            if self._stopping:
+                return
+            self.deaths += 1
+            pause = _SHORTEST if time.monotonic() - begin > _STEADY else min(_LONGEST, 2 * pause)
+            self._say(f"the process that writes snapshots ended with code {code}; it is started again in {pause:.0f} s")
+            await asyncio.sleep(pause)
+
+    async def _one_life(self) -> int | None:
+        child = await Child.start("unitless.serve.snapshotter", str(self._data), str(self._every))
+        self._child, self._sent = child, {}
+        speaking = asyncio.get_running_loop().create_task(self._speak(child))
+        try:
+            for stream in self._waiting:
+                self._ask(stream)
+            async for message in child.messages():
+                self._hear(message)
+            return await child.ended(1.0)
+        finally:
+            self._child = None
+            speaking.cancel()
+            await child.end()
+
+    async def _speak(self, child: Child) -> None:
+        while True:
+            self._follow(child)
+            await asyncio.sleep(_ROUND)
+
+    def _follow(self, child: Child) -> None:
+        for stream, seq in self._counted().items():
+            if self._sent.get(stream) != seq:
+                self._sent[stream] = seq
+                child.tell(do="follow", stream=stream, seq=seq)
+
+    def _ask(self, stream: str) -> None:
+        if self._child is not None:
+            self._child.tell(do="snapshot", stream=stream, seq=self._counted().get(stream, 0))
+
+    def _hear(self, message: dict[str, Any]) -> None:
+        answer = message.pop("answer", False)
+        report = msgspec.convert(message, Report)
+        before = self.reports.get(report.stream)
+        self.reports[report.stream] = report
+        for new, old in (
+            (report.mismatch, before and before.mismatch),
+            (report.error, before and before.error),
+        ):
+            if new and new != old:
+                self._say(f"stream {report.stream}: {new}")
+        if self._told is not None:
+            self._told(report)
+        if answer:
+            self._answer(report)
+
+    def _answer(self, report: Report) -> None:
+        failed = report.mismatch or report.error
+        still = []
+        for seq, answer in self._waiting.pop(report.stream, []):
+            if answer.done():
+                continue
+            if failed or report.snapshot_seq >= seq:
+                answer.set_result(report)
+            else:
+                still.append((seq, answer))
+        if still:
+            self._waiting[report.stream] = still

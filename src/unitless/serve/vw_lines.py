@@ -1,0 +1,306 @@
+"""Vowpal Wabbit's line protocol on a port of its own: a client of its daemon needs only a new address.
+
+An example is a line, and each line has an answer line, in the same order. Examples with a label are learned, and the
+answer is the prediction made before; those without one are predicted. A line that cannot be read is answered by a line
+that begins with `error:`, and the connection lives on. Nothing that a client sends writes a file.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from functools import partial
+from typing import Any, NamedTuple
+
+from .. import _core
+from ..errors import OptionError
+from .events import Form, Kind
+from .house import House
+from .live import LiveStream
+from .problems import Problem
+from .served.vw import VwSaid
+from .settings import Settings
+
+MOST_ROWS = 4096  # of one record
+MOST_LINE = 1 << 20  # bytes
+MOST_OUTSTANDING = 4 << 20  # bytes of lines without an answer; beyond it a connection is not read
+RETRY = 0.01  # seconds after which a full queue is tried again
+DEFAULT_NAME = "vw"
+
+
+class _Lines(NamedTuple):
+    """Lines that follow one another, all examples or all answered already."""
+
+    size: int
+    answer: bytes | None  # known from the beginning: of blank lines, and lines that are no examples
+    rows: _core.TextRows | None  # to be predicted
+    payload: bytes  # to be learned
+    count: int
+    tags: list[str] | None
+
+
+class _Answer:
+    """What will be written when all answers before it have been."""
+
+    __slots__ = ("size", "text")
+
+    def __init__(self, size: int, text: bytes | None = None) -> None:
+        self.size, self.text = size, text
+
+
+class VwLines(asyncio.Protocol):
+    """One connection.
+
+    Args:
+        house: where the model is.
+        name: of the model.
+        connections: all open connections of the port; this one is added while it is open.
+    """
+
+    def __init__(self, house: House, name: str, connections: set[VwLines]) -> None:
+        self._house, self._name, self._connections = house, name, connections
+        self._reader = _core.VwReader()
+        self._rest = b""  # of a line whose end has not come yet
+        self._todo: deque[_Lines] = deque()
+        self._answers: deque[_Answer] = deque()
+        self._learning = 0  # records on their way
+        self._outstanding = 0  # bytes
+        self._slow = False  # the client does not read its answers
+        self._ended = False  # the client sends no more
+        self._waiting: asyncio.TimerHandle | None = None
+        self._transport: Any = None
+
+    # -------------------------------------------------------------------------------------------- what asyncio calls
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """A client is there."""
+        self._transport = transport
+        self._connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The client has gone. What is on its way is learned all the same."""
+        self._connections.discard(self)
+        self._transport = None
+        self._todo.clear()
+        if self._waiting:
+            self._waiting.cancel()
+
+    def data_received(self, data: bytes) -> None:
+        """Text, which ends anywhere."""
+        end = data.rfind(b"\n") + 1
+        if not end:
+            self._rest += data
+        else:
+            whole = self._rest + data[:end] if self._rest else data[:end] if end < len(data) else data
+            self._rest = data[end:]
+            self._take(whole)
+        if len(self._rest) > MOST_LINE:
+            self._rest = b""
+            self._add(_ready(0, f"error: a line is longer than {MOST_LINE:,} bytes; the connection is closed\n"))
+            self._end()
+        self._go()
+
+    def eof_received(self) -> bool:
+        """The client sends no more, but may wait for answers."""
+        if self._rest:
+            self._take(self._rest + b"\n")
+            self._rest = b""
+        self._end()
+        self._go()
+        return True
+
+    def pause_writing(self) -> None:
+        """The client does not read its answers."""
+        self._slow = True
+        self._balance()
+
+    def resume_writing(self) -> None:
+        """It does again."""
+        self._slow = False
+        self._balance()
+
+    # ----------------------------------------------------------------------------------------------- from text to work
+
+    def _end(self) -> None:
+        self._ended = True
+        if self._transport:
+            self._transport.pause_reading()
+
+    def _add(self, lines: _Lines) -> None:
+        self._outstanding += lines.size
+        self._todo.append(lines)
+
+    def _take(self, text: bytes) -> None:
+        """Whole lines."""
+        if self._ended:
+            return
+        read = self._reader.read(text, True)
+        if read.rows == read.lines <= MOST_ROWS:
+            self._add(_examples(text, read))
+            return
+        told, good = dict(read.bad), set(read.line.tolist())
+        lines, first = text.split(b"\n")[: read.lines], 0
+        while first < len(lines):
+            last = first + 1
+            if first in good:
+                while last < len(lines) and last in good and last - first < MOST_ROWS:
+                    last += 1
+                part = b"\n".join(lines[first:last]) + b"\n"
+                self._add(_examples(part, self._reader.read(part, True)))
+            else:
+                self._add(_ready(len(lines[first]) + 1, _refused(lines[first], told.get(first))))
+            first = last
+
+    # -------------------------------------------------------------------------------------------- from work to answers
+
+    def _go(self) -> None:
+        """Do what can be done now, in order: a prediction waits until what came before it has been learned."""
+        self._waiting = None
+        while self._todo and (self._learning == 0 or self._todo[0].rows is None):
+            lines = self._todo[0]
+            answer = _Answer(lines.size, lines.answer)
+            if answer.text is None:
+                try:
+                    live, model = self._house.find(self._name)
+                    self._work(live, model, lines, answer)
+                except Problem as problem:
+                    if problem.status == 429 and self._transport:
+                        self._waiting = asyncio.get_running_loop().call_later(RETRY, self._go)
+                        break
+                    answer.text = _problem_lines(problem, lines)
+            self._todo.popleft()
+            self._answers.append(answer)
+        self._write()
+
+    def _work(self, live: LiveStream, model: str, lines: _Lines, answer: _Answer) -> None:
+        if lines.rows is not None:
+            answer.text = _text(live.stream.models[model].predict_vw(lines.rows), lines.tags)
+            return
+        live.submit(Kind.learn, Form.vw, lines.count, lines.payload, partial(self._learned, model, lines, answer))
+        self._learning += 1
+
+    def _learned(self, model: str, lines: _Lines, answer: _Answer, outcome: Any) -> None:
+        """A record has been written, and learned."""
+        self._learning -= 1
+        if isinstance(outcome, Problem):
+            answer.text = _problem_lines(outcome, lines)
+        else:
+            answer.text = _text(outcome[0].said_by[model], lines.tags)
+        self._go()
+
+    def _write(self) -> None:
+        ready = []
+        while self._answers and self._answers[0].text is not None:
+            answer = self._answers.popleft()
+            self._outstanding -= answer.size
+            ready.append(answer.text)
+        if not self._transport:
+            return
+        if ready:
+            self._transport.write(b"".join(ready))  # type: ignore[arg-type]
+        if self._ended and not self._todo and not self._answers:
+            self._transport.close()
+        self._balance()
+
+    def _balance(self) -> None:
+        """Read on, or wait until there are fewer answers outstanding."""
+        if not self._transport or self._ended:
+            return
+        if self._slow or self._outstanding > MOST_OUTSTANDING:
+            self._transport.pause_reading()
+        elif not self._transport.is_reading():
+            self._transport.resume_reading()
+
+    def finish(self) -> None:
+        """Answer what has been read, and close."""
+        self._end()
+        self._write()
+
+
+def _ready(size: int, answer: str) -> _Lines:
+    return _Lines(size, answer.encode(), None, b"", 1, None)
+
+
+def _examples(text: bytes, read: _core.TextRows) -> _Lines:
+    """Examples: they are a record as soon as one of them has a label."""
+    labelled = not np.isnan(read.label).all()
+    return _Lines(len(text), None, None if labelled else read, text if labelled else b"", read.rows, read.tags)
+
+
+def _refused(line: bytes, problem: str | None) -> str:
+    """The answer to a line that is no example."""
+    if not line.strip(b" \t\r"):
+        return "\n"  # as Vowpal Wabbit has it
+    if line.strip(b" \t\r'").startswith(b"save"):
+        return "error: models are not saved by clients; the server keeps all that it learns by itself\n"
+    return f"error: {problem or 'this line cannot be read, nor could many before it'}\n"
+
+
+def _problem_lines(problem: Problem, lines: _Lines) -> bytes:
+    return f"error: {' '.join(str(problem).split())}\n".encode() * lines.count
+
+
+def _text(said: VwSaid, tags: list[str] | None) -> bytes:
+    """A line for each prediction, written as Vowpal Wabbit does: whole numbers without decimals, others with six."""
+    values = said.predictions
+    if isinstance(values, np.ndarray):
+        plain = not said.problems and tags is None and not (values == np.floor(values)).any()
+        if plain:
+            return (b"%f\n" * len(values)) % tuple(values.tolist())
+        values = ["%.0f" % value if value.is_integer() else "%f" % value for value in values.tolist()]
+    words = [str(value) for value in values]
+    if tags is not None:
+        words = [f"{word} {tag}" if tag else word for word, tag in zip(words, tags, strict=True)]
+    for row, problem in said.problems.items():
+        words[row] = f"error: {' '.join(problem.split())}"
+    return ("\n".join(words) + "\n").encode()
+
+
+class VwPort:
+    """The open port; it can be closed and waited for like an `asyncio.Server`."""
+
+    def __init__(self, server: asyncio.Server, connections: set[VwLines]) -> None:
+        self._server, self._connections = server, connections
+
+    @property
+    def sockets(self) -> tuple[Any, ...]:
+        """Where it listens."""
+        return tuple(self._server.sockets)
+
+    def close(self) -> None:
+        """Take no more lines."""
+        self._server.close()
+        for connection in list(self._connections):
+            connection.finish()
+
+    async def wait_closed(self) -> None:
+        """Until all lines that were read have their answers."""
+        while self._connections:
+            await asyncio.sleep(0.01)
+        await self._server.wait_closed()
+
+
+async def start(house: House, settings: Settings) -> VwPort:
+    """Open the port. The protocol knows no tokens, so that it listens on the loopback interface and nowhere else."""
+    assert settings.vw_port is not None
+    name = settings.vw_model or await _only_model(house)
+    connections: set[VwLines] = set()
+    host = settings.host if is_loopback(settings.host) else "127.0.0.1"
+    server = await asyncio.get_running_loop().create_server(
+        lambda: VwLines(house, name, connections, settings.most_connections), host, settings.vw_port
+    )
+    return VwPort(server, connections)
+
+
+async def _only_model(house: House) -> str:
+    """The model that lines are for when nobody says which: there must be no choice."""
+    names = list(house.streams)
+    if len(names) > 1:
+        raise OptionError(
+            f"there are {len(names)} models ({', '.join(sorted(names)[:5])}…); say which one the lines are for",
+            option="vw_model",
+        )
+    if not names:
+        await house.create(DEFAULT_NAME, {})
+        return DEFAULT_NAME
+    return names[0]

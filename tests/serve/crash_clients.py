@@ -1,0 +1,241 @@
+"""Clients that survive the crashes of their server: they send again what was not answered, and remember what was.
+
+Rows with an id are sent until they are answered, however often the server dies: they must be learned once. A row
+without an id whose answer did not come is not sent again, because nobody can know whether it was learned.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+TIMEOUT = 20.0
+
+
+@dataclass
+class Sent:
+    """One row, and what the server has said about it."""
+
+    serial: int  # stands in the features, so that the row is known again in the log
+    id: str | None
+    features: dict[str, Any]
+    label: bool
+    predicted: dict[str, Any] | None = None  # the answer to its prediction
+    learned: dict[str, Any] | None = None  # the first answer which says that it is learned
+    unknown: bool = False  # without an id: sent, but the answer did not come
+
+    def row(self, *names: str) -> dict[str, Any]:
+        """Some of its fields."""
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+
+
+@dataclass
+class Ledger:
+    """What all clients have sent and were told."""
+
+    rows: list[Sent] = field(default_factory=list)
+    waiting: list[Sent] = field(default_factory=list)  # predicted, the label is still to come
+    retries: int = 0
+    duplicates: int = 0
+    lost_predictions: int = 0  # labels that found no prediction: its record was never on the disk
+    wrong: list[str] = field(default_factory=list)  # answers that must not be
+
+    @property
+    def acknowledged(self) -> int:
+        """Rows that the server has said to be learned."""
+        return sum(1 for row in self.rows if row.learned is not None)
+
+
+class Gone(Exception):
+    """The connection broke before the whole answer came."""
+
+
+class Connection:
+    """One keep-alive connection, opened again when it broke."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def post(self, path: str, body: bytes, kind: str = "application/json") -> tuple[int, bytes]:
+        """Status and body of the answer."""
+        try:
+            return await asyncio.wait_for(self._post(path, body, kind), TIMEOUT)
+        except (OSError, EOFError, ValueError, asyncio.TimeoutError) as error:
+            self.close()
+            raise Gone from error
+
+    async def _post(self, path: str, body: bytes, kind: str) -> tuple[int, bytes]:
+        if self._streams is None:
+            self._streams = await asyncio.open_connection("127.0.0.1", self.port)
+        reader, writer = self._streams
+        head = f"POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: {kind}\r\ncontent-length: {len(body)}\r\n\r\n"
+        writer.write(head.encode() + body)
+        answer = (await reader.readuntil(b"\r\n\r\n")).lower()
+        status, length = int(answer[9:12]), answer.partition(b"content-length:")[2]
+        if length:
+            found = await reader.readexactly(int(length.split(b"\r\n")[0]))
+        else:
+            found = b""
+            while size := int(await reader.readuntil(b"\r\n"), 16):
+                found += (await reader.readexactly(size + 2))[:-2]
+            await reader.readexactly(2)
+        if b"connection: close" in answer:
+            self.close()
+        return status, found
+
+    def close(self) -> None:
+        """Close it; the next request opens another."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
+
+
+class Client:
+    """One client: it learns rows, predicts rows, and sends labels that any client waits for, in any order.
+
+    Args:
+        ledger: shared by all clients.
+        port: of the server.
+        model: its name.
+        serials: gives numbers to rows.
+        chance: what it does next.
+        over: whether it should stop.
+    """
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        port: int,
+        model: str,
+        serials: itertools.count[int],
+        chance: random.Random,
+        over: Callable[[], bool],
+    ) -> None:
+        self.ledger, self.model, self.serials, self.chance, self.over = ledger, model, serials, chance, over
+        self.connection = Connection(port)
+
+    async def run(self) -> None:
+        """Work until it is over."""
+        acts = [self.learn, self.learn_nameless, self.learn_lines, self.predict, self.label, self.repeat]
+        while not self.over():
+            (act,) = self.chance.choices(acts, (30, 8, 4, 30, 26, 2))
+            await act()
+        self.connection.close()
+
+    def new_row(self, named: bool = True) -> Sent:
+        """A row that nobody has sent."""
+        serial, chance = next(self.serials), self.chance
+        a, b, c = (chance.gauss(0, 1) for _ in range(3))
+        features = {"serial": serial, "a": a, "b": 1000 * b, "town": chance.choice(["Bonn", "Rome", "Oslo"]), "c": c}
+        if chance.random() < 0.2:
+            del features["c"]
+        row = Sent(serial, f"row-{serial}" if named else None, features, a + b + chance.gauss(0, 1) > 0)
+        self.ledger.rows.append(row)
+        return row
+
+    async def learn(self) -> None:
+        """Features and label together, with an id."""
+        row = self.new_row()
+        self.note(row, await self.send("learn", row.row("id", "features", "label")))
+
+    async def learn_nameless(self) -> None:
+        """The same without an id, once."""
+        row = self.new_row(named=False)
+        row.unknown = True
+        try:
+            status, body = await self.post("learn", json.dumps(row.row("features", "label")).encode())
+        except Gone:
+            return
+        if status == 200:
+            row.unknown = False
+            self.note(row, json.loads(body))
+
+    async def learn_lines(self) -> None:
+        """Some rows in one request; all of them again if anything is missing."""
+        rows = [self.new_row() for _ in range(self.chance.randrange(2, 30))]
+        body = "".join(json.dumps(row.row("id", "features", "label")) + "\n" for row in rows).encode()
+        while True:
+            try:
+                status, found = await self.post("learn", body, "application/x-ndjson")
+            except Gone:
+                self.ledger.retries += 1
+                await asyncio.sleep(0.02)
+                continue
+            answers = [json.loads(line) for line in found.splitlines()]
+            if status == 200:
+                for row, answer in zip(rows, answers, strict=False):
+                    if answer.get("status") in ("learned", "duplicate"):
+                        self.note(row, answer)
+                if all(row.learned for row in rows):
+                    return
+            await asyncio.sleep(0.02)
+
+    async def predict(self) -> None:
+        """A prediction whose label somebody sends later."""
+        row = self.new_row()
+        row.predicted = await self.send("predict", row.row("id", "features"))
+        if row.predicted is not None:
+            self.ledger.waiting.append(row)
+
+    async def label(self) -> None:
+        """The label of any prediction that waits; if the server lost it, features and label together."""
+        waiting = self.ledger.waiting
+        if not waiting:
+            return
+        place = self.chance.randrange(len(waiting))
+        waiting[place], waiting[-1] = waiting[-1], waiting[place]
+        row = waiting.pop()
+        answer = await self.send("label", row.row("id", "label"), missing=True)
+        if answer is None:
+            self.ledger.lost_predictions += 1
+            answer = await self.send("learn", row.row("id", "features", "label"))
+        self.note(row, answer)
+
+    async def repeat(self) -> None:
+        """Something that was learned already."""
+        done = [row for row in self.ledger.rows[-200:] if row.id and row.learned and row.predicted is None]
+        if done:
+            row = self.chance.choice(done)
+            answer = await self.send("learn", row.row("id", "features", "label"))
+            if answer is not None and answer.get("status") != "duplicate":
+                self.ledger.wrong.append(f"{row.id} was sent again after its answer and came to {answer}")
+
+    def note(self, row: Sent, answer: dict[str, Any] | None) -> None:
+        """The row is learned, says the server."""
+        if answer is None:
+            return
+        self.ledger.duplicates += answer.get("status") == "duplicate"
+        if row.learned is None:
+            row.learned = answer
+        elif answer.get("status") != "duplicate":
+            self.ledger.wrong.append(f"{row.id} was learned twice: {row.learned}, then {answer}")
+
+    async def send(self, verb: str, row: dict[str, Any], missing: bool = False) -> dict[str, Any] | None:
+        """Send until there is an answer. None: the server refused it, which only `missing` allows (404)."""
+        body = json.dumps(row).encode()
+        while True:
+            try:
+                status, found = await self.post(verb, body)
+            except Gone:
+                self.ledger.retries += 1
+                await asyncio.sleep(0.02)
+                continue
+            if status in (429, 503):
+                await asyncio.sleep(0.02)
+                continue
+            if status == 200:
+                answer: dict[str, Any] = json.loads(found)
+                return answer
+            if not (missing and status == 404):
+                self.ledger.wrong.append(f"{verb} {row.get('id')}: {status} {found[:300]!r}")
+            return None
+
+    async def post(self, verb: str, body: bytes, kind: str = "application/json") -> tuple[int, bytes]:
+        """One request."""
+        return await self.connection.post(f"/v1/models/{self.model}/{verb}", body, kind)
