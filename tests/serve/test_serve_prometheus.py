@@ -46,7 +46,6 @@ def house() -> Any:
     stream = SimpleNamespace(
         name="prices",
         models={"prices": model},
-        counts={"learned": 100, "refused": 1},
         join=Join(expired=4, done_count=90),
         seq=130,
         mismatch=None,
@@ -55,8 +54,9 @@ def house() -> Any:
         stream=stream,
         log=SimpleNamespace(bytes=5000, segments=[1, 2]),
         tallies=StreamTallies(),
-        queued=7,
-        writable=True,
+        events={("learn", "learned"): 100, ("learn", "422"): 1},
+        queue=7,
+        failure=None,
         synced_seq=128,
         snapshot_seq=64,
         lag=None,
@@ -89,7 +89,7 @@ def test_every_metric_says_what_the_server_knows() -> None:
         ("unitless_sync_seconds_bucket", (("le", "0.002"),)): 0,
         ("unitless_sync_seconds_bucket", (("le", "0.005"),)): 1,
         ("unitless_sync_seconds_count", ()): 1,
-        ("unitless_rows_total", (("outcome", "learned"), *stream)): 100,
+        ("unitless_events_total", (("kind", "learn"), ("outcome", "learned"), *stream)): 100,
         ("unitless_predictions_total", stream): 11,
         ("unitless_queue_rows", stream): 7,
         ("unitless_writable", stream): 1,
@@ -126,6 +126,12 @@ def test_a_follower_says_how_far_it_is_behind() -> None:
     server = house()
     server.streams["prices"].lag = 0.25
     assert read(prometheus.render(server))["unitless_follower_lag_seconds", (("stream", "prices"),)] == 0.25
+
+
+def test_a_log_that_failed_is_seen() -> None:
+    server = house()
+    server.streams["prices"].failure = "no space left"
+    assert read(prometheus.render(server))["unitless_writable", (("stream", "prices"),)] == 0
 
 
 def test_a_replay_that_came_to_other_scores_is_seen() -> None:

@@ -43,10 +43,12 @@ METRICS = {
     "unitless_connections": Described(GAUGE, "Open connections."),
     "unitless_sync_seconds": Described(HISTOGRAM, "How long the log took to reach the disk, for each group of rows."),
     # each stream
-    "unitless_rows_total": Described(COUNTER, "Rows of the log by what came of them.", ("stream", "outcome")),
+    "unitless_events_total": Described(
+        COUNTER, "Rows and other records of the log, by kind and by what came of them.", ("stream", "kind", "outcome")
+    ),
     "unitless_predictions_total": Described(COUNTER, "Rows predicted since the start, with or without an id.", _STREAM),
-    "unitless_queue_rows": Described(GAUGE, "Rows that wait to be written.", _STREAM),
-    "unitless_writable": Described(GAUGE, "1 if rows can be learned, 0 if the disk failed or is full.", _STREAM),
+    "unitless_queue_rows": Described(GAUGE, "Rows that wait to be learned, or for the disk.", _STREAM),
+    "unitless_writable": Described(GAUGE, "1 if rows can be learned, 0 if the log has failed.", _STREAM),
     "unitless_labels_waiting": Described(GAUGE, "Predictions that wait for their labels.", _STREAM),
     "unitless_labels_expired_total": Described(COUNTER, "Predictions whose label did not come in time.", _STREAM),
     "unitless_label_delay_seconds": Described(HISTOGRAM, "Time from a prediction to its label.", _STREAM),
@@ -127,11 +129,11 @@ def _of_server(house: Any) -> Iterator[Sample]:
 def _of_stream(live: Any) -> Iterator[Sample]:
     stream, log = live.stream, live.log
     of = (stream.name,)
-    for outcome, count in stream.counts.items():
-        yield "unitless_rows_total", (stream.name, outcome), count
+    for (kind, outcome), count in live.events.items():
+        yield "unitless_events_total", (stream.name, kind, outcome), count
     yield "unitless_predictions_total", of, live.tallies.predicted
-    yield "unitless_queue_rows", of, live.queued
-    yield "unitless_writable", of, live.writable
+    yield "unitless_queue_rows", of, live.queue
+    yield "unitless_writable", of, live.failure is None
     yield "unitless_labels_waiting", of, len(stream.join)
     yield "unitless_labels_expired_total", of, stream.join.expired
     yield "unitless_label_delay_seconds", of, live.tallies.label_delay
