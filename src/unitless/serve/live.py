@@ -264,7 +264,8 @@ class LiveStream:
         kind, events, moments = one.kind.name, self.events, self.moments
         if len(outcomes) == 1:
             outcome = outcomes[0]
-            events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += 1
+            count = 1 if outcome.lines is None else record.rows
+            events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += count
         else:
             for outcome in outcomes:
                 events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += 1

@@ -146,7 +146,7 @@ def _learn(served: ServedModel, text: VwText) -> Float64:
 
 
 def _predictions(served: ServedModel, scores: Float64) -> Float64 | list[Any]:
-    """What is written of scores: labels of many classes, the scores of two, and of numbers what the link makes of them."""
+    """What is said of scores: labels of many classes, the scores of two; of numbers what the link makes of them."""
     if isinstance(served.model, OneVsAll):
         known = served.model.classes
         return [known[best] for best in scores.argmax(axis=1).tolist()] if scores.shape[1] else [0.0] * len(scores)
