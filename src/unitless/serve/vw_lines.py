@@ -36,10 +36,9 @@ class _Lines(NamedTuple):
 
     size: int
     answer: bytes | None  # known from the beginning: of blank lines, and lines that are no examples
-    text: bytes
+    text: vw.VwText | None
     rows: int
     labelled: bool  # whether they are a record
-    tags: list[str] | None
 
 
 class _Answer:
@@ -182,11 +181,13 @@ class VwLines(asyncio.Protocol):
         self._write()
 
     def _work(self, live: LiveStream, model: str, lines: _Lines, answer: _Answer) -> None:
+        assert lines.text is not None
         if not lines.labelled:
             live.tallies.predicted += lines.rows
-            answer.text = _text(vw.predict(live.model(model), vw.VwText(lines.text)), lines.tags)
+            answer.text = _text(vw.predict(live.model(model), lines.text), lines.text)
             return
-        live.submit(Kind.learn, Form.vw, lines.rows, lines.text, partial(self._learned, model, lines, answer))
+        done = partial(self._learned, model, lines, answer)
+        live.submit(Kind.learn, Form.vw, lines.rows, lines.text.text, done, lines.text)
         self._learning += 1
 
     def _learned(self, model: str, lines: _Lines, answer: _Answer, found: list[Outcome] | Problem) -> None:
@@ -196,7 +197,7 @@ class VwLines(asyncio.Protocol):
             answer.text = _problem_lines(found, lines)
         else:
             said = found[0].lines or {}
-            answer.text = _text(said.get(model) or next(iter(said.values())), lines.tags)
+            answer.text = _text(said.get(model) or next(iter(said.values())), lines.text)
         self._go()
 
     def _write(self) -> None:
@@ -229,12 +230,13 @@ class VwLines(asyncio.Protocol):
 
 
 def _ready(size: int, answer: str) -> _Lines:
-    return _Lines(size, answer.encode(), b"", 1, True, None)
+    return _Lines(size, answer.encode(), None, 1, True)
 
 
 def _examples(text: bytes, read: _core.TextRows) -> _Lines:
     """Examples: they are a record as soon as one of them has a label."""
-    return _Lines(len(text), None, text, read.rows, not np.isnan(read.label).all(), read.tags)
+    lines = vw.VwText(text, read)
+    return _Lines(len(text), None, lines, read.rows, lines.labelled > 0)
 
 
 def _refused(line: bytes, problem: str | None) -> str:
@@ -250,9 +252,9 @@ def _problem_lines(problem: Problem, lines: _Lines) -> bytes:
     return f"error: {' '.join(str(problem).split())}\n".encode() * lines.rows
 
 
-def _text(said: vw.VwSaid, tags: list[str] | None) -> bytes:
+def _text(said: vw.VwSaid, lines: vw.VwText | None) -> bytes:
     """A line for each prediction, written as Vowpal Wabbit does: whole numbers without decimals, others with six."""
-    values = said.predictions
+    values, tags = said.predictions, lines.read.tags if lines else None
     if isinstance(values, np.ndarray):
         if not said.problems and tags is None and not (values == np.floor(values)).any():
             return (b"%f\n" * len(values)) % tuple(values.tolist())

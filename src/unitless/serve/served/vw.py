@@ -33,10 +33,11 @@ class VwText:
 
     Args:
         text: the lines.
+        read: what they say, if somebody has read them already.
     """
 
-    def __init__(self, text: bytes) -> None:
-        self.text, self.read = text, _read(text, True)
+    def __init__(self, text: bytes, read: _core.TextRows | None = None) -> None:
+        self.text, self.read = text, read or _read(text, True)
 
     @cached_property
     def _lines(self) -> list[bytes]:
@@ -56,7 +57,7 @@ class VwText:
         cuts = [0, *turns.tolist(), len(labelled)]
         return [(first, bool(labelled[first]), self.part(first, last)) for first, last in pairwise(cuts)]
 
-    @property
+    @cached_property
     def labelled(self) -> int:
         """How many lines have labels."""
         return int(np.count_nonzero(~np.isnan(self.read.label)))
