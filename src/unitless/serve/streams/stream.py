@@ -17,7 +17,7 @@ from ...errors import Error, InputError
 from ..events import Form, Kind, Record, Row, read_row, read_rows
 from ..problems import Problem, refused
 from ..served import Said, ServedModel
-from ..served.vw import VwSaid
+from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
 FORMAT = 1
@@ -88,7 +88,7 @@ class Stream:
 
     # ------------------------------------------------------------------------------------------------ records
 
-    def apply(self, record: Record, rows: list[Row] | None = None) -> list[Outcome]:
+    def apply(self, record: Record, rows: list[Row] | VwText | None = None) -> list[Outcome]:
         """What comes of a record, row by row. Rows that cannot be used are outcomes too.
 
         Args:
@@ -97,8 +97,8 @@ class Stream:
         """
         self.seq, self.time, self.end = record.seq + record.rows - 1, record.time, record.end
         if record.kind in _OF_ROWS:
-            if record.form is Form.vw:
-                return self._learn_text(record)
+            if record.form is Form.vw or isinstance(rows, VwText):
+                return self._learn_text(record, rows)
             act = _OF_ROWS[record.kind]
             given = _rows(record) if rows is None else rows
             return [self._acted(act, row, record, place) for place, row in enumerate(given)]
@@ -242,10 +242,10 @@ class Stream:
             self._last_read = waiting.position, _rows(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
 
-    def _learn_text(self, record: Record) -> list[Outcome]:
-        from .text import learn_text  # noqa: PLC0415  (few streams have any)
+    def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
+        from .text import learn_text  # noqa: PLC0415  (it needs what is made here)
 
-        return learn_text(self, record)
+        return learn_text(self, record, lines or VwText(record.payload))
 
     # ------------------------------------------------------------------------------------------------ models
 
