@@ -1,0 +1,428 @@
+"""Log: appends records to the last file of a folder, reads them, and finds what is left of them after a crash."""
+
+from __future__ import annotations
+
+import bisect
+import os
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from zlib import crc32
+
+from ... import whole_file
+from ...version import __version__
+from ..events import Record
+from .damage import LogError, damaged, dropped, exchanged, gap, unknown
+from .records import Event, UnknownRecordError, claimed, decode, encode, seq_of
+from .segments import (
+    SEGMENT_HEADER_BYTES,
+    Segment,
+    TornHeaderError,
+    checksum,
+    create,
+    listed,
+    named,
+    opened,
+    parsed,
+    records_of,
+    sync_folder,
+    walked,
+    write_whole,
+)
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+Observer: TypeAlias = Callable[[Path, int], None]  # told which file is on the disk, and up to which byte
+
+_GUESS = 1024  # bytes to read for one record, before its size is known
+_OPEN_FILES = 8  # older files that stay open for single reads
+_sync_data = getattr(os, "fdatasync", os.fsync)
+
+
+class Cut(NamedTuple):
+    """What was removed from the end of a log when it was opened."""
+
+    path: Path
+    byte: int  # where the file ends now
+    removed: int  # bytes
+
+
+class Log:
+    """The records of one stream, in files of bounded size.
+
+    One thread appends and reads; `sync` and `records` may be used by other threads too. `end` and the positions of
+    records count the bytes of all records since the log began, without the headers of files.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from unitless.serve.events import Form, Kind
+        >>> with Log.open(pathlib.Path(tempfile.mkdtemp())) as log:
+        ...     record, = log.append([(Kind.learn, Form.json, 1, b"{}")], time=1)
+        ...     log.sync()
+        ...     log.read(record.position) == record
+        True
+    """
+
+    def __init__(self, folder: Path, segment_bytes: int, read_only: bool, observer: Observer | None) -> None:
+        self.folder = folder
+        self.cut: Cut | None = None
+        self.end = self.synced_end = 0
+        self.next_seq = 1
+        self._segment_bytes = segment_bytes
+        self._read_only = read_only
+        self._observer = observer
+        self._segments: list[Segment] = []
+        self._limit = 0  # how large the last file may become
+        self._size = 0  # of the last file
+        self._crc = 0  # of the whole last file
+        self._time = 0  # of the last record
+        self._handle = -1  # of the last file
+        self._older: dict[Path, int] = {}  # files that are open for single reads
+        self._changing = threading.Lock()  # held while the last file is synced or replaced by a new one
+        self._sync_failure: OSError | None = None
+        self._refusal: LogError | None = None  # why no more records are taken
+
+    @classmethod
+    def open(
+        cls,
+        folder: Path,
+        *,
+        segment_bytes: int = 64 << 20,
+        read_only: bool = False,
+        observer: Observer | None = None,
+    ) -> Self:
+        """Check the whole log, cut off what was not completely written at its end, and bring the rest to the disk.
+
+        Read only, nothing is changed: what was not completely written is not seen.
+
+        Raises:
+            LogError: a file is damaged anywhere but at the end of the last one, or is missing.
+        """
+        log = cls(folder, segment_bytes, read_only, observer)
+        try:
+            log._open()
+        except BaseException:
+            log.close()
+            raise
+        return log
+
+    # What there is
+
+    @property
+    def first_seq(self) -> int:
+        """The sequence number of the oldest record that is kept."""
+        return self._segments[0].first_seq if self._segments else self.next_seq
+
+    @property
+    def segments(self) -> list[tuple[int, Path, int]]:
+        """First sequence number, path and bytes of each file, oldest first."""
+        ends = [segment.base for segment in self._segments[1:]] + [self.end]
+        return [(each.first_seq, each.path, each.offset(end)) for each, end in zip(self._segments, ends, strict=True)]
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all files."""
+        if not self._segments:
+            return 0
+        return self.end - self._segments[0].base + SEGMENT_HEADER_BYTES * len(self._segments)
+
+    @property
+    def descriptor(self) -> int:
+        """That of the file which takes records now; -1 if none does."""
+        return self._handle
+
+    def versions_from(self, seq: int) -> set[str]:
+        """The versions of the library that wrote the records from a sequence number on."""
+        after = [segment.first_seq for segment in self._segments[1:]] + [self.next_seq]
+        return {
+            segment.library
+            for segment, stop in zip(self._segments, after, strict=True)
+            if segment.first_seq < stop and seq < stop
+        }
+
+    # Appending
+
+    def append(self, events: Sequence[Event], time: int) -> list[Record]:
+        """Write a group of records at once, all of it or nothing.
+
+        They get the next sequence numbers and the time, or that of the last record if it is later. After an OSError
+        the log is as it was, and takes records again when there is room.
+
+        Raises:
+            LogError: the log takes no more records, because its end is no longer known for sure.
+        """
+        if self._refusal is not None:
+            raise self._refusal
+        time = max(time, self._time)
+        data, records, seq = encode(events, self.next_seq, time, self.end)
+        size = self._size + len(data)
+        if size > self._limit:
+            self._make_room()
+            size = self._size + len(data)
+        try:
+            written = os.write(self._handle, data)
+            if written != len(data):
+                write_whole(self._handle, data[written:])
+        except BaseException:
+            self._cut_back()
+            raise
+        self._crc = crc32(data, self._crc)
+        self._size, self._time = size, time
+        self.next_seq = seq
+        self.end += len(data)
+        return records
+
+    def sync(self) -> int:
+        """Bring what is written to the disk; gives the position up to which it is there.
+
+        An error is final: nobody knows what of the data the system still has, so the log takes no more records.
+        """
+        with self._changing:
+            return self._sync()
+
+    def _sync(self) -> int:
+        if self._sync_failure is not None:
+            raise self._sync_failure
+        end, size = self.end, self._size
+        if end > self.synced_end:
+            try:
+                _sync_data(self._handle)
+            except OSError as error:
+                self._sync_failure = error
+                self._refuse(f"the disk failed: {error.strerror}")
+                raise
+            self.synced_end = end
+            self._observe(size)
+        return self.synced_end
+
+    def _observe(self, size: int) -> None:
+        if self._observer is not None:
+            self._observer(self._segments[-1].path, size)
+
+    def _refuse(self, why: str) -> None:
+        self._refusal = LogError(
+            f"the log takes no more records since {why}",
+            file=str(self.folder),
+            advice="check the disk, then start the server again; it will keep all that is on the disk",
+        )
+
+    def _cut_back(self) -> None:
+        """Remove what a failed write has left."""
+        try:
+            os.ftruncate(self._handle, self._size)
+        except OSError as error:
+            self._refuse(f"a failed write could not be undone: {error.strerror}")
+
+    def _make_room(self) -> None:
+        """Begin a new file if the last one is full or was written by another version."""
+        if self._read_only:
+            raise LogError("the log was opened to be read only", file=str(self.folder))
+        if self.next_seq > self._segments[-1].first_seq:  # a record that is larger than a file stands alone in one
+            with self._changing:
+                self._sync()
+                self._begin()
+
+    def _begin(self) -> None:
+        """Begin a new file, which takes the next records."""
+        segment = Segment(
+            named(self.folder, self.next_seq), __version__, self.next_seq, self.end, self._time, self._crc
+        )
+        handle = create(segment)
+        if self._handle >= 0:
+            os.close(self._handle)
+        self._take(segment, handle)
+        self._observe(self._size)
+
+    def _take(self, segment: Segment, handle: int) -> None:
+        self._segments.append(segment)
+        self._handle = handle
+        self._size = SEGMENT_HEADER_BYTES
+        self._crc = crc32(segment.header())
+        writable = not self._read_only and segment.library == __version__
+        self._limit = self._segment_bytes if writable else 0
+
+    # Reading
+
+    def read(self, position: int) -> Record:
+        """The record that begins at a position."""
+        segment, handle = self._at(position)
+        offset = segment.offset(position)
+        buffer = os.pread(handle, _GUESS, offset)
+        size = claimed(buffer)
+        if size > len(buffer) and position + size <= self.end:
+            buffer = os.pread(handle, size, offset)
+        try:
+            records = decode(buffer[:size], seq_of(buffer), position)
+        except UnknownRecordError:
+            raise unknown(segment.path, offset, "the kind of the record") from None
+        if not records:
+            raise damaged(segment.path, offset, "there is no valid record")
+        return records[0]
+
+    def _at(self, position: int) -> tuple[Segment, int]:
+        """The file that holds a position, open."""
+        if self._segments and position >= self._segments[-1].base and self._handle >= 0:
+            segment, handle = self._segments[-1], self._handle
+        else:
+            index = bisect.bisect_right(self._segments, position, key=lambda segment: segment.base) - 1
+            if index < 0:
+                raise LogError(
+                    f"the record at position {position:,} is no longer kept",
+                    file=str(self.folder),
+                    advice="keep more of the log (the option retain)",
+                )
+            segment = self._segments[index]
+            handle = self._older.pop(segment.path, -1)
+            if handle < 0:
+                handle = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
+            self._older[segment.path] = handle
+            if len(self._older) > _OPEN_FILES:
+                os.close(self._older.pop(next(iter(self._older))))
+        if not segment.base <= position < self.end:
+            raise LogError(f"there is no record at position {position:,}", file=str(self.folder))
+        return segment, handle
+
+    def records(self, from_seq: int) -> Iterator[Record]:
+        """The records from the one that holds a sequence number up to the end of the log as it is now."""
+        if from_seq < self.first_seq:
+            raise dropped(self.folder, from_seq)
+        if from_seq > self.next_seq:
+            raise LogError(
+                f"the log ends before record {from_seq:,}: its next one is {self.next_seq:,}",
+                file=str(self.folder),
+                advice="start from an older snapshot, or restore the log from a backup",
+            )
+        index = bisect.bisect_right(self._segments, from_seq, key=lambda segment: segment.first_seq) - 1
+        sizes = [size for _, _, size in self.segments]
+        return self._records(from_seq, list(zip(self._segments, sizes, strict=True))[max(index, 0) :])
+
+    @staticmethod
+    def _records(from_seq: int, segments: list[tuple[Segment, int]]) -> Iterator[Record]:
+        for segment, size in segments:
+            try:
+                handle = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                raise dropped(segment.path.parent, segment.first_seq) from None
+            try:
+                start = walked(segment, handle, size, from_seq)
+                for records in records_of(segment, handle, start.used, start.seq, size):
+                    yield from records
+            finally:
+                os.close(handle)
+
+    # Retention and the end
+
+    def drop_before(self, seq: int) -> list[Path]:
+        """Remove the files that hold only records before a sequence number, but never the last; gives what is gone."""
+        gone = []
+        while len(self._segments) > 1 and self._segments[1].first_seq <= seq:
+            path = self._segments[0].path
+            os.unlink(path)  # oldest first, so that no gap can come about
+            del self._segments[0]
+            if (handle := self._older.pop(path, -1)) >= 0:
+                os.close(handle)
+            gone.append(path)
+        if gone:
+            sync_folder(self.folder)
+        return gone
+
+    def close(self) -> None:
+        """Close all files; what was written since the last sync is left to the system."""
+        with self._changing:
+            for handle in (*self._older.values(), self._handle):
+                if handle >= 0:
+                    os.close(handle)
+            self._older.clear()
+            self._handle = -1
+            self._refusal = LogError("the log is closed", file=str(self.folder))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Recovery
+
+    def _open(self) -> None:
+        if not self._read_only and not self.folder.is_dir():
+            self.folder.mkdir(parents=True)
+            sync_folder(self.folder.parent)
+        try:
+            paths = listed(self.folder)
+        except FileNotFoundError:
+            raise LogError("there is no log here", file=str(self.folder)) from None
+        torn = self._read_headers(paths)
+        for segment, after in zip(self._segments, self._segments[1:], strict=False):
+            _check(segment, after)
+        if self._segments:
+            self._recover(self._segments.pop(), torn is not None)
+        if self._read_only:
+            return
+        if torn is not None:
+            torn.unlink()
+        if not self._segments:
+            self._begin()
+        sync_folder(self.folder)
+
+    def _read_headers(self, paths: list[Path]) -> Path | None:
+        """Fill the list of files; gives the last one if it was never complete."""
+        for path in paths:
+            with opened(path) as handle:
+                try:
+                    self._segments.append(parsed(path, handle))
+                except TornHeaderError:
+                    if path != paths[-1] or (len(paths) == 1 and int(path.stem) != 1):
+                        raise damaged(path, 0, "the header of the file is damaged") from None
+                    return path
+        return None
+
+    def _recover(self, segment: Segment, was_full: bool) -> None:
+        """Find the end of the last file, cut off what is not valid behind it, and go on there."""
+        flags = os.O_RDONLY if self._read_only else os.O_RDWR | os.O_APPEND
+        handle = os.open(segment.path, flags | os.O_CLOEXEC)
+        self._take(segment, handle)
+        size = os.fstat(handle).st_size
+        self._size, self.next_seq, self._time = walked(segment, handle, size)
+        self.end = segment.position(self._size)
+        self._crc = checksum(handle, self._size)
+        if self._size < size:
+            if was_full:  # it was synced before the next file was made: this is no unfinished write
+                raise damaged(segment.path, self._size)
+            self.cut = Cut(segment.path, self._size, size - self._size)
+        if self._read_only:
+            os.close(handle)
+            self._handle = -1
+            return
+        if self.cut is not None:
+            os.ftruncate(handle, self._size)
+        os.fsync(handle)
+        self.synced_end = self.end
+        self._observe(self._size)
+        if segment.library != __version__ and self.next_seq == segment.first_seq:
+            self._rewrite_header()
+
+    def _rewrite_header(self) -> None:
+        """An empty file of another version becomes one of this version."""
+        old = self._segments.pop()
+        segment = Segment(old.path, __version__, old.first_seq, old.base, old.time, old.previous_crc)
+        os.close(self._handle)
+        self._handle = -1
+        whole_file.write(segment.path, segment.header())
+        self._take(segment, os.open(segment.path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC))
+
+
+def _check(segment: Segment, after: Segment) -> None:
+    """Refuse a file that is not, to the byte, what the one after it knows of it."""
+    with opened(segment.path) as handle:
+        size = os.fstat(handle).st_size
+        if segment.position(size) == after.base and checksum(handle, size) == after.previous_crc:
+            return
+        end = walked(segment, handle, size)
+        if end.used < size:
+            raise damaged(segment.path, end.used)
+        if end.seq < after.first_seq:
+            raise gap(segment.path, size, end.seq, after.first_seq - 1)
+        raise exchanged(segment.path, after.path)

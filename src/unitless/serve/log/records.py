@@ -1,0 +1,126 @@
+"""One record of a log, as bytes.
+
+    length  u32   of the payload
+    kind    u8
+    form    u8    its highest bit: the next record was written together with this one
+    rows    u16   how many sequence numbers it takes
+    crc     u32   CRC-32 of the 8 bytes before and of everything after, with a seed that is not zero
+    seq     u64
+    time    u64   microseconds since 1970
+    payload
+
+All numbers are little-endian. A record is valid if it is complete, its checksum is right and its sequence number is
+the next one. Zeros are not a record: the seed sees to it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+from zlib import crc32
+
+from ..events import Form, Kind, Record
+
+Event: TypeAlias = tuple[Kind, Form, int, bytes]  # kind, form, rows, payload
+
+HEADER_BYTES = 28
+MOST_ROWS = 0xFFFF
+MOST_BYTES = 0xFFFF_FFFF
+SEED = 0x756C_6F67
+FORM_AT = 5  # the byte of the header that holds the form
+MORE = 0x80  # in it: the record is not the last of its group
+
+_HEADER = struct.Struct("<IBBHIQQ")
+_FRONT = struct.Struct("<IBBH")
+_BACK = struct.Struct("<QQ")
+_CRC = struct.Struct("<I")
+_KINDS = {int(kind): kind for kind in Kind}
+_FORMS = {int(form) | more: form for form in Form for more in (0, MORE)}
+
+
+class UnknownRecordError(Exception):
+    """A valid record of a kind or form that this version does not know; the argument is where it begins."""
+
+
+def encode(events: Sequence[Event], seq: int, time: int, position: int) -> tuple[bytes, list[Record], int]:
+    """The bytes of a group of records, the records, and the next sequence number."""
+    parts: list[bytes] = []
+    records: list[Record] = []
+    front_bytes, back_bytes, crc_bytes, new = _FRONT.pack, _BACK.pack, _CRC.pack, tuple.__new__
+    left = len(events)
+    for kind, form, rows, payload in events:
+        left -= 1
+        length = len(payload)
+        if not 0 < rows <= MOST_ROWS or length > MOST_BYTES:
+            raise ValueError(f"a record holds 1 to {MOST_ROWS:,} rows and less than 4 GB, not {rows:,} and {length:,}")
+        front = front_bytes(length, kind, form | MORE if left else form, rows)
+        back = back_bytes(seq, time)
+        parts += front, crc_bytes(crc32(payload, crc32(back, crc32(front, SEED)))), back, payload
+        end = position + HEADER_BYTES + length
+        records.append(new(Record, (seq, time, kind, form, rows, payload, position, end)))
+        position = end
+        seq += rows
+    return b"".join(parts), records, seq
+
+
+def decode(buffer: bytes, seq: int, position: int) -> list[Record]:
+    """The valid records at the beginning of a buffer; the first is to have these numbers."""
+    records: list[Record] = []
+    unpack, new, size, at = _HEADER.unpack_from, tuple.__new__, len(buffer), 0
+    last_start = size - HEADER_BYTES
+    view = memoryview(buffer)
+    while at <= last_start:
+        length, kind, form, rows, crc, number, time = unpack(buffer, at)
+        start = at + HEADER_BYTES
+        stop = start + length
+        if number != seq or stop > size or crc32(view[at + 12 : stop], crc32(view[at : at + 8], SEED)) != crc:
+            break
+        end = position + HEADER_BYTES + length
+        try:
+            record = new(Record, (seq, time, _KINDS[kind], _FORMS[form], rows, buffer[start:stop], position, end))
+        except KeyError:
+            raise UnknownRecordError(at) from None
+        records.append(record)
+        position = end
+        at = stop
+        seq += rows
+    return records
+
+
+class Walk(NamedTuple):
+    """How far a walk over records came."""
+
+    used: int  # bytes
+    seq: int  # that of the next record
+    time: int  # that of the last record
+
+
+def walk(buffer: bytes, seq: int, time: int, stop_seq: int) -> Walk:
+    """Over the valid records at the beginning of a buffer, up to the one that holds a sequence number."""
+    unpack, size, at = _HEADER.unpack_from, len(buffer), 0
+    last_start = size - HEADER_BYTES
+    view = memoryview(buffer)
+    while at <= last_start:
+        length, kind, form, rows, crc, number, when = unpack(buffer, at)
+        stop = at + HEADER_BYTES + length
+        if number != seq or stop > size or crc32(view[at + 12 : stop], crc32(view[at : at + 8], SEED)) != crc:
+            break
+        if kind not in _KINDS or form not in _FORMS:
+            raise UnknownRecordError(at)
+        if seq + rows > stop_seq:
+            break
+        time = when
+        at = stop
+        seq += rows
+    return Walk(at, seq, time)
+
+
+def claimed(buffer: bytes) -> int:
+    """How many bytes the record at the beginning of a buffer says that it takes."""
+    return HEADER_BYTES + int.from_bytes(buffer[:4], "little") if len(buffer) >= HEADER_BYTES else HEADER_BYTES
+
+
+def seq_of(buffer: bytes) -> int:
+    """The sequence number of the record at the beginning of a buffer."""
+    return int.from_bytes(buffer[12:20], "little")
