@@ -129,7 +129,7 @@ def number_text(value: float) -> str:
     return str(int(value)) if value == int(value) and abs(value) < 1e15 else repr(value)
 
 
-def plain_number(text: str) -> int | float:
+def plain_number(text: str | float) -> int | float:
     """The label that a number's text stands for."""
     value = float(text)
     return int(value) if value == int(value) and abs(value) < 1e15 else value

@@ -12,11 +12,10 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from ... import inputs
 from ...data import Schema, Target
-from ...data.labels import number_text
+from ...data.labels import number_text, plain_number
 from ...data.progress import Progress
 from ...errors import InputError
 from ...evaluation.evaluation import Evaluation
@@ -229,7 +228,7 @@ class ServedModel:
             scores = self._rows.learn(features, self._class_of(label), weight)[:known]
             self._count(scores, model._classes.known(label), weight, before)
             return scores if known else None
-        truth = self._truth(label)
+        truth = self._side(label) if self._binary else _number(label)
         score = self._rows.learn(features, truth, weight)
         self._count(None if blind else score, truth, weight, before)
         return None if blind else score
@@ -250,12 +249,7 @@ class ServedModel:
             model.keep("last")
 
     def learn_batch(
-        self,
-        data: inputs.Input,
-        labels: list[Any],
-        places: NDArray[np.intp],
-        weight: Float64 | None,
-        offset: Float64 | None = None,
+        self, data: inputs.Input, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
     ) -> Float64:
         """Learn rows that the core has read already, in one call; the scores made before, by row.
 
@@ -263,26 +257,31 @@ class ServedModel:
 
         Args:
             data: the rows.
-            labels: those that there are, each once.
-            places: of each row, which of the labels is its own.
+            labels: of each row. Where classes are text, they are numbers that stand for it.
             weight: of each row.
             offset: of each row, a part of its score that is known. Not for several classes.
         """
         was_new = self.model is None
         try:
             if was_new:
-                self._settle(labels[places[0]])
+                self._settle(plain_number(labels[0]))
+            if not self._several and not self._binary:
+                return self._learn_numbers(data, labels, weight, offset)
+            distinct, places = np.unique(labels, return_inverse=True)
+            named = [self._label_of(label) for label in distinct.tolist()]
             if self._several:
-                return self._learn_classes(data, [labels[place] for place in places], weight, offset)
-            truth = np.array([float(self._truth(label)) for label in labels])[places]
+                return self._learn_classes(data, [named[place] for place in places], weight, offset)
+            truth = np.array([float(self._side(label)) for label in named])[places]
             return self._learn_numbers(data, truth, weight, offset)
         except BaseException:
             if was_new:
                 self.model = None
             raise
 
-    def _truth(self, label: Any) -> float | bool:
-        return self._side(label) if self._binary else _number(label)
+    def _label_of(self, number: float) -> Any:
+        """The label that a number stands for where there are classes."""
+        plain, known = plain_number(number), self.classes
+        return number_text(plain) if known and all(isinstance(one, str) for one in known) else plain
 
     def _learn_classes(
         self, data: inputs.Input, labels: list[Any], weight: Float64 | None, offset: Float64 | None

@@ -18,6 +18,7 @@ from ...models.prediction_errors import has_errors
 from ...options import USUAL_LEVEL
 
 MOST_WAITING = 256
+_FEW = 32  # rows that are kept until there are more
 
 
 class Scores:
@@ -54,9 +55,11 @@ class Scores:
 
     def add_many(self, scores: Float64, truth: Float64, weight: Float64) -> None:
         """The same for rows in order, of one score each."""
-        self.flush()
-        if not len(scores):
+        if len(scores) < _FEW:
+            for row in zip(scores.tolist(), truth.tolist(), weight.tolist(), strict=True):
+                self.add(*row)
             return
+        self.flush()
         if self._baselines is not None:
             self._baselines.add_numbered(truth > 0 if self._binary else truth, weight)
         self._evaluation.add(scores, truth, weight)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import _core, inputs
-from ...data.labels import number_text
 from ...errors import DivergedError, Error, InputError
 from ...inputs import Float64
 from ...models.one_vs_all import OneVsAll
@@ -57,14 +56,19 @@ class VwText:
         cuts = [0, *turns.tolist(), len(labelled)]
         return [(first, bool(labelled[first]), self.part(first, last)) for first, last in pairwise(cuts)]
 
+    @property
+    def labelled(self) -> int:
+        """How many lines have labels."""
+        return int(np.count_nonzero(~np.isnan(self.read.label)))
+
     def smaller(self) -> Iterator[tuple[int, VwText]]:
         """The same lines in parts, of which there are at least two."""
         step = _BLOCK if self.read.rows > _BLOCK else 1
         for first in range(0, self.read.rows, step):
-            yield first, self.part(first, first + step)
+            yield first, self.part(first, min(first + step, self.read.rows))
 
 
-def work(served: ServedModel, text: VwText, *, answers: bool = True) -> VwSaid:
+def work(served: ServedModel, text: VwText, without: Collection[int] = ()) -> VwSaid:
     """Learn the rows that have labels, predict those that have none, in order.
 
     A row that is refused changes nothing, and the others are learned as if it were not there.
@@ -72,15 +76,19 @@ def work(served: ServedModel, text: VwText, *, answers: bool = True) -> VwSaid:
     Args:
         served: the model.
         text: the rows.
-        answers: whether somebody waits for predictions; if not, rows without labels are left out.
+        without: rows that are left out.
     """
     said: list[tuple[int, VwSaid]] = []
     for first, labelled, run in text.runs:
-        if labelled:
-            said += ((first + start, one) for start, one in _learned(served, run))
-        elif answers:
+        if not labelled:
             said.append((first, predict(served, run)))
-    return said[0][1] if len(said) == 1 and answers else _joined(text.read.rows, said)
+        elif not any(first <= row < first + run.read.rows for row in without):
+            said += ((first + start, one) for start, one in _learned(served, run))
+        else:
+            for start in range(run.read.rows):
+                if first + start not in without:
+                    said += ((first + start, one) for _, one in _learned(served, run.part(start, start + 1)))
+    return said[0][1] if len(said) == 1 and len(said[0][1].predictions) == text.read.rows else _joined(text, said)
 
 
 def predict(served: ServedModel, text: VwText) -> VwSaid:
@@ -90,7 +98,7 @@ def predict(served: ServedModel, text: VwText) -> VwSaid:
     except Error as error:
         if text.read.rows == 1:
             return VwSaid([0.0], {0: str(error)})
-        return _joined(text.read.rows, [(first, predict(served, part)) for first, part in text.smaller()])
+        return _joined(text, [(first, predict(served, part)) for first, part in text.smaller()])
 
 
 def _learned(served: ServedModel, text: VwText) -> Iterator[tuple[int, VwSaid]]:
@@ -108,8 +116,8 @@ def _learned(served: ServedModel, text: VwText) -> Iterator[tuple[int, VwSaid]]:
                 yield from ((first + start, said) for start, said in _learned(served, part))
 
 
-def _joined(rows: int, parts: list[tuple[int, VwSaid]]) -> VwSaid:
-    predictions: list[Any] = [0.0] * rows
+def _joined(text: VwText, parts: list[tuple[int, VwSaid]]) -> VwSaid:
+    predictions: list[Any] = [0.0] * text.read.rows
     problems: dict[int, str] = {}
     for first, part in parts:
         predictions[first : first + len(part.predictions)] = list(part.predictions)
@@ -132,17 +140,9 @@ def _learn(served: ServedModel, text: VwText) -> Float64:
     """The scores made before each row was learned."""
     _check(served)
     read = text.read
-    distinct, places = np.unique(read.label, return_inverse=True)
-    labels = [_label(label, served.classes) for label in distinct.tolist()]
     weight = read.weight if read.weighted else None
     offset = read.offset if len(read.offset) else None
-    return served.learn_batch(inputs.TextRows(read), labels, places, weight, offset)
-
-
-def _label(label: float, known: list[Any] | None) -> Any:
-    """A label as JSON would have it: a whole number, or text where classes are text."""
-    plain = int(label) if label.is_integer() else label
-    return number_text(plain) if known and all(isinstance(one, str) for one in known) else plain
+    return served.learn_batch(inputs.TextRows(read), read.label, weight, offset)
 
 
 def _predictions(served: ServedModel, scores: Float64) -> Float64 | list[Any]:

@@ -17,6 +17,7 @@ from ...errors import Error, InputError
 from ..events import Form, Kind, Record, Row, read_row, read_rows
 from ..problems import Problem, refused
 from ..served import Said, ServedModel
+from ..served.vw import VwSaid
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
 FORMAT = 1
@@ -30,6 +31,7 @@ class Outcome(NamedTuple):
     model: str  # whose score it is
     said: Said | None = None
     problem: Problem | None = None
+    lines: dict[str, VwSaid] | None = None  # of a record of lines: what each model says of all of them
 
 
 class Created(msgspec.Struct, omit_defaults=True):

@@ -5,11 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..events import Record
+from ..served.vw import VwText, work
+from .stream import Outcome
 
 if TYPE_CHECKING:
-    from .stream import Outcome, Stream
+    from .stream import Stream
 
 
 def learn_text(stream: Stream, record: Record) -> list[Outcome]:
-    """What comes of a record of labelled lines."""
-    raise NotImplementedError
+    """What comes of a record of lines: one outcome, with what every model says of each of them.
+
+    Every model learns the lines that have labels; those that the champion does not take, none does.
+    """
+    text = VwText(record.payload)
+    champion = stream.models[stream.champion]
+    said = {champion.name: work(champion, text)}
+    refused = said[champion.name].problems
+    for model in stream.models.values():
+        if model is not champion:
+            said[model.name] = work(model, text, without=refused)
+    labelled = text.labelled
+    stream.counts["learned"] += labelled - len(refused)
+    stream.counts["refused"] += len(refused)
+    return [Outcome("learned", record.seq, champion.name, lines=said)]

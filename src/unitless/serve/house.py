@@ -1,0 +1,344 @@
+"""The data folder: who holds it, which streams live in it, how they come and go, and what is left after a crash.
+
+    LOCK                              held by the server that writes here
+    streams/<id>/manifest.json        the stream's name
+    streams/<id>/log/<first seq>.seg  what happened
+    streams/<id>/snapshots/<seq>/     the state after a record
+
+Names of models are checked and never become paths.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import re
+import shutil
+import time
+import uuid
+from pathlib import Path
+from typing import IO, Any
+
+from .. import whole_file
+from ..errors import Error
+from ..version import __version__
+from .events import Form, Kind
+from .live import LiveStream
+from .log import Log, Syncer
+from .problems import Problem
+from .served import ServedModel
+from .settings import Settings
+from .streams import Created, Outcome, Stream, created_payload, named_payload, snapshots
+from .tallies import Tallies
+
+NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_NEW, _GONE = ".new-", ".gone-"  # folders on their way in and out
+
+
+class HouseError(Error):
+    """The data folder cannot be used."""
+
+
+class House:
+    """All streams of a server, by name."""
+
+    def __init__(self, folder: Path, settings: Settings, lock: IO[bytes]) -> None:
+        self.folder, self.settings, self._lock = folder, settings, lock
+        self.started = time.time()
+        self.tallies = Tallies()
+        self.streams: dict[str, LiveStream] = {}
+        self.folders: dict[str, Path] = {}  # of the streams
+        self.notes: list[str] = []
+        self.changing: set[str] = set()  # names of models that are on their way in
+        self._syncer = Syncer()
+
+    @classmethod
+    def open(cls, folder: Path, settings: Settings) -> House:
+        """Take the folder, and bring every stream to the state of its log's end.
+
+        Raises:
+            HouseError: another server holds the folder, or what is in it cannot be read.
+            LogError: a log is damaged where it must not be.
+        """
+        (folder / "streams").mkdir(parents=True, exist_ok=True)
+        house = cls(folder, settings, _locked(folder / "LOCK"))
+        try:
+            for path in sorted((folder / "streams").iterdir()):
+                if path.name.startswith((_NEW, _GONE)):  # of a server that ended on the way
+                    shutil.rmtree(path, ignore_errors=True)
+                elif path.is_dir():
+                    house._open(path)
+        except BaseException:
+            house.close()
+            raise
+        return house
+
+    def _open(self, path: Path) -> None:
+        stream, log, notes = recover(path, self.settings)
+        if stream.name in self.streams:
+            raise HouseError(f"two streams are called {stream.name!r}: {self.folders[stream.name]} and {path}")
+        live = self._live(stream, log)
+        live.notes += notes
+        self.folders[stream.name] = path
+
+    def _live(self, stream: Stream, log: Log) -> LiveStream:
+        live = LiveStream(stream, log, self.settings, self._syncer, self.tallies)
+        self.streams[stream.name] = live
+        return live
+
+    # ------------------------------------------------------------------------------------------------ finding
+
+    @property
+    def models(self) -> list[tuple[LiveStream, ServedModel]]:
+        """All models, stream by stream, the champion first."""
+        found = [(live, model) for live in self.streams.values() for model in live.stream.models.values()]
+        return sorted(found, key=lambda one: (one[0].name, one[1].role != "champion", one[1].name))
+
+    def find(self, name: str) -> tuple[LiveStream, str]:
+        """The stream and the model that answer to a name: that of a stream is answered by its champion."""
+        live = self.streams.get(name)
+        if live is not None:
+            return live, live.stream.champion
+        for live in self.streams.values():
+            if name in live.stream.models:
+                return live, name
+        shown = name if len(name) <= 80 else name[:77] + "..."
+        raise Problem(404, "no such model", f"there is no model {shown!r}")
+
+    def _taken(self, name: str) -> bool:
+        return name in self.streams or any(name in live.stream.models for live in self.streams.values())
+
+    # ------------------------------------------------------------------------------------------------ changing
+
+    async def create(self, name: str, body: dict[str, Any], model: bytes | None = None) -> bool:
+        """Make a model; whether it is new. The same request again changes nothing.
+
+        Args:
+            name: of the model.
+            body: "stream", "role" and "replay", and options of the model.
+            model: a model file to go on from.
+        """
+        if NAME.fullmatch(name) is None:
+            detail = "a name has up to 64 small letters, digits, - and _, and begins with a letter or digit"
+            raise Problem(422, "not a name", detail)
+        options = dict(body)
+        beside, replay = options.pop("stream", None), options.pop("replay", False)
+        role = options.pop("role", "champion" if beside in (None, name) else "challenger")
+        _check_place(beside, role, replay, name)
+        if self._taken(name):
+            return self._same(name, beside, options, model)
+        if name in self.changing:
+            raise Problem(409, "the model is being made", f"{name!r} is on its way; ask again", retry_after=1)
+        count = sum(len(live.stream.models) for live in self.streams.values()) + len(self.changing)
+        if count >= self.settings.most_models:
+            detail = f"there are {count:,} models, which is the most that this server holds (most_models)"
+            raise Problem(429, "too many models", detail)
+        created = Created(name, role, options, model)
+        _try(created)
+        self.changing.add(name)
+        try:
+            if beside is None:
+                await self._begin(created)
+            else:
+                live, _ = self.find(beside)
+                await self._join(live, created, bool(replay))
+        finally:
+            self.changing.discard(name)
+        return True
+
+    def _same(self, name: str, beside: str | None, options: dict[str, Any], model: bytes | None) -> bool:
+        live, answering = self.find(name)
+        there = live.stream.models.get(name) or live.stream.models[answering]
+        same = there.options == options and beside in (None, live.name)
+        if not same or model is not None:
+            detail = f"there is a model {name!r} with other options; delete it first, or choose another name"
+            raise Problem(409, "the name is taken", detail)
+        return False
+
+    async def _begin(self, created: Created) -> None:
+        """A new stream, on the disk before it is there for anybody."""
+
+        def make() -> tuple[Stream, Log, Path]:
+            home = self.folder / "streams"
+            made, path = home / f"{_NEW}{uuid.uuid4().hex}", home / uuid.uuid4().hex
+            made.mkdir()
+            try:
+                with Log.open(made / "log", segment_bytes=self.settings.segment) as log:
+                    log.append([(Kind.create, Form.json, 1, created_payload(created))], time.time_ns() // 1000)
+                    log.sync()
+                whole_file.write(made / "manifest.json", _manifest(created.name))
+                os.rename(made, path)
+                snapshots.flush_folder(home)
+            except BaseException:
+                shutil.rmtree(made, ignore_errors=True)
+                raise
+            stream, log, _ = recover(path, self.settings)
+            return stream, log, path
+
+        try:
+            stream, log, path = await asyncio.to_thread(make)
+        except OSError as error:
+            raise Problem(503, "the model cannot be kept", f"{error}", retry_after=5) from None
+        self._live(stream, log)
+        self.folders[stream.name] = path
+
+    async def _join(self, live: LiveStream, created: Created, replay: bool) -> None:
+        if replay:
+            from .streams.backtest import backtest  # noqa: PLC0415  (few models are made so)
+
+            await backtest(self, live, created)
+            return
+        await self._carry_out(live, Kind.create, created_payload(created))
+
+    async def promote(self, name: str) -> None:
+        """Make a model the champion of its stream."""
+        live, model = self._one(name)
+        if live.stream.champion != model:
+            await self._carry_out(live, Kind.promote, named_payload(model))
+
+    async def delete(self, name: str) -> None:
+        """Remove a model; with the last one its stream and its log."""
+        live, model = self._one(name)
+        if model != live.stream.champion:
+            await self._carry_out(live, Kind.delete, named_payload(model))
+            return
+        if len(live.stream.models) > 1 or live.replaying:
+            detail = f"{model!r} is the champion of its stream; promote another model first, or delete the others"
+            raise Problem(409, "the champion stays", detail)
+        del self.streams[live.name]
+        path = self.folders.pop(live.name)
+        gone = path.with_name(_GONE + path.name)
+
+        def remove() -> None:
+            live.close()
+            os.rename(path, gone)
+            snapshots.flush_folder(path.parent)
+            shutil.rmtree(gone, ignore_errors=True)
+
+        await live.drain()
+        await asyncio.to_thread(remove)
+
+    def _one(self, name: str) -> tuple[LiveStream, str]:
+        """A model by its own name, before that of a stream."""
+        live, model = self.find(name)
+        return live, name if name in live.stream.models else model
+
+    async def _carry_out(self, live: LiveStream, kind: Kind, payload: bytes) -> Outcome:
+        (outcome,) = await live.submitted(kind, Form.json, 1, payload)
+        if outcome.problem is not None:
+            raise outcome.problem
+        live.moments.models_changed([{"name": m.name, "role": m.role} for m in live.stream.models.values()])
+        return outcome
+
+    # ------------------------------------------------------------------------------------------------ time
+
+    async def keep_time(self) -> None:
+        """Tell all streams each second that a second has passed; write ticks. Ends when it is cancelled."""
+        last_tick = time.monotonic()
+        while True:
+            now = time.time()
+            await asyncio.sleep(1.0 - now % 1.0)
+            ticks = time.monotonic() - last_tick >= self.settings.tick
+            if ticks:
+                last_tick = time.monotonic()
+            for place, live in enumerate(list(self.streams.values())):
+                live.beat(time.time())
+                if ticks:
+                    live.tick()
+                if place % 16 == 15:
+                    await asyncio.sleep(0)
+
+    async def drain(self) -> None:
+        """Wait until all that was taken is answered and on the disk."""
+        for live in list(self.streams.values()):
+            await live.drain()
+
+    def close(self) -> None:
+        """Close all logs and let go of the folder."""
+        self._syncer.close()
+        for live in self.streams.values():
+            live.close()
+        self._lock.close()
+
+
+def recover(path: Path, settings: Settings) -> tuple[Stream, Log, list[str]]:
+    """A stream in the state of its log's end: its newest good snapshot, and the records since."""
+    notes: list[str] = []
+    try:
+        name = json.loads((path / "manifest.json").read_text(encoding="utf-8"))["name"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise HouseError(
+            f"{path / 'manifest.json'} cannot be read ({error}); restore the folder from a backup"
+        ) from None
+    log = Log.open(path / "log", segment_bytes=settings.segment)
+    try:
+        if log.cut is not None:
+            notes.append(f"{log.cut.removed:,} bytes at the end of {log.cut.path} were not complete, and are gone")
+        snapshot = snapshots.read_newest(path, notes.append)
+        stream = Stream(name, log.read) if snapshot is None else Stream.from_parts(snapshot.parts, log.read)
+        if log.next_seq <= stream.seq:
+            raise HouseError(
+                f"the log in {path} ends at record {log.next_seq - 1:,}, before its snapshot of record {stream.seq:,}; "
+                "restore the folder from a backup"
+            )
+        if log.first_seq > stream.seq + 1:
+            raise HouseError(
+                f"the log in {path} begins at record {log.first_seq:,}, but there is no snapshot of the records before;"
+                " restore the folder from a backup"
+            )
+        others = {version for version in log.versions_from(stream.seq + 1) if version != __version__}
+        if others and log.next_seq > stream.seq + 1 and not settings.accept_version:
+            raise HouseError(
+                f"the last records in {path} were written by unitless {', '.join(sorted(others))}; this is "
+                f"{__version__}, which may come to other bits: start and stop the server once with that version, so "
+                "that it leaves a snapshot, or say accept_version"
+            )
+        for record in log.records(stream.seq + 1):
+            stream.apply(record)
+        if stream.mismatch is not None:
+            notes.append(stream.mismatch)
+        if not stream.models:
+            raise HouseError(f"there is no model in {path}; restore the folder from a backup")
+    except BaseException:
+        log.close()
+        raise
+    return stream, log, notes
+
+
+def _locked(path: Path) -> IO[bytes]:
+    handle = path.open("ab")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        handle.close()
+        raise HouseError(f"another server works in {path.parent}; stop it first, or use another folder") from None
+    return handle
+
+
+def _manifest(name: str) -> bytes:
+    about = {"format": 1, "name": name, "version": __version__, "created": time.time()}
+    return (json.dumps(about, indent=1) + "\n").encode()
+
+
+def _check_place(beside: Any, role: Any, replay: Any, name: str) -> None:
+    if beside is not None and not isinstance(beside, str):
+        raise Problem(422, "not a stream", f"the stream is {beside!r}; it must be the name of a model")
+    allowed = ("champion",) if beside is None else ("challenger", "shadow")
+    if role not in allowed:
+        raise Problem(422, "not a role", f"the role is {role!r}; here it must be {' or '.join(map(repr, allowed))}")
+    if type(replay) is not bool or (replay and beside is None):
+        raise Problem(422, "no history", '"replay": true is for a model beside another one, whose log it learns')
+
+
+def _try(created: Created) -> None:
+    """Refuse what cannot be made, before it stands in the log."""
+    from .streams.stream import made  # noqa: PLC0415
+
+    try:
+        made(created, 0)
+    except Error as error:
+        raise Problem(422, "the model cannot be made", str(error)) from None
+    except (TypeError, ValueError) as error:
+        raise Problem(422, "the model cannot be made", f"{error}") from None

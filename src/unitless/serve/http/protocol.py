@@ -1,0 +1,479 @@
+"""The protocol class of the server: predict, learn and label of one row are answered here, all else by the application.
+
+It is uvicorn's class with another way through: a request of one row needs no task, no scope and no queue of messages.
+What it also adds are limits of size and time, and a stop that answers every request that was taken.
+
+Most requests of a client have the same head, byte for byte. What a head means is worked out by the parser once and
+kept; while a head is known, its bytes are looked up instead of parsed. A head is kept only if it was complete, plain
+and allowed, so that the same bytes always mean the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import urllib.parse
+from collections import deque
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import httptools
+from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
+
+from ..events import Form
+from ..problems import Problem
+from . import rows
+from .access import Access, Role, require
+from .limits import KEEP_ALIVE, LAST_REQUEST, LINGER, MOST_OUTSTANDING, PROGRESS, Limits
+
+if TYPE_CHECKING:
+    from uvicorn.config import Config
+    from uvicorn.server import ServerState
+
+    from ..streams.stream import Outcome
+
+MOST_HEADS = 4096
+LONGEST_HEAD = 2048
+
+_TARGET = re.compile(rb"/v1/models/([a-z0-9][a-z0-9_-]{0,63})/(predict|learn|label)(?:\?model=([a-z0-9_-]{1,64}))?")
+_JSON = re.compile(rb"application/json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
+_ELSEWHERE = {
+    b"expect",
+    b"transfer-encoding",
+    b"content-encoding",
+    b"unitless-min-seq",
+    b"upgrade",
+}  # the application's
+
+_BETWEEN, _HEAD, _BODY = range(3)  # what is being received
+
+
+class Head(NamedTuple):
+    """What the head of a request of one row means."""
+
+    length: int
+    name: str
+    action: str
+    model: str | None
+    role: Role
+    keep_alive: bool
+
+
+class Service:
+    """What all connections share.
+
+    Args:
+        house: the models.
+        access: who may do what.
+        limits: of requests.
+    """
+
+    def __init__(self, house: Any, access: Access, limits: Limits) -> None:
+        self.house, self.access, self.limits = house, access, limits
+        self.heads: dict[bytes, Head] = {}
+        self.now = 0.0  # of the event loop's clock, as of the last sweep
+        self.closing = False
+        self._default: list[tuple[bytes, bytes]] = []
+        self._good = b""
+
+    def head(self, default: list[tuple[bytes, bytes]], status: int, kind: bytes, more: dict[str, str]) -> bytes:
+        """The head of an answer, up to its length."""
+        lines = [*default, (b"content-type", kind), (b"cache-control", b"no-store")]
+        lines += [(b"x-content-type-options", b"nosniff"), *((k.encode(), v.encode()) for k, v in more.items())]
+        return STATUS_LINE[status] + b"".join(b"%b: %b\r\n" % line for line in lines) + b"content-length: "
+
+    def good(self, default: list[tuple[bytes, bytes]], body: bytes) -> bytes:
+        """An answer with what was asked for."""
+        if default is not self._default:  # they hold the time, and are new each second
+            self._good, self._default = self.head(default, 200, b"application/json", {}), default
+        return b"%b%d\r\n\r\n%b" % (self._good, len(body), body)
+
+    def bad(self, default: list[tuple[bytes, bytes]], problem: Problem) -> bytes:
+        """An answer that says no."""
+        body = problem.body()
+        head = self.head(default, problem.status, b"application/problem+json", problem.headers)
+        return b"%b%d\r\n\r\n%b" % (head, len(body), body)
+
+
+class Slot:
+    """The place of one answer among those that a connection waits for. Called when the row is learned."""
+
+    __slots__ = ("action", "answer", "close", "protocol")
+
+    def __init__(self, protocol: Protocol, action: str, close: bool) -> None:
+        self.protocol, self.action, self.close = protocol, action, close
+        self.answer: bytes | None = None
+
+    def __call__(self, result: list[Outcome] | Problem) -> None:
+        protocol = self.protocol
+        problem = result if isinstance(result, Problem) else result[0].problem
+        if problem is not None:
+            self.answer = protocol.bad(problem)
+        else:
+            self.answer = protocol.good(rows.encode(rows.fields(self.action, result[0])))  # type: ignore[index]
+        protocol.advance()
+
+
+class Protocol(HttpToolsProtocol):
+    """One connection.
+
+    Args:
+        config: of uvicorn.
+        server_state: what uvicorn's connections share.
+        service: what ours share.
+    """
+
+    def __init__(self, config: Config, server_state: ServerState, service: Service) -> None:
+        super().__init__(config, server_state, {})
+        self.service = service
+        self._order: deque[Slot | RequestResponseCycle] = deque()  # what is to be answered, in the order it came
+        self._receiving = _BETWEEN
+        self._fast: Head | None = None  # the head of the request that is being received, if it is answered here
+        self._pieces: list[bytes] = []
+        self._raw: bytes | None = None  # its head as it came, if it began with the last data
+        self._length = 0  # bytes of its head, or of its body, so far
+        self._framing = 0  # all bytes since its head
+        self._progress = 0
+        self._since = 0.0  # when it began, or when the connection was last used
+        self._heard_once = False
+        self._deaf = False  # nothing more is read
+        self._closing = False  # after the answers that are due
+
+    # ----- answers
+
+    def good(self, body: bytes) -> bytes:
+        """An answer with what was asked for."""
+        return self.service.good(self.server_state.default_headers, body)
+
+    def bad(self, problem: Problem) -> bytes:
+        """An answer that says no."""
+        return self.service.bad(self.server_state.default_headers, problem)
+
+    def advance(self) -> None:
+        """Write the answers that are there, up to the first that is not; begin with the application's if it is next."""
+        order = self._order
+        while order:
+            first = order[0]
+            if not isinstance(first, Slot):
+                self._begin(first)
+                return
+            if first.answer is None:
+                return
+            order.popleft()
+            self._write(first.answer, first.close)
+        if self.flow.read_paused and not self.flow.write_paused and not self._deaf:
+            self.flow.resume_reading()
+
+    def _write(self, answer: bytes, close: bool) -> None:
+        if self.transport.is_closing():
+            return
+        if close or (self._closing and not self._order and self._receiving == _BETWEEN):
+            self.transport.write(answer.replace(b"\r\n", b"\r\nconnection: close\r\n", 1))
+            self._finish()
+        else:
+            self.transport.write(answer)
+
+    def _finish(self) -> None:
+        """Say that nothing more comes, and close when the other side has, or after a while."""
+        self._deaf = True
+        self._order.clear()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+            self.flow.resume_reading()  # what still comes is thrown away: a close would cut off the answer
+            self.loop.call_later(LINGER, self.transport.close)
+        else:
+            self.transport.close()
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer with a problem, after the answers that are due, and close."""
+        if self._deaf:
+            return
+        self._deaf = True
+        slot = Slot(self, "", True)
+        slot.answer = self.bad(problem)
+        last = self._order[-1] if self._order else None
+        if self._receiving == _BODY and isinstance(last, RequestResponseCycle) and last is self.cycle:
+            last.disconnected = True
+            last.message_event.set()
+            if last.response_started:
+                self.transport.close()
+                return
+            self._order.pop()
+        self._receiving = _BETWEEN
+        self._order.append(slot)
+        self.advance()
+
+    # ----- the way of a request of one row
+
+    def _take(self, head: Head, body: bytes) -> None:
+        service = self.service
+        try:
+            row = rows.read(body)
+            rows.check(head.action, row)
+            least = rows.needed(head.action, row)
+            if head.role < least:
+                require(head.role, least)
+            live, model = service.house.find(head.name)
+            if head.model is not None:
+                model = head.model
+            if head.action == "predict" and row.id is None:
+                answer = self.good(rows.predict(live, model, row))
+            else:
+                slot = Slot(self, head.action, not head.keep_alive)
+                self._order.append(slot)
+                try:
+                    payload = rows.logged(head.action, row, body, model)
+                    live.submit(rows.KINDS[head.action], Form.json, 1, payload, slot)
+                except Problem as problem:
+                    slot(problem)
+                if len(self._order) > MOST_OUTSTANDING:
+                    self.flow.pause_reading()
+                return
+        except Problem as problem:
+            answer = self.bad(problem)
+        if not self._order:
+            self._write(answer, not head.keep_alive)
+            return
+        slot = Slot(self, head.action, not head.keep_alive)
+        slot.answer = answer
+        self._order.append(slot)
+
+    # ----- what the transport calls
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._since = self.service.now
+        if len(self.connections) > self.service.limits.connections:
+            self._refuse(self.service.limits.too_many())
+        elif self.service.closing:
+            self.shutdown()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        for waiting in self._order:
+            if isinstance(waiting, RequestResponseCycle):
+                waiting.disconnected = True
+                waiting.message_event.set()
+        self._deaf = True
+        self._order.clear()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        if self._deaf:
+            return
+        if self._receiving == _BETWEEN:
+            heads, at, size = self.service.heads, 0, len(data)
+            while True:
+                end = data.find(b"\r\n\r\n", at)
+                head = heads.get(data[at:end]) if end > 0 else None
+                if head is None or end + 4 + head.length > size:
+                    break
+                start, at = end + 4, end + 4 + head.length
+                self._take(head, data[start:at])
+                if at == size or self._deaf:
+                    self._since = self.service.now
+                    return
+            data = data[at:] if at else data
+            self._raw = data[: end - at] if at < end <= at + LONGEST_HEAD else None
+            self._since = self.service.now
+        self._parse(data)
+
+    def _parse(self, data: bytes) -> None:
+        began = self._receiving
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            if self._receiving != _BETWEEN:
+                self.on_message_complete()
+            self._deaf = True
+        except httptools.HttpParserError:
+            self._refuse(Problem(400, "this is not HTTP", "The request could not be parsed."))
+        self._raw = None
+        if self._deaf:
+            return
+        if self._receiving == _HEAD:
+            if began == _HEAD:  # else what there is of it has been counted
+                self._length += len(data)
+            if self._length > self.service.limits.header:
+                self._refuse(self.service.limits.header_too_large())
+        elif self._receiving == _BODY and began == _BODY:
+            self._framing += len(data)
+            if self._framing > 2 * self.service.limits.body + self._length:  # chunks of almost nothing, or trailers
+                self._refuse(self.service.limits.body_too_large())
+            self._progress += len(data)
+            if self._fast is None and self._progress >= PROGRESS:
+                self._progress, self._since = 0, self.service.now
+
+    def pause_writing(self) -> None:
+        """Read nothing more from a client that does not read its answers."""
+        super().pause_writing()
+        self.flow.pause_reading()
+
+    def resume_writing(self) -> None:
+        """Read again."""
+        super().resume_writing()
+        if len(self._order) <= MOST_OUTSTANDING:
+            self.flow.resume_reading()
+
+    # ----- what the parser calls
+
+    def on_message_begin(self) -> None:
+        """Begin a request."""
+        super().on_message_begin()
+        self._receiving, self._fast, self._length = _HEAD, None, 0
+
+    def on_url(self, url: bytes) -> None:
+        """Take a part of the address."""
+        super().on_url(url)
+        self._length += len(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Take a header; those that come after a body do not count."""
+        if self._receiving == _HEAD:
+            super().on_header(name, value)
+            self._length += len(name) + len(value) + 4
+
+    def on_headers_complete(self) -> None:
+        """Decide who answers."""
+        if self._deaf:
+            return
+        limits, found = self.service.limits, dict(reversed(self.headers))
+        if self._length > limits.header:
+            self._refuse(limits.header_too_large())
+            return
+        length = found.get(b"content-length", b"")
+        if length and int(length) > limits.body:
+            self._refuse(limits.body_too_large())
+            return
+        version = self.parser.get_http_version()
+        keep_alive = version != "1.0" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
+        self._receiving, self._length, self._framing, self._progress = _BODY, 0, 0, 0
+        self._heard_once = True
+        self._fast = self._head(found, length, keep_alive)
+        if self._fast is None:
+            self._queue(version, keep_alive)
+        else:
+            self._pieces = []
+
+    def _head(self, found: dict[bytes, bytes], length: bytes, keep_alive: bool) -> Head | None:
+        if not length or self.parser.get_method() != b"POST" or not _ELSEWHERE.isdisjoint(found):
+            return None
+        target = _TARGET.fullmatch(self.url)
+        if target is None or not _JSON.fullmatch(found.get(b"content-type", b"")):
+            return None
+        try:
+            role = self.service.access.role(found.get(b"authorization"), found.get(b"host"))
+        except Problem:
+            return None
+        name, action, model = (None if part is None else part.decode() for part in target.groups())
+        return Head(int(length), str(name), str(action), model, role, keep_alive)
+
+    def _queue(self, version: str, keep_alive: bool) -> None:
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        self.scope["method"] = self.parser.get_method().decode("ascii")
+        self.scope["http_version"] = version
+        self.scope["path"] = urllib.parse.unquote(path) if "%" in path else path
+        self.scope["raw_path"] = url.path
+        self.scope["query_string"] = url.query or b""
+        self.cycle = RequestResponseCycle(
+            scope=self.scope,
+            transport=self.transport,
+            flow=self.flow,
+            logger=self.logger,
+            access_logger=self.access_logger,
+            access_log=self.access_log,
+            default_headers=self.server_state.default_headers,
+            message_event=asyncio.Event(),
+            expect_100_continue=self.expect_100_continue,
+            keep_alive=keep_alive and not self._closing,
+            on_response=self.on_response_complete,
+        )
+        self._order.append(self.cycle)
+        if len(self._order) == 1:
+            self._begin(self.cycle)
+        else:
+            self.flow.pause_reading()
+
+    def _begin(self, cycle: RequestResponseCycle) -> None:
+        if getattr(cycle, "begun", False):
+            return
+        cycle.begun = True  # type: ignore[attr-defined]
+        task = self.loop.create_task(cycle.run_asgi(self.app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+    def on_body(self, body: bytes) -> None:
+        """Take a part of a body."""
+        if self._deaf:
+            return
+        self._length += len(body)
+        if self._length > self.service.limits.body:
+            self._refuse(self.service.limits.body_too_large())
+        elif self._fast is not None:
+            self._pieces.append(body)
+        elif not self.cycle.response_complete:
+            self.cycle.body += body
+            if len(self.cycle.body) > HIGH_WATER_LIMIT:
+                self.flow.pause_reading()
+            self.cycle.message_event.set()
+
+    def on_message_complete(self) -> None:
+        """A request is here as a whole."""
+        if self._deaf:
+            return
+        self._receiving = _BETWEEN
+        head = self._fast
+        if head is None:
+            if not self.cycle.response_complete:
+                self.cycle.more_body = False
+                self.cycle.message_event.set()
+            return
+        raw, self._raw = self._raw, None
+        if raw is not None and head.keep_alive and raw.count(b"\n") == raw.count(b"\r\n"):
+            if len(self.service.heads) >= MOST_HEADS:
+                self.service.heads.clear()
+            self.service.heads[raw] = head
+        body = self._pieces[0] if len(self._pieces) == 1 else b"".join(self._pieces)
+        self._take(head, body)
+
+    # ----- the end of answers and of connections
+
+    def on_response_complete(self) -> None:
+        """Go on with what waits behind an answer of the application."""
+        self.server_state.total_requests += 1
+        self._since = self.service.now
+        if self._order:
+            self._order.popleft()
+        if self.transport.is_closing():
+            return
+        if self._closing and not self._order and self._receiving == _BETWEEN:
+            self._finish()
+            return
+        if len(self._order) <= MOST_OUTSTANDING and not self.flow.write_paused:
+            self.flow.resume_reading()
+        self.advance()
+
+    def shutdown(self) -> None:
+        """Answer what was taken, and what is on its way, then close."""
+        self._closing = True
+        last = self._order[-1] if self._order else None
+        if isinstance(last, RequestResponseCycle):
+            last.keep_alive = False
+        if last is None and self._receiving == _BETWEEN:
+            self.loop.call_later(LAST_REQUEST, self._close_unused)
+
+    def _close_unused(self) -> None:
+        if not self._order and self._receiving == _BETWEEN and not self._deaf:
+            self.transport.close()
+
+    def sweep(self, now: float) -> None:
+        """Close the connection if its request does not come, or if it has not been used for long."""
+        if self._deaf:
+            return
+        if self._receiving != _BETWEEN:
+            if self.flow.read_paused:  # it is the server that is slow
+                self._since = now
+            elif now - self._since > self.service.limits.receive:
+                self._refuse(self.service.limits.too_slow())
+        elif not self._order and now - self._since > (KEEP_ALIVE if self._heard_once else self.service.limits.receive):
+            self.transport.close()

@@ -1,0 +1,96 @@
+"""One row of a request: from its bytes to what is logged, and from what came of it to the answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ...errors import Error
+from ..events import Kind, Row, read_row
+from ..problems import Problem, refused
+from .access import Role
+
+if TYPE_CHECKING:
+    from ..live import LiveStream
+    from ..streams.stream import Outcome
+
+encode = msgspec.json.Encoder().encode
+
+KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
+
+
+def read(body: bytes) -> Row:
+    """A row from JSON.
+
+    Raises:
+        Problem: 400 if it is not JSON, 422 if it has another form.
+    """
+    try:
+        return read_row(body)
+    except msgspec.ValidationError as error:
+        raise Problem(422, "the row cannot be used", str(error)) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Problem(400, "this is not JSON", str(error)) from None
+
+
+def check(action: str, row: Row) -> None:
+    """See that a row has what an action needs.
+
+    Raises:
+        Problem: 422 if it does not.
+    """
+    if action == "label":
+        if row.id is None:
+            raise _lacks("id", "the id of the prediction to which the label belongs")
+    elif row.features is None:
+        raise _lacks("features", 'the features by name, such as {"age": 31, "job": "clerk"}')
+    if action != "predict" and row.label is None:
+        raise _lacks("label", "what the model should have predicted")
+
+
+def _lacks(field: str, what: str) -> Problem:
+    return Problem(422, "the row cannot be used", f'"{field}" is missing: {what}.')
+
+
+def needed(action: str, row: Row) -> Role:
+    """The role that a row needs: predictions that are kept are written."""
+    return Role.read if action == "predict" and row.id is None else Role.write
+
+
+def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
+    """What is written into the log: the row as it was sent, and of a prediction also who answers."""
+    if action != "predict":
+        return body
+    if row.model is not None:
+        return encode({"features": row.features, "id": row.id, "model": model})
+    rest = body.lstrip()[1:]
+    return b'{"model":"%b",%b' % (model.encode(), rest)
+
+
+def predict(live: LiveStream, model: str, row: Row) -> bytes:
+    """The answer to a prediction that is not kept.
+
+    Raises:
+        Problem: 422 if the model does not take the features.
+    """
+    try:
+        fields = live.predict(row.features, model).answer()  # type: ignore[arg-type]
+    except Error as error:
+        raise refused(error) from None
+    fields["seq"] = live.stream.seq
+    fields["model"] = model
+    return encode(fields)
+
+
+def fields(action: str, outcome: Outcome) -> dict[str, Any]:
+    """The answer to a row that was taken."""
+    said = outcome.said
+    if action == "predict":
+        found = {} if said is None else said.answer()
+        found["seq"] = outcome.seq
+        found["model"] = outcome.model
+        if outcome.status == "duplicate":
+            found["status"] = "duplicate"
+        return found
+    return {"score": None if said is None else said.score, "seq": outcome.seq, "status": outcome.status}

@@ -1,0 +1,309 @@
+"""A stream in service. Requests become records: written in groups, applied, brought to the disk, then answered.
+
+All of it runs in the event loop; only waiting for the disk happens in a thread. Requests that come while the disk works
+are the next group.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import time
+from collections import Counter, deque
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from .events import Form, Kind, Record, Row
+from .log import Log, LogError, Syncer
+from .moments import Moments
+from .problems import Problem
+from .served import Said, ServedModel
+from .settings import Settings
+from .streams import Outcome, Stream
+from .tallies import StreamTallies, Tallies
+
+Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
+
+
+class _Asked(NamedTuple):
+    kind: Kind
+    form: Form
+    rows: int
+    payload: bytes
+    given: list[Row] | None
+    answer: Answer
+
+
+class LiveStream:
+    """A stream, its log, and the requests on their way.
+
+    Args:
+        stream: in the state of the log's end.
+        log: to append to.
+        settings: of the server.
+        syncer: brings logs to the disk.
+        server: what the whole server counts.
+    """
+
+    def __init__(self, stream: Stream, log: Log, settings: Settings, syncer: Syncer, server: Tallies) -> None:
+        self.stream, self.log, self.settings = stream, log, settings
+        self.moments = Moments(stream.champion)
+        self.tallies, self._server = StreamTallies(), server
+        self.events: Counter[tuple[str, str]] = Counter()  # by kind and outcome, since the server started
+        self.snapshot_seq = 0
+        self.notes: list[str] = []
+        self.replaying: dict[str, float] = {}  # models that learn from history, and how far they are
+        self.failure: str | None = None  # why nothing more can be learned
+        self._syncer = syncer
+        self._safe = settings.durability == "disk"
+        self._queue: list[_Asked] = []
+        self._queued = self._held_rows = 0
+        self._held: deque[tuple[int, int, Answer, list[Outcome]]] = deque()  # to be answered when they are on the disk
+        self._scheduled = self._syncing = False
+        self._synced_seq = stream.seq
+        self._last_tick = stream.seq
+        self._sums: dict[str, tuple[float, float, float, int]] = {}
+        self._waiters: list[tuple[int, asyncio.Future[None]]] = []
+        self.beat(time.time())
+
+    # ------------------------------------------------------------------------------------------------ reading
+
+    @property
+    def name(self) -> str:
+        """The name of the stream."""
+        return self.stream.name
+
+    @property
+    def synced_seq(self) -> int:
+        """Up to which record the log is on the disk; without durability "disk", as far as was asked for."""
+        return self._synced_seq if self._safe else self.stream.seq
+
+    @property
+    def queue(self) -> int:
+        """How many rows wait to be learned, or for the disk."""
+        return self._queued + self._held_rows
+
+    def model(self, name: str | None = None) -> ServedModel:
+        """One of its models; the champion if no other is named."""
+        return self.stream.models[name or self.stream.champion]
+
+    def predict(self, features: Any, model: str | None = None, interval: float | None = None) -> Said:
+        """What a model says of a row, now. Nothing is written."""
+        self.tallies.predicted += 1
+        return self.stream.models[model or self.stream.champion].predict(features, interval)
+
+    async def reached(self, seq: int, patience: float = 5.0) -> None:
+        """Wait until a record has been applied."""
+        if self.stream.seq >= seq:
+            return
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiters.append((seq, waiter))
+        try:
+            await asyncio.wait_for(waiter, patience)
+        except asyncio.TimeoutError:
+            detail = f"record {seq:,} has not come; the last one is {self.stream.seq:,}"
+            raise Problem(503, "not there yet", detail, retry_after=1) from None
+        finally:
+            self._waiters = [one for one in self._waiters if one[1] is not waiter]
+
+    # ------------------------------------------------------------------------------------------------ writing
+
+    def submit(
+        self, kind: Kind, form: Form, rows: int, payload: bytes, answer: Answer, given: list[Row] | None = None
+    ) -> None:
+        """Take a request. The answer comes when its record is written and applied and, if that was promised, on disk.
+
+        Args:
+            kind: what happened.
+            form: how the rows are written.
+            rows: how many there are.
+            payload: the rows, as they go to the log.
+            answer: called in the event loop, with an outcome for each row or one problem for all.
+            given: the rows, if they have been read already.
+
+        Raises:
+            Problem: too many rows wait, or the disk failed.
+        """
+        if self.failure is not None:
+            raise Problem(503, "the log has failed", self.failure)
+        if self.queue + rows > self.settings.queue and self.queue:
+            detail = f"{self.queue:,} rows wait to be learned; send them more slowly"
+            raise Problem(429, "too many requests", detail, retry_after=1)
+        if kind is Kind.prediction and len(self.stream.join) + rows > self.settings.most_waiting:
+            detail = f"{len(self.stream.join):,} predictions wait for their labels, which is the most that can"
+            raise Problem(429, "too many wait for labels", detail, retry_after=60)
+        self._queue.append(_Asked(kind, form, rows, payload, given, answer))
+        self._queued += rows
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self._commit)
+
+    async def submitted(
+        self, kind: Kind, form: Form, rows: int, payload: bytes, given: list[Row] | None = None
+    ) -> list[Outcome]:
+        """The same, for those who can wait."""
+        future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+
+        def answer(found: list[Outcome] | Problem) -> None:
+            if future.cancelled():
+                return
+            if isinstance(found, Problem):
+                future.set_exception(found)
+            else:
+                future.set_result(found)
+
+        self.submit(kind, form, rows, payload, answer, given)
+        return await future
+
+    def _commit(self) -> None:
+        """Write all that waits as one group, then apply it."""
+        self._scheduled = False
+        group, self._queue, self._queued = self._queue, [], 0
+        if not group:
+            return
+        now = max(self.stream.time, time.time_ns() // 1000)
+        try:
+            records = self.log.append([(one.kind, one.form, one.rows, one.payload) for one in group], now)
+        except (OSError, LogError) as error:
+            self._refuse(group, error)
+            return
+        for one, record in zip(group, records, strict=True):
+            self._applied(one, record)
+        if self._held and not self._syncing:
+            self._sync()
+        if self._waiters:
+            self._wake()
+
+    def _applied(self, one: _Asked, record: Record) -> None:
+        outcomes = self.stream.apply(record, one.given)
+        self._observe(one, record, outcomes)
+        if self._safe and one.kind is not Kind.prediction:
+            self._held.append((record.end, record.rows, one.answer, outcomes))
+            self._held_rows += record.rows
+        else:
+            one.answer(outcomes)
+
+    def _refuse(self, group: list[_Asked], error: Exception) -> None:
+        full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
+        if isinstance(error, LogError):
+            self.failure = str(error)
+        title = "the disk is full" if full else "the log cannot be written"
+        problem = Problem(503, title, f"nothing was learned: {error}", retry_after=5)
+        for one in group:
+            one.answer(problem)
+
+    def _sync(self) -> None:
+        self._syncing = True
+        loop, end, seq, began = asyncio.get_running_loop(), self.log.end, self.stream.seq, time.perf_counter()
+
+        def done(error: OSError | None) -> None:
+            loop.call_soon_threadsafe(self._synced, end, seq, began, error)
+
+        self._syncer.sync(self.log, end, done)
+
+    def _synced(self, end: int, seq: int, began: float, error: OSError | None) -> None:
+        self._syncing = False
+        self._server.sync_seconds.observe(time.perf_counter() - began)
+        problem: Problem | None = None
+        if error is not None:
+            self.failure = f"what was written may not be on the disk ({error}); see to the disk, then start again"
+            problem = Problem(503, "the log has failed", self.failure)
+            end = self.log.end
+        else:
+            self._synced_seq = seq
+        while self._held and self._held[0][0] <= end:
+            _, rows, answer, outcomes = self._held.popleft()
+            self._held_rows -= rows
+            answer(outcomes if problem is None else problem)
+        if self._held:
+            self._sync()
+
+    # ------------------------------------------------------------------------------------------------ time
+
+    def tick(self) -> None:
+        """Time has passed: write it down, if anything has happened or waits."""
+        if self.failure is not None or (self.stream.seq == self._last_tick and not len(self.stream.join)):
+            return
+        self._commit()  # so that digests are those of all records before this one
+        now = time.time_ns() // 1000
+        since = (now - round(seconds * 1e6) for seconds in (self.settings.label_wait, self.settings.id_window))
+        self._queue.append(_Asked(Kind.tick, Form.json, 1, self.stream.ticked(*since), None, _nobody))
+        self._queued += 1
+        self._commit()
+        self._last_tick = self.stream.seq
+
+    def beat(self, now: float) -> None:
+        """A second has passed: tell those who look how the last one was."""
+        moments, stream = self.moments, self.stream
+        for name, model in stream.models.items():
+            before = self._sums.get(name)
+            weight, loss, error = model.sums()
+            self._sums[name] = (weight, loss, error, model.learned)
+            if before is not None and model.learned > before[3]:
+                errors = error - before[2] if model.task != "regression" else float("nan")
+                moments.learned(name, model.learned - before[3], loss - before[1], errors, weight - before[0])
+        moments.champion = stream.champion
+        if stream.champion in self._sums:
+            weight, loss, *_ = self._sums[stream.champion]
+            moments.tick(now, loss / weight if weight else None, standing=self.standing)
+
+    def standing(self) -> dict[str, Any]:
+        """How the stream stands, in few numbers."""
+        return {
+            "examples": self.model().examples,
+            "waiting": len(self.stream.join),
+            "seq": self.stream.seq,
+            "synced_seq": self.synced_seq,
+            "snapshot_seq": self.snapshot_seq,
+            "queue": self.queue,
+            "predicted": self.tallies.predicted,
+        }
+
+    def _observe(self, one: _Asked, record: Record, outcomes: list[Outcome]) -> None:
+        """For those who look: what came of a record."""
+        kind, events, moments = one.kind.name, self.events, self.moments
+        if len(outcomes) == 1:
+            outcome = outcomes[0]
+            events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += 1
+        else:
+            for outcome in outcomes:
+                events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += 1
+        if moments.wants_example and one.given and outcomes[0].said is not None:
+            row, outcome = one.given[0], outcomes[0]
+            said = outcome.said
+            assert said is not None
+            features = row.features
+            moments.example(
+                seq=record.seq,
+                time=record.time / 1e6,
+                id=row.id,
+                features=features if isinstance(features, dict) else {str(k): v for k, v in enumerate(features or ())},
+                label=row.label,
+                prediction=said.prediction,
+                score=said.score,
+                loss=None,
+                model=outcome.model,
+            )
+
+    def _wake(self) -> None:
+        for seq, waiter in self._waiters:
+            if seq <= self.stream.seq and not waiter.done():
+                waiter.set_result(None)
+
+    # ------------------------------------------------------------------------------------------------ the end
+
+    async def drain(self) -> None:
+        """Wait until all that was taken is answered, and on the disk."""
+        while self._queue or self._held or self._syncing:
+            await asyncio.sleep(0.001)
+        if self.failure is None and not self.log.synced_end >= self.log.end:
+            await asyncio.to_thread(self.log.sync)
+
+    def close(self) -> None:
+        """Close the log."""
+        self.moments.close()
+        self.log.close()
+
+
+def _nobody(_: list[Outcome] | Problem) -> None:
+    """Nobody waits for the answer."""
