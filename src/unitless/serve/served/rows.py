@@ -83,7 +83,7 @@ class NamedFeatures:
         for value in row.values():
             column = np.array([float(value)])
             columns.append(inputs.FlagColumn(column) if isinstance(value, bool) else column)
-        return self.model.learn(inputs.Frame(list(row), columns, 1), [label], [weight])[0]
+        return _plain(self.model.learn(inputs.Frame(list(row), columns, 1), [label], [weight])[0])
 
 
 class TableColumns:
@@ -113,10 +113,15 @@ class NumberedColumns:
         return self.predictor.score_one(features)
 
     def learn(self, features: Any, label: Any, weight: float) -> Any:
-        return self.model.learn(numbered(features), [label], [weight])[0]
+        return _plain(self.model.learn(numbered(features), [label], [weight])[0])
 
     def unknown(self, features: Any) -> list[str]:
         return []
+
+
+def _plain(score: Any) -> Any:
+    """A single score as Python's own number."""
+    return score if np.ndim(score) else float(score)
 
 
 def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:
