@@ -22,6 +22,7 @@ import sys
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ import plain_pass
 from crash_clients import Client, Ledger
 from power_cuts import cut_power
 
+from unitless.serve.events import Kind
 from unitless.serve.log import Log
 from unitless.serve.streams import snapshots
 
@@ -175,9 +177,26 @@ class Story:
 
 
 async def crash_again_and_again(
-    server: Server, crashes: list[str], *, seed: int, clients: int = 6, longest: float = 0.5, say: Any = None
+    server: Server,
+    crashes: list[str],
+    *,
+    seed: int,
+    clients: int = 6,
+    longest: float = 0.5,
+    rows: int = 0,
+    say: Callable[[int, Story], None] | None = None,
 ) -> Story:
-    """Clients work all the time; the server dies in the given ways, each time after a random while."""
+    """Clients work all the time; the server dies in the given ways, each time after a random while.
+
+    Args:
+        server: not started yet.
+        crashes: their kinds.
+        seed: of all that is random.
+        clients: how many.
+        longest: seconds from ready to the next crash.
+        rows: that have to be acknowledged at least.
+        say: told after each crash.
+    """
     chance, story, over = random.Random(seed), Story(), False
     server.start()
     story.starts.append(await server.ready())
@@ -210,6 +229,9 @@ async def crash_again_and_again(
             if say is not None:
                 say(number + 1, story)
         await asyncio.sleep(longest)
+        while story.ledger.acknowledged < rows:
+            await asyncio.sleep(0.2)
+            _failed(workers)
         over = True
         await asyncio.wait_for(asyncio.gather(*workers), 60)
     finally:
@@ -218,10 +240,43 @@ async def crash_again_and_again(
     return story
 
 
+async def stop_under_load(server: Server, *, clients: int = 32, seconds: float = 1.0) -> tuple[Story, float]:
+    """Clients learn rows without ids, as fast as they can, while the server is asked to end; gives how long it took."""
+    story = Story()
+    server.start()
+    story.starts.append(await server.ready())
+    server.create_models()
+    serials = itertools.count()
+    workers = [
+        asyncio.create_task(
+            Client(story.ledger, server.port, CHAMPION, serials, random.Random(k), lambda: False).run_nameless()
+        )
+        for k in range(clients)
+    ]
+    await asyncio.sleep(seconds)
+    begun = time.monotonic()
+    code = await asyncio.to_thread(server.stop)
+    took = time.monotonic() - begun
+    assert code == 0, server.output()
+    await asyncio.wait_for(asyncio.gather(*workers), 30)
+    return story, took
+
+
 def _failed(workers: list[asyncio.Task[None]]) -> None:
     for worker in workers:
         if worker.done():
             worker.result()
+
+
+def unanswered(server: Server, story: Story) -> list[int]:
+    """The rows that stand in the log but whose client had no answer; and all that was answered must stand there."""
+    (folder,) = server.data.glob("streams/*")
+    with Log.open(folder / "log", read_only=True) as log:
+        rows = [json.loads(one.payload) for one in log.records(1) if one.kind is Kind.learn]
+    logged = {row["features"]["serial"] for row in rows}
+    answered = {row.serial for row in story.ledger.rows if row.learned is not None}
+    assert answered <= logged
+    return sorted(logged - answered)
 
 
 @dataclass

@@ -1,7 +1,7 @@
-"""What a log comes to if its rows are learned by plain calls of the library, without any code of the server but its log.
+"""What a log comes to if its rows are learned by plain calls of the library: nothing of the server but its log.
 
-The rules are written down here once more, in a few lines: an id is learned once; a label learns with the features of its
-prediction; what is refused or unknown changes nothing.
+The rules are written down here once more, in a few lines: an id is learned once; a label learns with the features of
+its prediction; what is refused or unknown changes nothing.
 """
 
 from __future__ import annotations

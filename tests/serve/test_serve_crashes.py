@@ -29,3 +29,9 @@ def test_what_was_acknowledged_is_learned_once_whatever_happens(server: crashes.
     checked = crashes.check(server, story)
     assert checked.acknowledged > 500
     assert story.ledger.retries > 0
+
+
+def test_a_polite_end_answers_all_that_was_accepted(server: crashes.Server) -> None:
+    story, _ = asyncio.run(crashes.stop_under_load(server, seconds=0.5))
+    assert story.ledger.acknowledged > 50
+    assert crashes.unanswered(server, story) == []
