@@ -13,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
+from ..errors import InputError
 from .events import Form, Kind, Record, Row
 from .log import Log, LogError, Syncer
 from .moments import Moments
@@ -90,6 +91,8 @@ class LiveStream:
 
     def predict(self, features: Any, model: str | None = None, interval: float | None = None) -> Said:
         """What a model says of a row, now. Nothing is written."""
+        if features is None:
+            raise InputError("there are no features")
         self.tallies.predicted += 1
         return self.stream.models[model or self.stream.champion].predict(features, interval)
 

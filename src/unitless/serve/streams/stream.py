@@ -281,7 +281,7 @@ class Stream:
 
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
-        self.join.expire(ticked.waiting_since, ticked.done_since)
+        self.join.expire(record.time, ticked.waiting_since, ticked.done_since)
         for name, digest in ticked.digests.items():
             model = self.models.get(name)
             if model is not None and model.digest != digest and self.mismatch is None:
