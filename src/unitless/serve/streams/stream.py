@@ -32,6 +32,7 @@ class Outcome(NamedTuple):
     said: Said | None = None
     problem: Problem | None = None
     lines: dict[str, VwSaid] | None = None  # of a record of lines: what each model says of all of them
+    waited: int | None = None  # microseconds from the prediction to its label
 
 
 class Created(msgspec.Struct, omit_defaults=True):
@@ -186,7 +187,7 @@ class Stream:
             what = f"no prediction with the id {row.id!r} waits for its label"
             problem = Problem(404, "no such id", f"{what}; if you have its features, send both together (learn)")
             return Outcome("learned", seq, self.champion, problem=problem)
-        features = self._features(waiting)
+        features = self.features_of(waiting)
         outcome = self._learn_features(features, row, waiting, record, seq)
         if outcome.problem is None:
             self.counts["joined"] += 1
@@ -216,7 +217,8 @@ class Stream:
         if row.source is not None:
             source, _, at = row.source.rpartition(" ")
             self.sources[source] = at
-        return Outcome("learned", seq, champion.name, champion.said(score))
+        waited = None if waiting is None else record.time - waiting.time
+        return Outcome("learned", seq, champion.name, champion.said(score), None, None, waited)
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
@@ -237,7 +239,8 @@ class Stream:
         score = None if done.score != done.score else done.score  # not a number: there was none
         return Outcome("duplicate", seq, self.champion, Said(score, None))
 
-    def _features(self, waiting: Waiting) -> Any:
+    def features_of(self, waiting: Waiting) -> Any:
+        """The features of a prediction that waits, from the log."""
         if self._last_read[0] != waiting.position:
             self._last_read = waiting.position, _rows(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
