@@ -32,6 +32,8 @@ class Outcome(NamedTuple):
     said: Said | None = None
     problem: Problem | None = None
     lines: dict[str, VwSaid] | None = None  # of a record of lines: what each model says of all of them
+    waited: int | None = None  # microseconds from the prediction to its label
+    score: Any = None  # of a row that was learned, before: one or, of several classes, all
 
 
 class Created(msgspec.Struct, omit_defaults=True):
@@ -188,7 +190,7 @@ class Stream:
             what = f"no prediction with the id {row.id!r} waits for its label"
             problem = Problem(404, "no such id", f"{what}; if you have its features, send both together (learn)")
             return Outcome("learned", seq, self.champion, problem=problem)
-        features = self._features(waiting)
+        features = self.features_of(waiting)
         outcome = self._learn_features(features, row, waiting, record, seq)
         if outcome.problem is None:
             self.counts["joined"] += 1
@@ -213,7 +215,8 @@ class Stream:
         if row.source is not None:
             source, _, at = row.source.rpartition(" ")
             self.sources[source] = at
-        return Outcome("learned", seq, champion.name, champion.said_in_short(score))
+        waited = None if waiting is None else record.time - waiting.time
+        return Outcome("learned", seq, champion.name, champion.said_in_short(score), waited=waited, score=score)
 
     def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
         """The other models learn what the champion has."""
@@ -244,7 +247,8 @@ class Stream:
         score = None if done.score != done.score else done.score  # not a number: there was none
         return Outcome("duplicate", seq, self.champion, Said(score, None))
 
-    def _features(self, waiting: Waiting) -> Any:
+    def features_of(self, waiting: Waiting) -> Any:
+        """The features of a prediction that waits, from the log."""
         if self._last_read[0] != waiting.position:
             self._last_read = waiting.position, _rows(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
