@@ -18,6 +18,7 @@ from .log import Log, LogError, Syncer
 from .moments import Moments
 from .problems import Problem
 from .served import Said, ServedModel
+from .served.vw import VwText
 from .settings import Settings
 from .streams import Outcome, Stream
 from .tallies import StreamTallies, Tallies
@@ -30,7 +31,7 @@ class _Asked(NamedTuple):
     form: Form
     rows: int
     payload: bytes
-    given: list[Row] | None
+    given: list[Row] | VwText | None
     answer: Answer
 
 
@@ -109,7 +110,7 @@ class LiveStream:
     # ------------------------------------------------------------------------------------------------ writing
 
     def submit(
-        self, kind: Kind, form: Form, rows: int, payload: bytes, answer: Answer, given: list[Row] | None = None
+        self, kind: Kind, form: Form, rows: int, payload: bytes, answer: Answer, given: list[Row] | VwText | None = None
     ) -> None:
         """Take a request. The answer comes when its record is written and applied and, if that was promised, on disk.
 
@@ -139,7 +140,7 @@ class LiveStream:
             asyncio.get_running_loop().call_soon(self._commit)
 
     async def submitted(
-        self, kind: Kind, form: Form, rows: int, payload: bytes, given: list[Row] | None = None
+        self, kind: Kind, form: Form, rows: int, payload: bytes, given: list[Row] | VwText | None = None
     ) -> list[Outcome]:
         """The same, for those who can wait."""
         future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
@@ -264,11 +265,12 @@ class LiveStream:
         kind, events, moments = one.kind.name, self.events, self.moments
         if len(outcomes) == 1:
             outcome = outcomes[0]
-            events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += 1
+            count = 1 if outcome.lines is None else record.rows
+            events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += count
         else:
             for outcome in outcomes:
                 events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += 1
-        if moments.wants_example and one.given and outcomes[0].said is not None:
+        if moments.wants_example and isinstance(one.given, list) and one.given and outcomes[0].said is not None:
             row, outcome = one.given[0], outcomes[0]
             said = outcome.said
             assert said is not None
@@ -279,11 +281,18 @@ class LiveStream:
                 id=row.id,
                 features=features if isinstance(features, dict) else {str(k): v for k, v in enumerate(features or ())},
                 label=row.label,
-                prediction=said.prediction,
+                prediction=self._prediction(outcome),
                 score=said.score,
                 loss=None,
                 model=outcome.model,
             )
+
+    def _prediction(self, outcome: Outcome) -> Any:
+        """What was predicted of a row that is shown; of one that was learned, by its score."""
+        said, model = outcome.said, self.stream.models.get(outcome.model)
+        if said is None or model is None or said.score is None or said.prediction is not None:
+            return None if said is None else said.prediction
+        return None if model.task == "classes" else model.said(said.score).prediction
 
     def _wake(self) -> None:
         for seq, waiter in self._waiters:

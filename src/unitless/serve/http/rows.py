@@ -59,13 +59,21 @@ def needed(action: str, row: Row) -> Role:
 
 
 def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
-    """What is written into the log: the row as it was sent, and of a prediction also who answers."""
+    """What is written into the log: the row as it was sent, and of a prediction also who answers.
+
+    The row becomes what is read from those bytes.
+    """
+    if row.source is not None:  # only rows of brokers have one
+        row.source = None
+        row.model = model if action == "predict" else row.model
+        return encode(row)
     if action != "predict":
         return body
     if row.model is not None:
-        return encode({"features": row.features, "id": row.id, "model": model})
-    rest = body.lstrip()[1:]
-    return b'{"model":"%b",%b' % (model.encode(), rest)
+        row.model = model
+        return encode(row)
+    row.model = model
+    return b'{"model":"%b",%b' % (model.encode(), body.lstrip()[1:])
 
 
 def predict(live: LiveStream, model: str, row: Row) -> bytes:
@@ -75,7 +83,7 @@ def predict(live: LiveStream, model: str, row: Row) -> bytes:
         Problem: 422 if the model does not take the features.
     """
     try:
-        fields = live.predict(row.features, model).answer()  # type: ignore[arg-type]
+        fields = live.predict(row.features, model, row.interval).answer()
     except Error as error:
         raise refused(error) from None
     fields["seq"] = live.stream.seq

@@ -17,7 +17,7 @@ from ...errors import Error, InputError
 from ..events import Form, Kind, Record, Row, read_row, read_rows
 from ..problems import Problem, refused
 from ..served import Said, ServedModel
-from ..served.vw import VwSaid
+from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
 FORMAT = 1
@@ -88,7 +88,7 @@ class Stream:
 
     # ------------------------------------------------------------------------------------------------ records
 
-    def apply(self, record: Record, rows: list[Row] | None = None) -> list[Outcome]:
+    def apply(self, record: Record, rows: list[Row] | VwText | None = None) -> list[Outcome]:
         """What comes of a record, row by row. Rows that cannot be used are outcomes too.
 
         Args:
@@ -97,10 +97,12 @@ class Stream:
         """
         self.seq, self.time, self.end = record.seq + record.rows - 1, record.time, record.end
         if record.kind in _OF_ROWS:
-            if record.form is Form.vw:
-                return self._learn_text(record)
+            if record.form is Form.vw or isinstance(rows, VwText):
+                return self._learn_text(record, rows)
             act = _OF_ROWS[record.kind]
             given = _rows(record) if rows is None else rows
+            if len(given) == 1:
+                return [self._acted(act, given[0], record, 0)]
             return [self._acted(act, row, record, place) for place, row in enumerate(given)]
         try:
             _OF_STREAMS[record.kind](self, record)
@@ -204,19 +206,24 @@ class Stream:
         except Error as error:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
-        for model in self.models.values():
-            if model is not champion:
-                try:
-                    scores[model.name] = model.learn(features, row.label, weight)
-                except Error as error:
-                    model.rejected += 1
-                    model.last_refusal = str(error)
+        if len(self.models) > 1:
+            self._learn_beside(features, row.label, weight, scores)
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
         if row.source is not None:
             source, _, at = row.source.rpartition(" ")
             self.sources[source] = at
-        return Outcome("learned", seq, champion.name, champion.said(score))
+        return Outcome("learned", seq, champion.name, champion.said_in_short(score))
+
+    def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
+        """The other models learn what the champion has."""
+        for model in self.models.values():
+            if model.name != self.champion:
+                try:
+                    scores[model.name] = model.learn(features, label, weight)
+                except Error as error:
+                    model.rejected += 1
+                    model.last_refusal = str(error)
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
@@ -242,10 +249,10 @@ class Stream:
             self._last_read = waiting.position, _rows(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
 
-    def _learn_text(self, record: Record) -> list[Outcome]:
-        from .text import learn_text  # noqa: PLC0415  (few streams have any)
+    def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
+        from .text import learn_text  # noqa: PLC0415  (it needs what is made here)
 
-        return learn_text(self, record)
+        return learn_text(self, record, lines or VwText(record.payload))
 
     # ------------------------------------------------------------------------------------------------ models
 

@@ -12,12 +12,11 @@ if TYPE_CHECKING:
     from .stream import Stream
 
 
-def learn_text(stream: Stream, record: Record) -> list[Outcome]:
+def learn_text(stream: Stream, record: Record, text: VwText) -> list[Outcome]:
     """What comes of a record of lines: one outcome, with what every model says of each of them.
 
     Every model learns the lines that have labels; those that the champion does not take, none does.
     """
-    text = VwText(record.payload)
     champion = stream.models[stream.champion]
     said = {champion.name: work(champion, text)}
     refused = said[champion.name].problems
