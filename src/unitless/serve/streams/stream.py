@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...errors import Error, InputError
-from ..events import Form, Kind, Record, Row, read_row, read_rows
+from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..problems import Problem, refused
 from ..served import Said, ServedModel
 from ..served.vw import VwSaid, VwText
@@ -99,8 +99,11 @@ class Stream:
         if record.kind in _OF_ROWS:
             if record.form is Form.vw or isinstance(rows, VwText):
                 return self._learn_text(record, rows)
+            if record.form is Form.broker:
+                source, position = broker_position(record.payload)
+                self.sources[source] = position
             act = _OF_ROWS[record.kind]
-            given = _rows(record) if rows is None else rows
+            given = rows_of(record) if rows is None else rows
             return [self._acted(act, row, record, place) for place, row in enumerate(given)]
         try:
             _OF_STREAMS[record.kind](self, record)
@@ -213,9 +216,6 @@ class Stream:
                     model.last_refusal = str(error)
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
-        if row.source is not None:
-            source, _, at = row.source.rpartition(" ")
-            self.sources[source] = at
         return Outcome("learned", seq, champion.name, champion.said(score))
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
@@ -239,7 +239,7 @@ class Stream:
 
     def _features(self, waiting: Waiting) -> Any:
         if self._last_read[0] != waiting.position:
-            self._last_read = waiting.position, _rows(self.read(waiting.position))
+            self._last_read = waiting.position, rows_of(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
 
     def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
@@ -362,10 +362,6 @@ def replay(stream: Stream, records: Iterable[Record]) -> None:
     """Apply all records."""
     for record in records:
         stream.apply(record)
-
-
-def _rows(record: Record) -> list[Row]:
-    return [read_row(record.payload)] if record.form is Form.json else read_rows(record.payload)
 
 
 def _given(features: Any) -> Any:
