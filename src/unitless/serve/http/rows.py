@@ -67,10 +67,6 @@ def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
 
     The row becomes what is read from those bytes.
     """
-    if row.source is not None:  # only rows of brokers have one
-        row.source = None
-        row.model = model if action == "predict" else row.model
-        return encode(row)
     if action != "predict":
         return body
     if row.model is not None:

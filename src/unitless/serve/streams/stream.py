@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...errors import Error, InputError
-from ..events import Form, Kind, Record, Row, read_row, read_rows
+from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..problems import Problem, refused
 from ..served import Said, ServedModel
 from ..served.vw import VwSaid, VwText
@@ -101,8 +101,11 @@ class Stream:
         if record.kind in _OF_ROWS:
             if record.form is Form.vw or isinstance(rows, VwText):
                 return self._learn_text(record, rows)
+            if record.form is Form.broker:
+                source, position = broker_position(record.payload)
+                self.sources[source] = position
             act = _OF_ROWS[record.kind]
-            given = _rows(record) if rows is None else rows
+            given = rows_of(record) if rows is None else rows
             if len(given) == 1:
                 return [self._acted(act, given[0], record, 0)]
             return [self._acted(act, row, record, place) for place, row in enumerate(given)]
@@ -212,9 +215,6 @@ class Stream:
             self._learn_beside(features, row.label, weight, scores)
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
-        if row.source is not None:
-            source, _, at = row.source.rpartition(" ")
-            self.sources[source] = at
         waited = None if waiting is None else record.time - waiting.time
         return Outcome("learned", seq, champion.name, champion.said_in_short(score), waited=waited, score=score)
 
@@ -250,7 +250,7 @@ class Stream:
     def features_of(self, waiting: Waiting) -> Any:
         """The features of a prediction that waits, from the log."""
         if self._last_read[0] != waiting.position:
-            self._last_read = waiting.position, _rows(self.read(waiting.position))
+            self._last_read = waiting.position, rows_of(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
 
     def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
@@ -373,10 +373,6 @@ def replay(stream: Stream, records: Iterable[Record]) -> None:
     """Apply all records."""
     for record in records:
         stream.apply(record)
-
-
-def _rows(record: Record) -> list[Row]:
-    return [read_row(record.payload)] if record.form is Form.json else read_rows(record.payload)
 
 
 def _given(features: Any) -> Any:
