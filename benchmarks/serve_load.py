@@ -77,7 +77,7 @@ class HttpAnswer:
         return self.missing <= 0 and self._done(b"".join(parts))
 
     def _done(self, answer: bytes) -> bool:
-        lines = self.batch == 1 or (answer.count(b'"prediction"') == self.batch and b'"title"' not in answer)
+        lines = self.batch == 1 or (answer.count(b"{") == self.batch and b'"title"' not in answer)
         if not answer.startswith(b"HTTP/1.1 200") or not lines:
             raise SystemExit(f"the server does not answer well: {answer[:1000]!r}")
         self.parts, self.missing = [], None
