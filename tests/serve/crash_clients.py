@@ -26,7 +26,7 @@ class Sent:
     features: dict[str, Any]
     label: bool
     predicted: dict[str, Any] | None = None  # the answer to its prediction
-    learned: dict[str, Any] | None = None  # the first answer which says that it is learned
+    learned: dict[str, Any] | None = None  # an answer which says that it is learned, now or earlier
     unknown: bool = False  # without an id: sent, but the answer did not come
 
     def row(self, *names: str) -> dict[str, Any]:
@@ -89,6 +89,11 @@ class Connection:
             self.close()
         return status, found
 
+    @property
+    def closed(self) -> bool:
+        """Whether the next request has to open it."""
+        return self._streams is None
+
     def close(self) -> None:
         """Close it; the next request opens another."""
         if self._streams is not None:
@@ -118,15 +123,36 @@ class Client:
         over: Callable[[], bool],
     ) -> None:
         self.ledger, self.model, self.serials, self.chance, self.over = ledger, model, serials, chance, over
-        self.connection = Connection(port)
+        self.connection, self.second = Connection(port), Connection(port)
 
     async def run(self) -> None:
         """Work until it is over."""
-        acts = [self.learn, self.learn_nameless, self.learn_lines, self.predict, self.label, self.repeat]
+        acts = {
+            self.learn: 28,
+            self.learn_nameless: 8,
+            self.learn_lines: 4,
+            self.learn_impatiently: 4,
+            self.predict: 29,
+            self.label: 25,
+            self.repeat: 2,
+        }
         while not self.over():
-            (act,) = self.chance.choices(acts, (30, 8, 4, 30, 26, 2))
+            (act,) = self.chance.choices(list(acts), list(acts.values()))
             await act()
+        self.close()
+
+    async def run_nameless(self) -> None:
+        """Learn rows without ids until it is over or the server is gone."""
+        while not self.over():
+            await self.learn_nameless()
+            if self.ledger.rows[-1].unknown and self.connection.closed:
+                break
+        self.close()
+
+    def close(self) -> None:
+        """Close its connections."""
         self.connection.close()
+        self.second.close()
 
     def new_row(self, named: bool = True) -> Sent:
         """A row that nobody has sent."""
@@ -143,6 +169,13 @@ class Client:
         """Features and label together, with an id."""
         row = self.new_row()
         self.note(row, await self.send("learn", row.row("id", "features", "label")))
+
+    async def learn_impatiently(self) -> None:
+        """The same request on two connections at once. Either answer counts, also one that says duplicate."""
+        row = self.new_row()
+        asked = row.row("id", "features", "label")
+        for answer in asyncio.as_completed([self.send("learn", asked), self.send("learn", asked, second=True)]):
+            self.note(row, await answer)
 
     async def learn_nameless(self) -> None:
         """The same without an id, once."""
@@ -210,18 +243,21 @@ class Client:
         """The row is learned, says the server."""
         if answer is None:
             return
-        self.ledger.duplicates += answer.get("status") == "duplicate"
-        if row.learned is None:
+        again = answer["status"] == "duplicate"
+        self.ledger.duplicates += again
+        if row.learned is None or row.learned["status"] == "duplicate":
             row.learned = answer
-        elif answer.get("status") != "duplicate":
+        elif not again:
             self.ledger.wrong.append(f"{row.id} was learned twice: {row.learned}, then {answer}")
 
-    async def send(self, verb: str, row: dict[str, Any], missing: bool = False) -> dict[str, Any] | None:
+    async def send(
+        self, verb: str, row: dict[str, Any], missing: bool = False, second: bool = False
+    ) -> dict[str, Any] | None:
         """Send until there is an answer. None: the server refused it, which only `missing` allows (404)."""
         body = json.dumps(row).encode()
         while True:
             try:
-                status, found = await self.post(verb, body)
+                status, found = await self.post(verb, body, second=second)
             except Gone:
                 self.ledger.retries += 1
                 await asyncio.sleep(0.02)
@@ -236,6 +272,9 @@ class Client:
                 self.ledger.wrong.append(f"{verb} {row.get('id')}: {status} {found[:300]!r}")
             return None
 
-    async def post(self, verb: str, body: bytes, kind: str = "application/json") -> tuple[int, bytes]:
+    async def post(
+        self, verb: str, body: bytes, kind: str = "application/json", second: bool = False
+    ) -> tuple[int, bytes]:
         """One request."""
-        return await self.connection.post(f"/v1/models/{self.model}/{verb}", body, kind)
+        connection = self.second if second else self.connection
+        return await connection.post(f"/v1/models/{self.model}/{verb}", body, kind)

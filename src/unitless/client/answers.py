@@ -66,14 +66,18 @@ class Prediction(_FromFields):
 
 
 @dataclass(frozen=True)
-class Learned(Prediction):
-    """That a row is learned, and what the model said of it before.
+class Learned(_FromFields):
+    """That a row is learned.
 
     Args:
         status: "learned", or "duplicate" if a row with this id was learned before.
+        score: what the champion said of the row before it was learned; None if it knew nothing yet.
+        seq: the place of the row in the log.
     """
 
     status: str = "learned"
+    score: float | None = None
+    seq: int | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -16,7 +16,7 @@ from .answers import Explanation, Learned, Metrics, Model, Models, Prediction, W
 from .retries import Patience, problem_of, wished_pause, worth_another_try
 
 T = TypeVar("T")
-Features = Mapping[str, Any]
+Features = Mapping[str, Any] | Sequence[float]  # by name; of models that were trained on arrays, in their order
 JSON, LINES = "application/json", "application/x-ndjson"
 
 

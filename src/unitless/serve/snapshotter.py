@@ -1,9 +1,10 @@
-"""The process that follows every stream's log and writes snapshots: `python -m unitless.serve.snapshotter DATA EVERY`.
+"""The process that follows every stream's log and writes snapshots: `python -m unitless.serve.snapshotter`.
 
 The server never stops to write its state. This process computes the same state from the same records, which is also a
 running check that records determine it: ticks carry digests of the models, and a difference is reported.
 
-What it is told, a line of JSON each:
+Its arguments are the server's folder, the seconds between snapshots, and `apart` of `snapshots.remove_old`. What it is
+told, a line of JSON each:
 
     {"do": "follow", "stream": uuid, "seq": n}    records up to n count; those beyond may yet be taken back
     {"do": "snapshot", "stream": uuid}            write one now, after all that counts
@@ -15,7 +16,6 @@ What it says: a `Report` for a stream whenever something of it has changed.
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 import traceback
@@ -29,8 +29,9 @@ from ..errors import Error
 from .child import Parent
 from .events import Record
 from .log import Tail
-from .streams import snapshots
-from .streams.recovery import begun
+from .log.reader import Reader
+from .streams import Stream, snapshots
+from .streams.recovery import newest_state
 
 _ROUND = 0.5  # seconds between looks at the logs
 _BYTES = 4 << 20  # of one log at a time, so that memory is bounded and all streams get their turn
@@ -55,17 +56,17 @@ class Followed:
 
     Args:
         folder: of the stream.
+        apart: bytes of the log between the older snapshots that stay.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, apart: float) -> None:
+        self.folder, self._apart = folder, apart
         self.report = Report(folder.name, snapshot_seq=max(snapshots.seqs(folder), default=0))
         self.counts = 0  # the last record that counts
         self.wanted = False  # somebody waits for a snapshot
         self.failed = False  # and is not followed any more
-        self._open: tuple[Any, Tail] | None = None  # the stream and its log
+        self._open: tuple[Stream, Tail, Reader] | None = None
         self._read: deque[Record] = deque()  # records that were read and do not count yet
-        self._position = 0
         self._written = self._news = time.monotonic()
         snapshots.remove_abandoned(folder / snapshots.FOLDER)
 
@@ -77,20 +78,23 @@ class Followed:
     def follow(self) -> None:
         """Apply some of what is new."""
         if self._open is None:
-            start = begun(self.folder, self._note)
-            self._open = start.stream, Tail(self.folder / "log", start.next_seq)
-            self.report.seq, self._position = start.next_seq - 1, start.position
-        stream, tail = self._open
+            self._begin()
+        assert self._open is not None
+        stream, tail, _ = self._open
         if not self._read:
             self._read.extend(tail.read(_BYTES))
         while self._read and (record := self._read[0]).seq + record.rows - 1 <= self.counts:
             stream.apply(record)
             self._read.popleft()
-            self.report.seq, self._position = record.seq + record.rows - 1, record.end
         self._news = time.monotonic()
-        self.report.lag = max(0, self.counts - self.report.seq)
+        self.report.seq, self.report.lag = stream.seq, max(0, self.counts - stream.seq)
         if stream.mismatch is not None:
             self.report.mismatch, self.failed = stream.mismatch, True
+
+    def _begin(self) -> None:
+        reader = Reader(self.folder / "log")
+        stream = newest_state(self.folder, reader.read, self._note)
+        self._open = stream, Tail(self.folder / "log", stream.seq + 1), reader
 
     def due(self, every: float) -> bool:
         """Whether it is time for a snapshot."""
@@ -101,30 +105,31 @@ class Followed:
     def snapshot(self) -> None:
         """Write one, after the log is on the disk as far as that."""
         assert self._open is not None
+        stream, tail, reader = self._open
         begin = self._written = time.monotonic()
-        self._flush_log()
-        path = snapshots.write(self.folder, self._open[0], seq=self.report.seq, position=self._position)
-        snapshots.remove_old(self.folder)
-        self.report.snapshot_seq, self.report.error = self.report.seq, None
+        tail.sync()
+        waits = stream.join.oldest_position()
+        needs = None if waits is None else reader.read(waits).seq
+        path = snapshots.write(self.folder, stream, seq=stream.seq, position=stream.end, needs=needs)
+        first_seq = min((int(segment.stem) for segment in (self.folder / "log").glob("*.seg")), default=1)
+        snapshots.remove_old(self.folder, apart=self._apart, first_seq=first_seq)
+        self.report.snapshot_seq, self.report.error = stream.seq, None
         self.report.bytes = sum(file.stat().st_size for file in path.iterdir())
         self.report.seconds = round(time.monotonic() - begin, 3)
-
-    def _flush_log(self) -> None:
-        segments = sorted((self.folder / "log").glob("*.seg"))
-        later = [int(segment.stem) > self.report.snapshot_seq + 1 for segment in segments]
-        first = max(0, later.index(True) - 1 if True in later else len(segments) - 1)
-        for segment in segments[first:]:
-            handle = os.open(segment, os.O_RDONLY)
-            try:
-                os.fdatasync(handle)
-            finally:
-                os.close(handle)
 
     def rest(self) -> None:
         """Let go of what is known if there was no news for long and a snapshot has it all."""
         kept = self.report.snapshot_seq >= self.report.seq and not self._read
         if self._open is not None and kept and time.monotonic() - self._news > _IDLE:
-            self._open = None
+            self.close()
+
+    def close(self) -> None:
+        """Let go of all that is open."""
+        if self._open is not None:
+            _, tail, reader = self._open
+            tail.close()
+            reader.close()
+        self._open = None
 
     def _note(self, text: str) -> None:
         self.report.error = text
@@ -136,11 +141,12 @@ class Follower:
     Args:
         data: the server's folder.
         every: seconds between the snapshots of a stream that has news.
+        apart: bytes of a log between its older snapshots that stay.
         parent: the server.
     """
 
-    def __init__(self, data: Path, every: float, parent: Parent) -> None:
-        self._data, self._every, self._parent = data, every, parent
+    def __init__(self, data: Path, every: float, apart: float, parent: Parent) -> None:
+        self._data, self._every, self._apart, self._parent = data, every, apart, parent
         self._streams: dict[str, Followed] = {}
         self._told: dict[str, bytes] = {}
         self._stopping = False
@@ -163,11 +169,12 @@ class Follower:
             return
         name = message["stream"]
         if message["do"] == "forget":
-            self._streams.pop(name, None)
+            if (gone := self._streams.pop(name, None)) is not None:
+                gone.close()
             self._told.pop(name, None)
             return
         if name not in self._streams:
-            self._streams[name] = Followed(self._data / "streams" / name)
+            self._streams[name] = Followed(self._data / "streams" / name, self._apart)
         one = self._streams[name]
         one.counts = max(one.counts, message.get("seq", 0))
         if message["do"] == "snapshot":
@@ -205,4 +212,4 @@ class Follower:
 
 
 if __name__ == "__main__":
-    Follower(Path(sys.argv[1]), float(sys.argv[2]), Parent()).run()
+    Follower(Path(sys.argv[1]), float(sys.argv[2]), float(sys.argv[3]), Parent()).run()

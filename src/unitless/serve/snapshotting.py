@@ -17,6 +17,7 @@ from .snapshotter import Report
 
 _ROUND = 0.5  # seconds between two messages about how far the logs are
 _SHORTEST, _LONGEST = 0.5, 30.0  # seconds before the process is started again after it has died
+_STATES = 8  # along the longest log there are about so many snapshots from which a backtest can begin
 _STEADY = 60.0  # seconds of life after which the next death counts as the first
 
 
@@ -26,6 +27,7 @@ class Snapshotter:
     Args:
         data: the server's folder.
         every: seconds between snapshots of a stream that has news.
+        retain: how large a log may be, in bytes.
         counted: gives for each stream, by the name of its folder, the last record that was written whole.
         told: is called with each report, in the event loop.
         say: is told what a person should know.
@@ -35,6 +37,7 @@ class Snapshotter:
         self,
         data: Path,
         every: float,
+        retain: int,
         counted: Callable[[], Mapping[str, int]],
         *,
         told: Callable[[Report], None] | None = None,
@@ -42,7 +45,8 @@ class Snapshotter:
     ) -> None:
         self.reports: dict[str, Report] = {}
         self.deaths = 0
-        self._data, self._every, self._counted, self._told, self._say = data, every, counted, told, say
+        self._arguments = str(data), str(every), str(retain / _STATES)
+        self._counted, self._told, self._say = counted, told, say
         self._child: Child | None = None
         self._sent: dict[str, int] = {}
         self._waiting: dict[str, list[tuple[int, asyncio.Future[Report]]]] = {}  # after which record, and who
@@ -109,7 +113,7 @@ class Snapshotter:
             await asyncio.sleep(pause)
 
     async def _one_life(self) -> int | None:
-        child = await Child.start("unitless.serve.snapshotter", str(self._data), str(self._every))
+        child = await Child.start("unitless.serve.snapshotter", *self._arguments)
         self._child, self._sent = child, {}
         speaking = asyncio.get_running_loop().create_task(self._speak(child))
         try:

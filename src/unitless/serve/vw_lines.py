@@ -12,20 +12,23 @@ from collections import deque
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from .. import _core
 from ..errors import OptionError
 from .events import Form, Kind
 from .house import House
 from .live import LiveStream
 from .problems import Problem
-from .served.vw import VwSaid
-from .settings import Settings
+from .served import vw
+from .settings import Settings, is_loopback
+from .streams import Outcome
 
 MOST_ROWS = 4096  # of one record
 MOST_LINE = 1 << 20  # bytes
 MOST_OUTSTANDING = 4 << 20  # bytes of lines without an answer; beyond it a connection is not read
 RETRY = 0.01  # seconds after which a full queue is tried again
-DEFAULT_NAME = "vw"
+NAME, OPTIONS = "vw", {"shape": "linear", "experts": "none"}  # of the model that is made where there is none
 
 
 class _Lines(NamedTuple):
@@ -33,10 +36,9 @@ class _Lines(NamedTuple):
 
     size: int
     answer: bytes | None  # known from the beginning: of blank lines, and lines that are no examples
-    rows: _core.TextRows | None  # to be predicted
-    payload: bytes  # to be learned
-    count: int
-    tags: list[str] | None
+    text: vw.VwText | None
+    rows: int
+    labelled: bool  # whether they are a record
 
 
 class _Answer:
@@ -55,10 +57,12 @@ class VwLines(asyncio.Protocol):
         house: where the model is.
         name: of the model.
         connections: all open connections of the port; this one is added while it is open.
+        most_connections: how many there may be.
     """
 
-    def __init__(self, house: House, name: str, connections: set[VwLines]) -> None:
+    def __init__(self, house: House, name: str, connections: set[VwLines], most_connections: int) -> None:
         self._house, self._name, self._connections = house, name, connections
+        self._most_connections = most_connections
         self._reader = _core.VwReader()
         self._rest = b""  # of a line whose end has not come yet
         self._todo: deque[_Lines] = deque()
@@ -76,6 +80,10 @@ class VwLines(asyncio.Protocol):
         """A client is there."""
         self._transport = transport
         self._connections.add(self)
+        if len(self._connections) > self._most_connections:
+            self._add(_ready(0, "error: there are too many connections\n"))
+            self._end()
+            self._go()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The client has gone. What is on its way is learned all the same."""
@@ -156,7 +164,7 @@ class VwLines(asyncio.Protocol):
     def _go(self) -> None:
         """Do what can be done now, in order: a prediction waits until what came before it has been learned."""
         self._waiting = None
-        while self._todo and (self._learning == 0 or self._todo[0].rows is None):
+        while self._todo and (self._learning == 0 or self._todo[0].labelled):
             lines = self._todo[0]
             answer = _Answer(lines.size, lines.answer)
             if answer.text is None:
@@ -173,19 +181,23 @@ class VwLines(asyncio.Protocol):
         self._write()
 
     def _work(self, live: LiveStream, model: str, lines: _Lines, answer: _Answer) -> None:
-        if lines.rows is not None:
-            answer.text = _text(live.stream.models[model].predict_vw(lines.rows), lines.tags)
+        assert lines.text is not None
+        if not lines.labelled:
+            live.tallies.predicted += lines.rows
+            answer.text = _text(vw.predict(live.model(model), lines.text), lines.text)
             return
-        live.submit(Kind.learn, Form.vw, lines.count, lines.payload, partial(self._learned, model, lines, answer))
+        done = partial(self._learned, model, lines, answer)
+        live.submit(Kind.learn, Form.vw, lines.rows, lines.text.text, done, lines.text)
         self._learning += 1
 
-    def _learned(self, model: str, lines: _Lines, answer: _Answer, outcome: Any) -> None:
+    def _learned(self, model: str, lines: _Lines, answer: _Answer, found: list[Outcome] | Problem) -> None:
         """A record has been written, and learned."""
         self._learning -= 1
-        if isinstance(outcome, Problem):
-            answer.text = _problem_lines(outcome, lines)
+        if isinstance(found, Problem):
+            answer.text = _problem_lines(found, lines)
         else:
-            answer.text = _text(outcome[0].said_by[model], lines.tags)
+            said = found[0].lines or {}
+            answer.text = _text(said.get(model) or next(iter(said.values())), lines.text)
         self._go()
 
     def _write(self) -> None:
@@ -218,13 +230,13 @@ class VwLines(asyncio.Protocol):
 
 
 def _ready(size: int, answer: str) -> _Lines:
-    return _Lines(size, answer.encode(), None, b"", 1, None)
+    return _Lines(size, answer.encode(), None, 1, True)
 
 
 def _examples(text: bytes, read: _core.TextRows) -> _Lines:
     """Examples: they are a record as soon as one of them has a label."""
-    labelled = not np.isnan(read.label).all()
-    return _Lines(len(text), None, None if labelled else read, text if labelled else b"", read.rows, read.tags)
+    lines = vw.VwText(text, read)
+    return _Lines(len(text), None, lines, read.rows, lines.labelled > 0)
 
 
 def _refused(line: bytes, problem: str | None) -> str:
@@ -237,23 +249,28 @@ def _refused(line: bytes, problem: str | None) -> str:
 
 
 def _problem_lines(problem: Problem, lines: _Lines) -> bytes:
-    return f"error: {' '.join(str(problem).split())}\n".encode() * lines.count
+    return f"error: {' '.join(str(problem).split())}\n".encode() * lines.rows
 
 
-def _text(said: VwSaid, tags: list[str] | None) -> bytes:
+def _text(said: vw.VwSaid, lines: vw.VwText | None) -> bytes:
     """A line for each prediction, written as Vowpal Wabbit does: whole numbers without decimals, others with six."""
-    values = said.predictions
+    values, tags = said.predictions, lines.read.tags if lines else None
     if isinstance(values, np.ndarray):
-        plain = not said.problems and tags is None and not (values == np.floor(values)).any()
-        if plain:
+        if not said.problems and tags is None and not (values == np.floor(values)).any():
             return (b"%f\n" * len(values)) % tuple(values.tolist())
-        values = ["%.0f" % value if value.is_integer() else "%f" % value for value in values.tolist()]
-    words = [str(value) for value in values]
+        values = values.tolist()
+    words = [_word(value) for value in values]
     if tags is not None:
         words = [f"{word} {tag}" if tag else word for word, tag in zip(words, tags, strict=True)]
     for row, problem in said.problems.items():
         words[row] = f"error: {' '.join(problem.split())}"
     return ("\n".join(words) + "\n").encode()
+
+
+def _word(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.0f}" if value.is_integer() else f"{value:f}"
 
 
 class VwPort:
@@ -301,6 +318,6 @@ async def _only_model(house: House) -> str:
             option="vw_model",
         )
     if not names:
-        await house.create(DEFAULT_NAME, {})
-        return DEFAULT_NAME
+        await house.create(NAME, OPTIONS)
+        return NAME
     return names[0]

@@ -51,7 +51,7 @@ class KafkaTopic:
             self._consumer = Consumer(settings, logger=None)
         except (KafkaException, ValueError) as error:
             raise OptionError(f"{self._shown} has an address that cannot be used: {error}") from None
-        self._next: str | None | bool = False  # the position after which the client reads; False: nowhere yet
+        self._next: str | bool | None = False  # the position after which the client reads; False: nowhere yet
         self._thread = ThreadPoolExecutor(1, "kafka")
 
     async def read(self, after: str | None, most: int = MOST_MESSAGES) -> list[Message]:

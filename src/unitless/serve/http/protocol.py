@@ -72,6 +72,7 @@ class Service:
         self.house, self.access, self.limits = house, access, limits
         self.heads: dict[bytes, Head] = {}
         self.now = 0.0  # of the event loop's clock, as of the last sweep
+        self.tallies = house.tallies
         self.closing = False
         self._default: list[tuple[bytes, bytes]] = []
         self._good = b""
@@ -223,7 +224,7 @@ class Protocol(HttpToolsProtocol):
                 self._order.append(slot)
                 try:
                     payload = rows.logged(head.action, row, body, model)
-                    live.submit(rows.KINDS[head.action], Form.json, 1, payload, slot)
+                    live.submit(rows.KINDS[head.action], Form.json, 1, payload, slot, [row])
                 except Problem as problem:
                     slot(problem)
                 if len(self._order) > MOST_OUTSTANDING:
@@ -302,6 +303,13 @@ class Protocol(HttpToolsProtocol):
             self._progress += len(data)
             if self._fast is None and self._progress >= PROGRESS:
                 self._progress, self._since = 0, self.service.now
+
+    def eof_received(self) -> bool | None:  # type: ignore[override]
+        """Nothing more comes: what was taken is still answered."""
+        if self._receiving != _BETWEEN or not self._order:
+            return None
+        self.shutdown()
+        return True
 
     def pause_writing(self) -> None:
         """Read nothing more from a client that does not read its answers."""

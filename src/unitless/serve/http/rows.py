@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 encode = msgspec.json.Encoder().encode
 
+LONGEST_ID = 256  # ids are kept in memory
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
 
@@ -45,6 +46,9 @@ def check(action: str, row: Row) -> None:
             raise _lacks("id", "the id of the prediction to which the label belongs")
     elif row.features is None:
         raise _lacks("features", 'the features by name, such as {"age": 31, "job": "clerk"}')
+    if row.id is not None and not 0 < len(row.id) <= LONGEST_ID:
+        detail = f'"id" has {len(row.id):,} letters; it must have 1 to {LONGEST_ID}.'
+        raise Problem(422, "the row cannot be used", detail)
     if action != "predict" and row.label is None:
         raise _lacks("label", "what the model should have predicted")
 
@@ -59,13 +63,17 @@ def needed(action: str, row: Row) -> Role:
 
 
 def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
-    """What is written into the log: the row as it was sent, and of a prediction also who answers."""
+    """What is written into the log: the row as it was sent, and of a prediction also who answers.
+
+    The row becomes what is read from those bytes.
+    """
     if action != "predict":
         return body
     if row.model is not None:
-        return encode({"features": row.features, "id": row.id, "model": model})
-    rest = body.lstrip()[1:]
-    return b'{"model":"%b",%b' % (model.encode(), rest)
+        row.model = model
+        return encode(row)
+    row.model = model
+    return b'{"model":"%b",%b' % (model.encode(), body.lstrip()[1:])
 
 
 def predict(live: LiveStream, model: str, row: Row) -> bytes:
@@ -75,7 +83,7 @@ def predict(live: LiveStream, model: str, row: Row) -> bytes:
         Problem: 422 if the model does not take the features.
     """
     try:
-        fields = live.predict(row.features, model).answer()  # type: ignore[arg-type]
+        fields = live.predict(row.features, model, row.interval).answer()
     except Error as error:
         raise refused(error) from None
     fields["seq"] = live.stream.seq

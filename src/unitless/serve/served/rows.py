@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -83,20 +84,50 @@ class NamedFeatures:
         for value in row.values():
             column = np.array([float(value)])
             columns.append(inputs.FlagColumn(column) if isinstance(value, bool) else column)
-        return self.model.learn(inputs.Frame(list(row), columns, 1), [label], [weight])[0]
+        return _plain(self.model.learn(inputs.Frame(list(row), columns, 1), [label], [weight])[0])
 
 
 class TableColumns:
     """Rows of the table that the model was trained on: text, dates and missing values are read as in training."""
 
     def __init__(self, predictor: Predictor) -> None:
-        self.predictor, self.model = predictor, predictor.model
+        assert predictor._rows is not None
+        self.predictor, self.model, self._reader = predictor, predictor.model, predictor._rows
+        self._columns = self._reader.columns
 
     def score(self, features: dict[str, Any]) -> Any:
         return self.predictor.score_one(features)
 
     def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
-        return self.model.learn_one(features, label, weight)
+        model = self.model
+        if not isinstance(model, OneVsAll):
+            return self._learn_one(features, label, weight)
+        with model._lock:
+            number, new = model._classes.number(label, weight)
+            with model._classes.joining(new):
+                return self._learn_wide(features, number, weight, len(new))
+
+    def _learn_one(self, features: dict[str, Any], label: float, weight: float) -> float:
+        offset = self.predictor.offset_one(features)
+        for row in self._plain(features):
+            score = self.model._learn_row(self._columns, row, label, weight, offset)
+            if score is not None:
+                return score
+        frame, offsets = self.predictor.read_one(features)[0], None if offset == 0 else np.array([offset])
+        return float(self.model._feed(frame, np.array([float(label)]), [weight], 0, offsets)[0])
+
+    def _learn_wide(self, features: dict[str, Any], number: float, weight: float, new: int) -> Any:
+        for row in self._plain(features):
+            scores = self.model._learn_row_wide(self._columns, row, number, weight, new)
+            if scores is not None:
+                return scores
+        return self.model._feed(self.predictor.read_one(features)[0], np.array([number]), [weight], new)
+
+    def _plain(self, features: dict[str, Any]) -> Iterator[Any]:
+        """As it is, if the core may read it so; then with what is in it made plain."""
+        if self._reader.quick:
+            yield features
+        yield self._reader.plain(features)
 
     def unknown(self, features: dict[str, Any]) -> list[str]:
         known = {*self.predictor.schema.kinds, *self.predictor.schema.beside}
@@ -113,10 +144,15 @@ class NumberedColumns:
         return self.predictor.score_one(features)
 
     def learn(self, features: Any, label: Any, weight: float) -> Any:
-        return self.model.learn(numbered(features), [label], [weight])[0]
+        return _plain(self.model.learn(numbered(features), [label], [weight])[0])
 
     def unknown(self, features: Any) -> list[str]:
         return []
+
+
+def _plain(score: Any) -> Any:
+    """A single score as Python's own number."""
+    return score if np.ndim(score) else float(score)
 
 
 def rows_of(model: Learner | OneVsAll, missing: str) -> Rows:

@@ -33,10 +33,11 @@ class VwText:
 
     Args:
         text: the lines.
+        read: what they say, if somebody has read them already.
     """
 
-    def __init__(self, text: bytes) -> None:
-        self.text, self.read = text, _read(text, True)
+    def __init__(self, text: bytes, read: _core.TextRows | None = None) -> None:
+        self.text, self.read = text, read or _read(text, True)
 
     @cached_property
     def _lines(self) -> list[bytes]:
@@ -56,7 +57,7 @@ class VwText:
         cuts = [0, *turns.tolist(), len(labelled)]
         return [(first, bool(labelled[first]), self.part(first, last)) for first, last in pairwise(cuts)]
 
-    @property
+    @cached_property
     def labelled(self) -> int:
         """How many lines have labels."""
         return int(np.count_nonzero(~np.isnan(self.read.label)))
@@ -146,7 +147,7 @@ def _learn(served: ServedModel, text: VwText) -> Float64:
 
 
 def _predictions(served: ServedModel, scores: Float64) -> Float64 | list[Any]:
-    """What is written of scores: labels of many classes, the scores of two, and of numbers what the link makes of them."""
+    """What is said of scores: labels of many classes, the scores of two; of numbers what the link makes of them."""
     if isinstance(served.model, OneVsAll):
         known = served.model.classes
         return [known[best] for best in scores.argmax(axis=1).tolist()] if scores.shape[1] else [0.0] * len(scores)

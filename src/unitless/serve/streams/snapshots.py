@@ -1,7 +1,7 @@
 """Snapshots of a stream: its whole state after a record, in a folder that is complete or does not exist.
 
-    snapshots/<seq as 20 digits>/manifest.json    seq, where the log was, the library's version, and of each part
-                                                  its name, size and SHA-256
+    snapshots/<seq as 20 digits>/manifest.json    seq, where the log was, the oldest record that is still needed, the
+                                                  library's version, and of each part its name, size and SHA-256
                                  000.part …       the parts; their names never become paths
 
 A snapshot is made in a temporary folder whose name begins with a dot, flushed to the disk and renamed. Whoever is
@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import os
 import re
 import secrets
@@ -50,12 +51,22 @@ class Snapshot(NamedTuple):
     seq: int
     parts: dict[str, bytes]
     position: int  # where the log's next record begins
+    needs: int  # the oldest record that whoever goes on from here may have to read
     version: str  # of the library that wrote it
     path: Path
 
 
-def write(folder: Path, stream: HasParts, *, seq: int, position: int) -> Path:
-    """Write a snapshot of the stream in this folder; when this returns it is on the disk."""
+def write(folder: Path, stream: HasParts, *, seq: int, position: int, needs: int | None = None) -> Path:
+    """Write a snapshot of the stream in this folder; when this returns it is on the disk.
+
+    Args:
+        folder: of the stream.
+        stream: after the record `seq`.
+        seq: the last record that was applied.
+        position: where the next one begins.
+        needs: the oldest record that will be read again, such as a prediction that waits for its label; the next one
+            if there is none before.
+    """
     target = folder / FOLDER / f"{seq:020d}"
     if target.exists():
         try:
@@ -64,11 +75,11 @@ def write(folder: Path, stream: HasParts, *, seq: int, position: int) -> Path:
             remove(target)
         else:
             return target
-    write_parts(target, stream.parts(), seq=seq, position=position)
+    write_parts(target, stream.parts(), seq=seq, position=position, needs=seq + 1 if needs is None else needs)
     return target
 
 
-def write_parts(target: Path, parts: Mapping[str, bytes], *, seq: int, position: int) -> None:
+def write_parts(target: Path, parts: Mapping[str, bytes], **known: int) -> None:
     """Write a folder of parts, whole or not at all."""
     holder = target.parent
     if not holder.exists():
@@ -82,7 +93,7 @@ def write_parts(target: Path, parts: Mapping[str, bytes], *, seq: int, position:
             file = f"{number:03d}.part"
             _write_file(making / file, data)
             listed.append({"name": name, "file": file, "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()})
-        manifest = {"format": FORMAT, "version": __version__, "seq": seq, "position": position, "parts": listed}
+        manifest = {"format": FORMAT, "version": __version__, **known, "parts": listed}
         text = json.dumps(manifest | {"sha256": _digest(manifest)}, indent=1)
         _write_file(making / MANIFEST, text.encode())
         flush_folder(making)
@@ -128,7 +139,7 @@ def read(path: Path) -> Snapshot:
         if len(data) != part["bytes"] or hashlib.sha256(data).hexdigest() != part["sha256"]:
             raise SnapshotError("the file is not what was written", file=str(file))
         parts[part["name"]] = data
-    return Snapshot(manifest["seq"], parts, manifest["position"], manifest["version"], path)
+    return Snapshot(manifest["seq"], parts, manifest["position"], manifest["needs"], manifest["version"], path)
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
@@ -176,10 +187,29 @@ def seqs(folder: Path) -> list[int]:
     return [int(path.name) for path in listed(folder)]
 
 
-def remove_old(folder: Path, kept: int = KEPT) -> None:
-    """Remove all but the newest snapshots."""
+def remove_old(folder: Path, *, apart: float = math.inf, first_seq: int = 1, kept: int = KEPT) -> None:
+    """Remove snapshots that nobody needs.
+
+    The newest ones stay; of the others those that are so many bytes of the log apart, so that there is a state from
+    which what is left of a long log can be replayed.
+
+    Args:
+        folder: of the stream.
+        apart: bytes of the log.
+        first_seq: the oldest record of the log; a snapshot that needs older ones is of no use.
+        kept: how many of the newest stay.
+    """
+    last = 0
     for path in listed(folder)[:-kept]:
-        remove(path)
+        try:
+            manifest = read_manifest(path)
+        except (OSError, SnapshotError):
+            remove(path)
+            continue
+        if manifest["needs"] < first_seq or manifest["position"] - last < apart:
+            remove(path)
+        else:
+            last = manifest["position"]
 
 
 def remove(path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..events import Record
@@ -12,18 +13,19 @@ if TYPE_CHECKING:
     from .stream import Stream
 
 
-def learn_text(stream: Stream, record: Record) -> list[Outcome]:
+def learn_text(stream: Stream, record: Record, text: VwText) -> list[Outcome]:
     """What comes of a record of lines: one outcome, with what every model says of each of them.
 
     Every model learns the lines that have labels; those that the champion does not take, none does.
     """
-    text = VwText(record.payload)
     champion = stream.models[stream.champion]
     said = {champion.name: work(champion, text)}
     refused = said[champion.name].problems
     for model in stream.models.values():
         if model is not champion:
             said[model.name] = work(model, text, without=refused)
+    for listener in stream.listeners:
+        listener(partial(work, text=text, without=refused))
     labelled = text.labelled
     stream.counts["learned"] += labelled - len(refused)
     stream.counts["refused"] += len(refused)

@@ -1,0 +1,191 @@
+"""Requests of many rows: taken in slices while the body arrives, answered line by line, in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..events import Form, Row, read_rows
+from ..problems import Problem
+from . import rows
+from .access import Role, require
+from .bodies import Body, Item
+
+if TYPE_CHECKING:
+    from ..live import LiveStream
+    from ..streams import Outcome
+
+SLICE = 256  # rows of one record, and between two looks at other requests
+IN_FLIGHT = 4  # slices that wait for the disk at the same time
+PATIENCE = 30.0  # seconds to wait for room in the queue
+
+
+class Batch:
+    """One request.
+
+    Args:
+        live: the stream.
+        model: who answers predictions.
+        action: "predict", "learn" or "label".
+        role: of the client.
+        body: reads the rows.
+        held: bytes of answers that are kept for a client which sends all before it reads anything.
+    """
+
+    def __init__(self, live: LiveStream, model: str, action: str, role: Role, body: Body, held: int) -> None:
+        self._live, self._model, self._action, self._role, self._body = live, model, action, role, body
+        self._most = held
+        self._count = 0
+        self._answers = bytearray()
+        self._changed = asyncio.Event()
+        self._taken = asyncio.Event()
+
+    async def answers(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The lines of the answer. The first comes when the first rows are done, so that errors before are errors.
+
+        Raises:
+            Problem: what is wrong with the whole, if it is found before there is any answer.
+        """
+        task = asyncio.ensure_future(self._work(pieces))
+        begun = False
+        try:
+            while True:
+                if task.done():
+                    problem = task.exception()
+                    if isinstance(problem, Problem) and (begun or self._answers):
+                        self._answers += self._line(problem)
+                    elif problem is not None:
+                        raise problem
+                    yield bytes(self._answers)
+                    return
+                if self._answers:
+                    lines, self._answers = bytes(self._answers), bytearray()
+                    self._taken.set()
+                    begun = True
+                    yield lines
+                else:
+                    self._changed.clear()
+                    changed = asyncio.ensure_future(self._changed.wait())
+                    await asyncio.wait([task, changed], return_when=asyncio.FIRST_COMPLETED)
+                    changed.cancel()
+        finally:
+            task.cancel()
+
+    async def _work(self, pieces: AsyncIterator[bytes]) -> None:
+        waiting: deque[Awaitable[bytes]] = deque()
+        try:
+            async for piece in pieces:
+                await self._feed(self._body.feed(piece), waiting)
+            await self._feed(self._body.end(), waiting)
+        finally:  # what was taken is answered, whatever comes after it
+            while waiting:
+                self._say(await waiting.popleft())
+
+    async def _feed(self, items: Iterator[Item], waiting: deque[Awaitable[bytes]]) -> None:
+        while part := list(islice(items, SLICE)):
+            waiting.append(await self._take(part))
+            while len(waiting) > IN_FLIGHT:
+                self._say(await waiting.popleft())
+            while len(self._answers) > self._most:
+                self._taken.clear()
+                await self._taken.wait()
+            await asyncio.sleep(0)
+
+    def _say(self, lines: bytes) -> None:
+        self._answers += lines
+        self._changed.set()
+
+    def _line(self, problem: Problem) -> bytes:
+        return rows.encode(problem.fields()) + b"\n"
+
+    async def _take(self, items: list[Item]) -> Awaitable[bytes]:
+        """Take a slice: what needs no record is answered at once, the rest becomes one record."""
+        answers: list[bytes | None] = []
+        logged: list[Row] = []
+        payload: list[bytes] = []
+        first = self._count
+        self._count += len(items)
+        for line, row in zip(items, _read(items), strict=True):
+            try:
+                if isinstance(row, Problem):
+                    raise row
+                rows.check(self._action, row)
+                require(self._role, rows.needed(self._action, row))
+                if self._action == "predict" and row.id is None:
+                    answers.append(rows.predict(self._live, self._model, row) + b"\n")
+                    continue
+                payload.append(rows.logged(self._action, row, line, self._model))  # type: ignore[arg-type]
+                logged.append(row)
+                answers.append(None)
+            except Problem as problem:
+                problem.more = {"row": first + len(answers), **problem.more}
+                answers.append(self._line(problem))
+        outcome = await self._submit(payload, logged) if logged else None
+        return self._answered(answers, first, outcome)
+
+    async def _submit(self, payload: list[bytes], logged: list[Row]) -> asyncio.Future[list[Outcome] | Problem]:
+        future: asyncio.Future[list[Outcome] | Problem] = asyncio.get_running_loop().create_future()
+        kind, text = rows.KINDS[self._action], b"\n".join(payload)
+        deadline = asyncio.get_running_loop().time() + PATIENCE
+        while True:
+            try:
+                self._live.submit(kind, Form.lines, len(logged), text, _fill(future), logged)
+            except Problem as problem:
+                late = asyncio.get_running_loop().time() > deadline
+                if problem.status == 429 and problem.headers.get("retry-after") == "1" and not late:
+                    await asyncio.sleep(0.005)
+                    continue
+                future.set_result(problem)
+            return future
+
+    async def _answered(
+        self, answers: list[bytes | None], first: int, outcome: asyncio.Future[list[Outcome] | Problem] | None
+    ) -> bytes:
+        if outcome is not None:
+            found = await outcome
+            each = iter([] if isinstance(found, Problem) else found)
+            for place, answer in enumerate(answers):
+                if answer is None:
+                    answers[place] = self._outcome(found if isinstance(found, Problem) else next(each), first + place)
+        return b"".join(answer for answer in answers if answer is not None)
+
+    def _outcome(self, found: Outcome | Problem, place: int) -> bytes:
+        problem = found if isinstance(found, Problem) else found.problem
+        if problem is not None:
+            return rows.encode({**problem.fields(), "row": place}) + b"\n"
+        return rows.encode(rows.fields(self._action, found)) + b"\n"  # type: ignore[arg-type]
+
+
+def _fill(future: asyncio.Future[list[Outcome] | Problem]) -> Callable[[list[Outcome] | Problem], None]:
+    def fill(found: list[Outcome] | Problem) -> None:
+        if not future.done():
+            future.set_result(found)
+
+    return fill
+
+
+def _read(items: list[Item]) -> list[Row | Problem]:
+    """Rows from lines; all in one go if there is nothing wrong with any of them."""
+    lines = [item for item in items if isinstance(item, bytes)]
+    if len(lines) == len(items):
+        try:
+            found = read_rows(b"\n".join(lines))
+        except (msgspec.DecodeError, RecursionError):
+            found = []
+        if len(found) == len(lines):
+            return list(found)
+    return [_read_one(item) for item in items]
+
+
+def _read_one(item: Item) -> Row | Problem:
+    if isinstance(item, Problem):
+        return item
+    try:
+        return rows.read(item)
+    except Problem as problem:
+        return problem

@@ -1,0 +1,93 @@
+"""Reader: single records of a log that another process writes."""
+
+from __future__ import annotations
+
+import bisect
+import os
+from pathlib import Path
+
+from ..events import Record
+from .damage import LogError, damaged, unknown
+from .records import UnknownRecordError, claimed, decode, seq_of
+from .segments import Segment, TornHeaderError, listed, opened, parsed
+
+_GUESS = 1024  # bytes to read for one record, before its size is known
+_OPEN_FILES = 8
+
+
+class Reader:
+    """Reads records by their position. Nothing is checked but what is read.
+
+    Args:
+        folder: of the log.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._segments: list[Segment] = []
+        self._open: dict[Path, int] = {}
+        self._end = 0  # of the last file, as it was when it was looked at
+
+    def read(self, position: int) -> Record:
+        """The record that begins at a position."""
+        segment = self._at(position)
+        handle = self._opened(segment)
+        offset = segment.offset(position)
+        buffer = os.pread(handle, _GUESS, offset)
+        size = claimed(buffer)
+        if size > len(buffer):
+            buffer = os.pread(handle, size, offset)
+        try:
+            records = decode(buffer[:size], seq_of(buffer), position)
+        except UnknownRecordError:
+            raise unknown(segment.path, offset, "the kind of the record") from None
+        if not records:
+            raise damaged(segment.path, offset, "there is no valid record")
+        return records[0]
+
+    def close(self) -> None:
+        """Close all files."""
+        while self._open:
+            os.close(self._open.popitem()[1])
+
+    def _at(self, position: int) -> Segment:
+        """The file that holds a position."""
+        if position >= self._end and not self._grown(position):
+            self._look()
+        index = bisect.bisect_right(self._segments, position, key=lambda segment: segment.base) - 1
+        if index < 0:
+            raise LogError(
+                f"the record at position {position:,} is no longer kept",
+                file=str(self.folder),
+                advice="keep more of the log (the option retain)",
+            )
+        return self._segments[index]
+
+    def _grown(self, position: int) -> bool:
+        """Whether the last file that is known holds a position by now."""
+        if self._segments:
+            last = self._segments[-1]
+            self._end = last.position(os.fstat(self._opened(last)).st_size)
+        return position < self._end
+
+    def _look(self) -> None:
+        """Find the files."""
+        known = {segment.path: segment for segment in self._segments}
+        self._segments = []
+        for path in listed(self.folder):
+            try:
+                with opened(path) as handle:
+                    segment = known.get(path) or parsed(path, handle)
+                    self._end = segment.position(os.fstat(handle).st_size)
+            except (FileNotFoundError, TornHeaderError):  # it was dropped meanwhile, or is being made
+                continue
+            self._segments.append(segment)
+
+    def _opened(self, segment: Segment) -> int:
+        handle = self._open.pop(segment.path, -1)
+        if handle < 0:
+            handle = os.open(segment.path, os.O_RDONLY | os.O_CLOEXEC)
+        self._open[segment.path] = handle
+        if len(self._open) > _OPEN_FILES:
+            os.close(self._open.pop(next(iter(self._open))))
+        return handle

@@ -1,0 +1,169 @@
+"""What Prometheus is told of a server: GET /metrics.
+
+Nothing is counted here. Each scrape reads what the server, its streams and their models know anyway, so that metrics
+cost nothing while rows are learned. What belongs to the state of a stream (rows, losses) goes on after a restart where
+it was; what the process counts (requests, syncs) begins at 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client import CollectorRegistry, ProcessCollector
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from ..version import __version__
+from .tallies import Histogram
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+COUNTER, GAUGE, HISTOGRAM = CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
+
+
+@dataclass(frozen=True)
+class Described:
+    """A metric: its kind, what it says, and by what it is told apart."""
+
+    kind: type[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+_STREAM, _MODEL = ("stream",), ("stream", "model")
+
+METRICS = {
+    # the server
+    "unitless_server_info": Described(GAUGE, "Always 1; the labels say what runs.", ("version", "durability", "role")),
+    "unitless_ready": Described(GAUGE, "1 if requests are taken, 0 while logs are replayed.", ()),
+    "unitless_requests_total": Described(COUNTER, "Requests by verb and HTTP status.", ("verb", "status")),
+    "unitless_connections": Described(GAUGE, "Open connections."),
+    "unitless_sync_seconds": Described(HISTOGRAM, "How long the log took to reach the disk, for each group of rows."),
+    # each stream
+    "unitless_events_total": Described(
+        COUNTER, "Rows and other records of the log, by kind and by what came of them.", ("stream", "kind", "outcome")
+    ),
+    "unitless_predictions_total": Described(COUNTER, "Rows predicted since the start, with or without an id.", _STREAM),
+    "unitless_queue_rows": Described(GAUGE, "Rows that wait to be learned, or for the disk.", _STREAM),
+    "unitless_writable": Described(GAUGE, "1 if rows can be learned, 0 if the log has failed.", _STREAM),
+    "unitless_labels_waiting": Described(GAUGE, "Predictions that wait for their labels.", _STREAM),
+    "unitless_labels_expired_total": Described(COUNTER, "Predictions whose label did not come in time.", _STREAM),
+    "unitless_label_delay_seconds": Described(HISTOGRAM, "Time from a prediction to its label.", _STREAM),
+    "unitless_ids_remembered": Described(GAUGE, "Learned ids that are kept to recognise duplicates.", _STREAM),
+    "unitless_log_seq": Described(GAUGE, "The last sequence number that was applied.", _STREAM),
+    "unitless_log_synced_seq": Described(GAUGE, "The last sequence number that is on the disk.", _STREAM),
+    "unitless_log_bytes": Described(GAUGE, "Size of the log.", _STREAM),
+    "unitless_log_segments": Described(GAUGE, "Files of the log.", _STREAM),
+    "unitless_snapshot_seq": Described(GAUGE, "The last sequence number that a snapshot holds.", _STREAM),
+    "unitless_replay_mismatch": Described(GAUGE, "1 if a replay of the log came to other scores, else 0.", _STREAM),
+    "unitless_follower_lag_seconds": Described(GAUGE, "How old the newest applied record is, of a follower.", _STREAM),
+    # each model
+    "unitless_model_info": Described(
+        GAUGE, "Always 1; the labels say what it is.", ("stream", "model", "role", "task")
+    ),
+    "unitless_model_examples": Described(GAUGE, "Rows learned, those of its training included.", _MODEL),
+    "unitless_model_rejected_total": Described(COUNTER, "Rows that it alone could not learn.", _MODEL),
+    "unitless_model_total_weight": Described(GAUGE, "Weights of the rows that were judged, added up.", _MODEL),
+    "unitless_model_total_loss": Described(GAUGE, "Progressive losses times weights, added up.", _MODEL),
+    "unitless_model_total_errors": Described(GAUGE, "Weights of wrongly predicted rows, added up; of classes.", _MODEL),
+    "unitless_model_metric": Described(GAUGE, "Progressive metrics over all rows.", ("stream", "model", "metric")),
+    "unitless_model_served_loss": Described(GAUGE, "Mean loss of served predictions whose labels came later.", _MODEL),
+    "unitless_model_joined_loss": Described(GAUGE, "The same rows, predicted when their labels came.", _MODEL),
+}
+
+Sample = tuple[str, tuple[str, ...], float | Histogram]
+
+
+def render(house: Any) -> bytes:
+    """All metrics in the text format of Prometheus."""
+    return generate_latest(_Scrape(house))
+
+
+class _Scrape(Collector):
+    """All metrics at one moment."""
+
+    def __init__(self, house: Any) -> None:
+        self._house = house
+
+    def collect(self) -> Iterator[Metric]:
+        families = {
+            name: described.kind(name, described.help, labels=described.labels) for name, described in METRICS.items()
+        }
+        for name, labels, value in _samples(self._house):
+            family = families[name]
+            if isinstance(value, Histogram):
+                assert isinstance(family, HistogramMetricFamily)
+                family.add_metric(labels, value.below, value.total)
+            elif not math.isnan(value):
+                assert not isinstance(family, HistogramMetricFamily)
+                family.add_metric(labels, value)
+        yield from (family for family in families.values() if family.samples)
+        yield from _process.collect()
+
+
+_process = ProcessCollector(registry=CollectorRegistry())
+
+
+def _samples(house: Any) -> Iterator[Sample]:
+    yield from _of_server(house)
+    for live in house.streams.values():
+        yield from _of_stream(live)
+        for model in live.stream.models.values():
+            yield from _of_model(live.stream.name, model)
+
+
+def _of_server(house: Any) -> Iterator[Sample]:
+    role = "follower" if house.settings.follow is not None else "primary"
+    yield "unitless_server_info", (__version__, house.settings.durability, role), 1
+    yield "unitless_ready", (), house.ready
+    tallies = house.tallies
+    for (verb, status), count in tallies.requests.items():
+        yield "unitless_requests_total", (verb, str(status)), count
+    yield "unitless_connections", (), tallies.connections
+    yield "unitless_sync_seconds", (), tallies.sync_seconds
+
+
+def _of_stream(live: Any) -> Iterator[Sample]:
+    stream, log = live.stream, live.log
+    of = (stream.name,)
+    for (kind, outcome), count in live.events.items():
+        yield "unitless_events_total", (stream.name, kind, outcome), count
+    yield "unitless_predictions_total", of, live.tallies.predicted
+    yield "unitless_queue_rows", of, live.queue
+    yield "unitless_writable", of, live.failure is None
+    yield "unitless_labels_waiting", of, len(stream.join)
+    yield "unitless_labels_expired_total", of, stream.join.expired
+    yield "unitless_label_delay_seconds", of, live.tallies.label_delay
+    yield "unitless_ids_remembered", of, stream.join.done_count
+    yield "unitless_log_seq", of, stream.seq
+    yield "unitless_log_synced_seq", of, live.synced_seq
+    yield "unitless_log_bytes", of, log.bytes
+    yield "unitless_log_segments", of, len(log.segments)
+    yield "unitless_snapshot_seq", of, live.snapshot_seq
+    yield "unitless_replay_mismatch", of, stream.mismatch is not None
+    if live.lag is not None:
+        yield "unitless_follower_lag_seconds", of, live.lag
+
+
+def _of_model(stream: str, model: Any) -> Iterator[Sample]:
+    of = (stream, model.name)
+    yield "unitless_model_info", (*of, model.role, model.task or "unknown"), 1
+    yield "unitless_model_examples", of, model.examples
+    yield "unitless_model_rejected_total", of, model.rejected
+    weight, loss, errors = model.sums()
+    yield "unitless_model_total_weight", of, weight
+    yield "unitless_model_total_loss", of, loss
+    if model.task in ("binary", "classes"):
+        yield "unitless_model_total_errors", of, errors
+    evaluations = model.evaluation, model.served, model.joined
+    for evaluation, name in zip(evaluations, ("", "served", "joined"), strict=True):
+        if evaluation is None or not evaluation.examples:
+            continue
+        if name:
+            yield f"unitless_model_{name}_loss", of, evaluation.metrics["loss"]
+        else:
+            for metric, value in evaluation.metrics.items():
+                yield "unitless_model_metric", (*of, metric), value

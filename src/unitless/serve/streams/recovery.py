@@ -1,0 +1,44 @@
+"""States of a stream from which its log can be replayed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from ..events import Record
+from . import snapshots
+from .snapshots import SnapshotError
+from .stream import Stream
+
+
+def newest_state(folder: Path, read: Callable[[int], Record], say: Callable[[str], object]) -> Stream:
+    """The stream as its newest good snapshot has it; empty if there is none.
+
+    Args:
+        folder: of the stream.
+        read: gives the record at a position of the log.
+        say: is told of snapshots that cannot be used.
+    """
+    snapshot = snapshots.read_newest(folder, say)
+    return _empty(folder, read) if snapshot is None else Stream.from_parts(snapshot.parts, read)
+
+
+def oldest_state(folder: Path, first_seq: int, read: Callable[[int], Record]) -> Stream:
+    """The oldest state from which a log can be replayed that begins at a record."""
+    if first_seq == 1:
+        return _empty(folder, read)
+    for path in snapshots.listed(folder):
+        try:
+            if snapshots.read_manifest(path)["needs"] >= first_seq:
+                return Stream.from_parts(snapshots.read(path).parts, read)
+        except (OSError, SnapshotError):
+            continue
+    raise SnapshotError(
+        f"the log begins at record {first_seq:,}, and there is no snapshot from which it can be replayed",
+        file=str(folder),
+    )
+
+
+def _empty(folder: Path, read: Callable[[int], Record]) -> Stream:
+    return Stream(json.loads((folder / "manifest.json").read_bytes())["name"], read)

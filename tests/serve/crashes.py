@@ -1,0 +1,338 @@
+"""A server that is killed again and again under load, and what must be true of it afterwards.
+
+Kinds of crashes:
+    kill        kill -9 of the server alone, or of the server and the process beside it that writes snapshots
+    power       kill -9 of both, then each log is cut to what is on the disk for sure and a random part of the rest
+    starting    kill -9 while it starts
+    snapshots   kill -9 of the process that writes snapshots; the server goes on
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import plain_pass
+from crash_clients import Client, Ledger
+from power_cuts import cut_power
+
+from unitless.serve.events import Kind
+from unitless.serve.log import Log
+from unitless.serve.streams import snapshots
+
+HERE = Path(__file__).parent
+START_SECONDS = 60.0
+MODELS: dict[str, dict[str, Any]] = {
+    "usual": {"task": "binary"},
+    "plain": {"task": "binary", "learning_rate": 0.5, "shape": "linear", "experts": "none", "centre": False},
+}
+CHAMPION = "usual"
+
+
+def free_port() -> int:
+    """A port of this machine on which nobody listens now."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        return int(one.getsockname()[1])
+
+
+class Server:
+    """The server of one data folder, on one port, started and killed many times.
+
+    Args:
+        folder: for its data, its output and the notes of syncs.
+        options: of the command.
+    """
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.folder, self.data, self.notes = folder, folder / "data", folder / "notes"
+        self.port = free_port()
+        serve = ["serve", "--data", str(self.data), "--port", str(self.port), *options]
+        self._command = [sys.executable, str(HERE / "observed_server.py"), str(self.notes), *serve]
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process; it is ready later."""
+        with open(self.folder / "output", "ab") as output:
+            self.process = subprocess.Popen(
+                self._command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=output, stderr=output
+            )
+
+    async def ready(self) -> float:
+        """Wait until it answers that it is ready; gives the seconds that it took."""
+        begun = time.monotonic()
+        while time.monotonic() - begun < START_SECONDS:
+            assert self.process is not None
+            if self.process.poll() is not None:
+                raise AssertionError(f"the server ended with code {self.process.returncode}:\n{self.output()}")
+            with contextlib.suppress(OSError, EOFError):
+                reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+                writer.write(b"GET /health/ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+                answer = await reader.read()
+                writer.close()
+                if answer.startswith(b"HTTP/1.1 200"):
+                    return time.monotonic() - begun
+            await asyncio.sleep(0.01)
+        raise AssertionError(f"the server was not ready after {START_SECONDS:g} s:\n{self.output()}")
+
+    def output(self) -> str:
+        """The last that it has said."""
+        return (self.folder / "output").read_text()[-3000:]
+
+    def call(self, method: str, path: str, body: Any = None) -> bytes:
+        """One request; an error of HTTP is an error."""
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method)
+        if body is not None:
+            request.data = json.dumps(body).encode()
+            request.add_header("content-type", "application/json")
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            found: bytes = answer.read()
+        return found
+
+    def create_models(self) -> None:
+        """One stream with all models, before the first row."""
+        for name, options in MODELS.items():
+            beside = {} if name == CHAMPION else {"stream": CHAMPION, "role": "challenger"}
+            self.call("PUT", f"/v1/models/{name}", options | beside)
+
+    def kill(self, everything: bool) -> None:
+        """Kill -9: the server, or also what it has started."""
+        assert self.process is not None
+        group = self.process.pid
+        if everything:
+            os.killpg(group, signal.SIGKILL)
+        else:
+            self.process.kill()
+        self.process.wait()
+        if everything:  # its children are nobody's children now: they are gone when the group is
+            for _ in range(1000):
+                try:
+                    os.killpg(group, 0)
+                except ProcessLookupError:
+                    return
+                time.sleep(0.002)
+
+    def kill_snapshots(self) -> bool:
+        """Kill the process that writes snapshots; whether there was one."""
+        assert self.process is not None
+        found = [
+            int(child)
+            for task in Path(f"/proc/{self.process.pid}/task").glob("*/children")
+            for child in task.read_text().split()
+        ]
+        for child in found:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+        return bool(found)
+
+    def cut_power(self, chance: random.Random) -> int:
+        """After everything was killed: what was not on the disk for sure is lost, in part; gives the bytes lost."""
+        synced: dict[Path, int] = {}
+        for line in self.notes.read_text().splitlines():
+            size, _, path = line.partition(" ")
+            synced[Path(path)] = int(size)
+        return sum(cut_power(folder, synced, chance) for folder in self.data.glob("streams/*"))
+
+    def stop(self, seconds: float = 10.0) -> int:
+        """SIGTERM; gives the exit code. Whoever takes longer is killed and fails."""
+        assert self.process is not None
+        self.process.terminate()
+        try:
+            return self.process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            self.abandon()
+            raise AssertionError(f"the server did not end within {seconds:g} s:\n{self.output()}") from None
+
+    def abandon(self) -> None:
+        """Kill whatever still runs."""
+        if self.process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()
+
+
+@dataclass
+class Story:
+    """What has happened in a run."""
+
+    crashes: Counter[str] = field(default_factory=Counter)
+    starts: list[float] = field(default_factory=list)  # seconds until ready
+    lost_bytes: int = 0
+    ledger: Ledger = field(default_factory=Ledger)
+
+
+async def crash_again_and_again(
+    server: Server,
+    crashes: list[str],
+    *,
+    seed: int,
+    clients: int = 6,
+    longest: float = 0.5,
+    rows: int = 0,
+    say: Callable[[int, Story], None] | None = None,
+) -> Story:
+    """Clients work all the time; the server dies in the given ways, each time after a random while.
+
+    Args:
+        server: not started yet.
+        crashes: their kinds.
+        seed: of all that is random.
+        clients: how many.
+        longest: seconds from ready to the next crash.
+        rows: that have to be acknowledged at least.
+        say: told after each crash.
+    """
+    chance, story, over = random.Random(seed), Story(), False
+    server.start()
+    story.starts.append(await server.ready())
+    server.create_models()
+    serials = itertools.count()
+    port = server.port
+    workers = [
+        asyncio.create_task(
+            Client(story.ledger, port, CHAMPION, serials, random.Random(seed * 100 + k), lambda: over).run()
+        )
+        for k in range(clients)
+    ]
+    try:
+        for number, kind in enumerate(crashes):
+            await asyncio.sleep(chance.uniform(0.02, longest))
+            _failed(workers)
+            story.crashes[kind] += 1
+            if kind == "snapshots":
+                server.kill_snapshots()
+                continue
+            if kind == "starting":
+                server.kill(everything=chance.random() < 0.5)
+                server.start()
+                await asyncio.sleep(chance.uniform(0.0, 1.0))
+            server.kill(everything=kind == "power" or chance.random() < 0.5)
+            if kind == "power":
+                story.lost_bytes += server.cut_power(chance)
+            server.start()
+            story.starts.append(await server.ready())
+            if say is not None:
+                say(number + 1, story)
+        await asyncio.sleep(longest)
+        while story.ledger.acknowledged < rows:
+            await asyncio.sleep(0.2)
+            _failed(workers)
+        over = True
+        await asyncio.wait_for(asyncio.gather(*workers), 60)
+    finally:
+        for worker in workers:
+            worker.cancel()
+    return story
+
+
+async def stop_under_load(server: Server, *, clients: int = 32, seconds: float = 1.0) -> tuple[Story, float]:
+    """Clients learn rows without ids, as fast as they can, while the server is asked to end; gives how long it took."""
+    story = Story()
+    server.start()
+    story.starts.append(await server.ready())
+    server.create_models()
+    serials = itertools.count()
+    workers = [
+        asyncio.create_task(
+            Client(story.ledger, server.port, CHAMPION, serials, random.Random(k), lambda: False).run_nameless()
+        )
+        for k in range(clients)
+    ]
+    await asyncio.sleep(seconds)
+    begun = time.monotonic()
+    code = await asyncio.to_thread(server.stop)
+    took = time.monotonic() - begun
+    assert code == 0, server.output()
+    await asyncio.wait_for(asyncio.gather(*workers), 30)
+    return story, took
+
+
+def _failed(workers: list[asyncio.Task[None]]) -> None:
+    for worker in workers:
+        if worker.done():
+            worker.result()
+
+
+def unanswered(server: Server, story: Story) -> list[int]:
+    """The rows that stand in the log but whose client had no answer; and all that was answered must stand there."""
+    (folder,) = server.data.glob("streams/*")
+    with Log.open(folder / "log", read_only=True) as log:
+        rows = [json.loads(one.payload) for one in log.records(1) if one.kind is Kind.learn]
+    logged = {row["features"]["serial"] for row in rows}
+    answered = {row.serial for row in story.ledger.rows if row.learned is not None}
+    assert answered <= logged
+    return sorted(logged - answered)
+
+
+@dataclass
+class Checked:
+    """What was compared."""
+
+    acknowledged: int
+    learned: int
+    unknown: int  # rows without an id whose answer did not come
+    waiting: int
+    seq: int
+
+
+def check(server: Server, story: Story) -> Checked:
+    """Stop the server, and compare its log, its answers, its models and its evaluations with a pass of plain calls."""
+    ledger = story.ledger
+    assert not ledger.wrong, ledger.wrong[:5]
+    files = {name: server.call("GET", f"/v1/models/{name}/file") for name in MODELS}
+    assert server.stop() == 0, server.output()
+    (folder,) = server.data.glob("streams/*")
+    with Log.open(folder / "log", read_only=True) as log:
+        plain = plain_pass.passed(log.records(1), MODELS, CHAMPION)
+
+    times_learned = Counter(row.features["serial"] for row in plain.learned)
+    twice = [serial for serial, times in times_learned.items() if times > 1]
+    assert not twice, f"{len(twice)} rows were learned twice: {twice[:5]}"
+    lost = [row for row in ledger.rows if row.learned is not None and row.serial not in times_learned]
+    assert not lost, f"{len(lost)} rows were acknowledged and are lost: {lost[:5]}"
+    sent = {row.serial: row for row in ledger.rows}
+    for row in plain.learned:
+        known = sent[row.features["serial"]]
+        assert (row.id, row.features, row.label) == (known.id, known.features, known.label)
+        if known.learned is not None and known.learned["status"] == "learned":
+            assert known.learned["seq"] == row.seq
+            if row is not plain.learned[0]:
+                assert known.learned["score"] == row.scores[CHAMPION]
+    never = [row for row in plain.learned if sent[row.features["serial"]].learned is None]
+    assert all(sent[row.features["serial"]].unknown for row in never), never[:5]
+
+    snapshot = snapshots.read_newest(folder)
+    assert snapshot is not None
+    assert snapshot.seq == plain.last_seq
+    for place, (name, file) in enumerate(files.items()):
+        model = plain.models[name]
+        evaluation = plain_pass.evaluation(model, plain.learned, name)
+        assert plain_pass.file_like(model, file) == file, f"the bytes of {name} are not those of an offline pass"
+        assert snapshot.parts[f"models-{place}-model.unitless"] == file
+        state = msgspec.json.decode(snapshot.parts[f"models-{place}-state.json"])
+        judged = {"progressive": evaluation}
+        if name == CHAMPION:
+            judged["served"] = plain_pass.of_served(model, plain.learned, name, joined=False)
+            judged["joined"] = plain_pass.of_served(model, plain.learned, name, joined=True)
+        for which, expected in judged.items():
+            assert state[which]["evaluation"] == _as_json(expected.state()), f"{which} of {name}"
+    return Checked(ledger.acknowledged, len(plain.learned), len(never), len(plain.waiting), plain.last_seq)
+
+
+def _as_json(state: Any) -> Any:
+    return msgspec.json.decode(msgspec.json.encode(state))

@@ -1,0 +1,37 @@
+"""A server that is killed under load, or whose machine loses power, loses nothing that it has acknowledged."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import crashes
+import pytest
+
+pytest.importorskip("unitless.serve.server")
+pytest.importorskip("pandas")
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[crashes.Server]:
+    options = ("--durability", "disk", "--segment", "1MB", "--snapshot-every", "1s", "--tick", "0.5s")
+    server = crashes.Server(tmp_path, *options)
+    yield server
+    server.abandon()
+
+
+def test_what_was_acknowledged_is_learned_once_whatever_happens(server: crashes.Server) -> None:
+    kinds = ["kill"] * 6 + ["power"] * 6 + ["starting", "snapshots"]
+    random.Random(7).shuffle(kinds)
+    story = asyncio.run(crashes.crash_again_and_again(server, kinds, seed=7, longest=0.3))
+    checked = crashes.check(server, story)
+    assert checked.acknowledged > 500
+    assert story.ledger.retries > 0
+
+
+def test_a_polite_end_answers_all_that_was_accepted(server: crashes.Server) -> None:
+    story, _ = asyncio.run(crashes.stop_under_load(server, seconds=0.5))
+    assert story.ledger.acknowledged > 50
+    assert crashes.unanswered(server, story) == []

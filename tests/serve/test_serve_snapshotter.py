@@ -1,0 +1,196 @@
+"""The process that follows the logs has the server's state, writes it down, and notices when it does not have it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("msgspec")
+from unitless.serve.events import Form, Kind
+from unitless.serve.log import Log
+from unitless.serve.log.reader import Reader
+from unitless.serve.problems import Problem
+from unitless.serve.snapshotter import Report
+from unitless.serve.snapshotting import Snapshotter
+from unitless.serve.streams import Created, Stream, created_payload, recovery, snapshots
+
+NAME = "00c0ffee"
+
+
+class Writer:
+    """A stream as a server has it: a log, and the state after all of its records."""
+
+    def __init__(self, data: Path, segment_bytes: int = 4096) -> None:
+        self.folder = data / "streams" / NAME
+        self.folder.mkdir(parents=True)
+        (self.folder / "manifest.json").write_text(json.dumps({"name": "a"}))
+        self.log = Log.open(self.folder / "log", segment_bytes=segment_bytes)
+        self.stream = Stream("a", self.log.read)
+        self.time = 1_000_000
+        self.append((Kind.create, created_payload(Created("a", "champion", {}))))
+
+    def append(self, *events: tuple[Kind, bytes]) -> None:
+        self.time += 1000
+        for record in self.log.append([(kind, Form.json, 1, payload) for kind, payload in events], self.time):
+            (outcome,) = self.stream.apply(record)
+            assert outcome.problem is None
+
+    def learn(self, rows: int) -> None:
+        for k in range(rows):
+            row = {"features": {"x": k % 7, "city": f"c{k % 3}"}, "label": k % 5}
+            self.append((Kind.learn, json.dumps(row).encode()))
+
+    def predict(self, id: str) -> None:
+        self.append((Kind.prediction, json.dumps({"features": {"x": 3}, "id": id, "model": "a"}).encode()))
+
+    def label(self, id: str) -> None:
+        self.append((Kind.label, json.dumps({"id": id, "label": 2}).encode()))
+
+    def tick(self) -> None:
+        self.append((Kind.tick, self.stream.ticked(0, 0)))
+
+    def counted(self) -> dict[str, int]:
+        return {NAME: self.stream.seq}
+
+    def recovered(self) -> Stream:
+        return recovery.newest_state(self.folder, Reader(self.folder / "log").read, pytest.fail)
+
+
+def run(writer: Writer, test: Callable[[Snapshotter, list[str]], Awaitable[None]], **options: Any) -> None:
+    async def whole() -> None:
+        said: list[str] = []
+        data = writer.folder.parents[1]
+        snapshotter = Snapshotter(
+            data, options.get("every", 1000.0), options.get("retain", 1 << 30), writer.counted, say=said.append
+        )
+        snapshotter.start()
+        try:
+            await asyncio.wait_for(test(snapshotter, said), 30)
+        finally:
+            await snapshotter.stop()
+
+    asyncio.run(whole())
+
+
+def test_a_snapshot_is_the_state(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(60)
+    for id in "pqr":
+        writer.predict(id)
+    writer.label("q")
+    writer.tick()
+
+    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+        report = await snapshotter.request(NAME)
+        assert (report.seq, report.snapshot_seq, report.lag) == (writer.stream.seq, writer.stream.seq, 0)
+        assert report.bytes > 1000
+        assert snapshotter.reports[NAME] == report
+        assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+        writer.learn(10)
+        writer.label("p")
+        await snapshotter.request(NAME)
+        assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+        same = await snapshotter.request(NAME)
+        assert same.snapshot_seq == writer.stream.seq
+        assert said == []
+
+    run(writer, test)
+    newest = snapshots.read_newest(writer.folder)
+    assert newest is not None
+    assert newest.needs == 64  # the record of r, which still waits
+    assert newest.position == writer.log.end
+
+
+def test_snapshots_come_by_themselves_and_at_the_end(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(20)
+
+    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+        while not snapshots.seqs(writer.folder):
+            await asyncio.sleep(0.02)
+        writer.learn(5)
+
+    run(writer, test, every=0.1)
+    assert snapshots.seqs(writer.folder)[-1] == writer.stream.seq
+    assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+    assert len(snapshots.listed(writer.folder)) <= snapshots.KEPT
+
+
+def test_records_that_do_not_count_yet_are_not_followed(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(20)
+    writer.counted = lambda: {NAME: 11}  # type: ignore[method-assign]
+
+    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+        assert (await snapshotter.request(NAME)).snapshot_seq == 11
+
+    run(writer, test)
+    assert snapshots.seqs(writer.folder) == [11]
+
+
+def test_a_state_that_differs_is_reported_and_not_kept(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(5)
+    writer.stream.models["a"].digest ^= 1
+    tick = writer.stream.ticked(0, 0)
+    writer.append((Kind.tick, tick))
+
+    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+        with pytest.raises(Problem, match="not those of the first time"):
+            await snapshotter.request(NAME)
+        assert snapshotter.reports[NAME].mismatch
+        assert len(said) == 1
+
+    run(writer, test)
+    assert snapshots.seqs(writer.folder) == []
+
+
+def test_it_is_started_again_when_it_dies(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(5)
+
+    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+        await snapshotter.request(NAME)
+        assert snapshotter.pid is not None
+        os.kill(snapshotter.pid, signal.SIGKILL)
+        writer.learn(5)
+        assert (await snapshotter.request(NAME)).snapshot_seq == writer.stream.seq
+        assert snapshotter.deaths == 1
+        assert "started again" in said[0]
+
+    run(writer, test)
+
+
+def test_signals_of_the_group_do_not_end_it(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+
+    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+        await snapshotter.request(NAME)
+        assert snapshotter.pid is not None
+        for number in (signal.SIGINT, signal.SIGTERM):
+            os.kill(snapshotter.pid, number)
+        writer.learn(5)
+        assert (await snapshotter.request(NAME)).snapshot_seq == writer.stream.seq
+        assert snapshotter.deaths == 0
+
+    run(writer, test)
+
+
+def test_a_deleted_stream_is_forgotten(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+
+    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
+        await snapshotter.request(NAME)
+        writer.counted = lambda: {}  # type: ignore[method-assign]
+        snapshotter.forget(NAME)
+        assert NAME not in snapshotter.reports
+        assert isinstance(Report(NAME), Report)
+
+    run(writer, test)

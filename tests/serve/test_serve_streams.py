@@ -1,0 +1,304 @@
+"""A stream is a function of its records: however they are grouped, wherever they are interrupted."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import unitless as ul
+from unitless.serve.events import Form, Kind, Record, Row
+from unitless.serve.served import ServedModel
+from unitless.serve.streams import Created, Outcome, Stream, created_payload, named_payload
+
+TASKS: dict[str, Any] = {
+    "numbers": lambda x: 3.0 * x["a"] - 2.0 * (x["job"] == "clerk"),
+    "yes or no": lambda x: x["a"] > 0,
+    "classes": lambda x: "high" if x["a"] > 300 else "low" if x["a"] < -300 else "between",
+}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "linear": {"shape": "linear", "experts": "none", "learning_rate": 0.5},
+}
+
+
+def features(rng: np.random.Generator) -> dict[str, Any]:
+    row: dict[str, Any] = {"a": float(rng.normal() * 1000), "b": float(rng.normal()), "flag": bool(rng.random() < 0.5)}
+    row["job"] = str(rng.choice(["clerk", "cook"]))
+    if rng.random() < 0.1:
+        row["b"] = None
+    return row
+
+
+class Log:
+    """Records in memory."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+
+    def add(self, kind: Kind, payload: bytes, form: Form = Form.json, rows: int = 1) -> Record:
+        last = self.records[-1] if self.records else Record(0, 0, Kind.tick, Form.json, 1, b"", 0, 0)
+        seq, begin = last.seq + last.rows, last.end
+        self.records.append(Record(seq, last.time + 1_000_000, kind, form, rows, payload, begin, begin + len(payload)))
+        return self.records[-1]
+
+    def read(self, position: int) -> Record:
+        return next(record for record in self.records if record.position == position)
+
+
+def body(**fields: Any) -> bytes:
+    return json.dumps(fields).encode()
+
+
+def begun(log: Log, options: dict[str, Any] | None = None, *others: str) -> Stream:
+    stream = Stream("s", log.read)
+    stream.apply(log.add(Kind.create, created_payload(Created("s", "champion", options or {}))))
+    for name in others:
+        stream.apply(log.add(Kind.create, created_payload(Created(name, "challenger", {"shape": "linear"}))))
+    return stream
+
+
+def one(outcomes: list[Outcome]) -> Outcome:
+    assert len(outcomes) == 1
+    return outcomes[0]
+
+
+def mixed_log(label: Any, options: dict[str, Any], rows: int = 150) -> tuple[Log, Stream]:
+    """Rows that are learned at once, in lines, and by labels that come later and in another order."""
+    rng, log = np.random.default_rng(3), Log()
+    stream, late = begun(log, options, "beside"), []
+    for k in range(rows):
+        x = features(rng)
+        if k % 3 == 0:
+            stream.apply(log.add(Kind.prediction, body(features=x, id=f"p{k}")))
+            late.append((f"p{k}", label(x)))
+        elif k % 3 == 1:
+            lines = b"\n".join(
+                body(features=y, label=label(y), id=f"l{k}-{i}", weight=1 + i) for i, y in enumerate([x, features(rng)])
+            )
+            stream.apply(log.add(Kind.learn, lines, Form.lines, 2))
+        else:
+            stream.apply(log.add(Kind.learn, body(features=x, label=label(x))))
+        if len(late) > 5:
+            id, value = late.pop(int(rng.integers(len(late))))
+            stream.apply(log.add(Kind.label, body(id=id, label=value)))
+        if k % 40 == 39:
+            stream.apply(log.add(Kind.tick, stream.ticked(0, 0)))
+    return log, stream
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("task", TASKS)
+def test_a_stream_can_be_kept_and_taken_up_anywhere(task: str, options: str) -> None:
+    log, stream = mixed_log(TASKS[task], OPTIONS[options])
+    assert stream.mismatch is None
+    assert stream.counts["learned"] > 100
+    again = Stream("s", log.read)
+    for place, record in enumerate(log.records):
+        if place in (2, 3, 40, 111):
+            again = Stream.from_parts(again.parts(), log.read)
+        again.apply(record)
+    assert again.mismatch is None
+    assert again.parts() == stream.parts()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_the_model_is_what_the_library_makes_of_the_same_rows(task: str) -> None:
+    rng, log, label = np.random.default_rng(5), Log(), TASKS[task]
+    stream = begun(log, {"shape": "linear", "experts": "none", "centre": False, "learning_rate": 0.5, "target": None})
+    rows = [{"a": float(a), "b": float(b), "job": "clerk"} for a, b in rng.normal(size=(200, 2)) * [1000, 1]]
+    for x in rows:
+        stream.apply(log.add(Kind.learn, body(features=x, label=label(x))))
+    plain = [{"a": x["a"], "b": x["b"], "job=clerk": True} for x in rows]
+    labels = [label(x) for x in rows]
+    if task == "classes":
+        model: Any = ul.OneVsAll(learning_rate=0.5)
+    else:
+        model = ul.Learner(loss="squared" if task == "numbers" else "logistic")
+    scores = model.learn(plain, labels)
+    served = stream.models["s"]
+    for x, mapping in zip(rows, plain, strict=True):
+        assert np.array_equal(served.score(x), model.predict_one(mapping))
+    evaluation = ul.evaluate.Evaluation(model)
+    if task != "classes":
+        evaluation.add(scores, labels)
+        assert {**served.evaluation.metrics, **evaluation.metrics} == served.evaluation.metrics
+
+
+def test_a_model_of_train_reads_rows_as_it_did() -> None:
+    rng = np.random.default_rng(0)
+    table = [{**features(rng), "when": f"2024-{1 + k % 12:02d}-07"} for k in range(400)]
+    frame = pd.DataFrame(table)
+    frame["y"] = frame["a"] + (frame["job"] == "cook")
+    result = ul.train(frame, target="y", shape="linear")
+    served = ServedModel("m", "champion", {}, result.model.copy())
+    for x in table[:50]:
+        assert served.predict(x).prediction == result.predictor.predict_one(x)
+    twin = result.model.copy()
+    twin.keep("last")
+    reader = ul.Predictor(twin)
+    for place, x in enumerate(table[:50]):
+        assert served.learn(x, x["a"]) == twin.learn(frame[place : place + 1].drop(columns="y"), [x["a"]])[0]
+        assert served.predict(x).prediction == reader.predict_one(x)
+
+
+def test_a_fitted_model_that_learns_on_predicts_with_what_it_learned() -> None:
+    rng = np.random.default_rng(0)
+    model = ul.Learner(average=True)
+    model.learn([{"a": float(value)} for value in rng.normal(size=300)], rng.normal(size=300))
+    model.keep("averaged")
+    served = ServedModel("m", "champion", {}, model.copy())
+    assert served.predict({"a": 1.0}).prediction == model.predict_one({"a": 1.0})
+    served.learn({"a": 1.0}, 2.0)
+    assert served.model.kept == "last"
+
+
+def test_ids_are_learned_once() -> None:
+    log = Log()
+    stream = begun(log)
+    learn = body(features={"a": 1.0}, label=2.0, id="x")
+    assert one(stream.apply(log.add(Kind.learn, learn))).status == "learned"
+    before = stream.models["s"].parts()
+    assert one(stream.apply(log.add(Kind.learn, learn))).status == "duplicate"
+    assert stream.known(Kind.learn, Row(features={"a": 1.0}, label=2.0, id="x")).status == "duplicate"
+    other = one(stream.apply(log.add(Kind.learn, body(features={"a": 1.5}, label=2.0, id="x"))))
+    assert other.problem.status == 409
+    assert stream.models["s"].parts() == before
+
+
+def test_labels_find_their_features() -> None:
+    log = Log()
+    stream = begun(log)
+    for k in range(4):
+        stream.apply(log.add(Kind.learn, body(features={"a": float(k)}, label=2.0 * k)))
+    said = one(stream.apply(log.add(Kind.prediction, body(features={"a": 9.0}, id="x"))))
+    assert said.status == "predicted"
+    assert len(stream.join) == 1
+    again = one(stream.apply(log.add(Kind.prediction, body(features={"a": 9.0}, id="x"))))
+    assert (again.status, again.said.score) == ("duplicate", said.said.score)
+    assert one(stream.apply(log.add(Kind.prediction, body(features={"a": 8.0}, id="x")))).problem.status == 409
+    assert one(stream.apply(log.add(Kind.label, body(id="unknown", label=1.0)))).problem.status == 404
+    assert one(stream.apply(log.add(Kind.label, body(id="x", label="eighteen")))).problem.status == 422
+    assert one(stream.apply(log.add(Kind.label, body(id="x", label=18.0)))).status == "learned"
+    assert one(stream.apply(log.add(Kind.label, body(id="x", label=18.0)))).status == "duplicate"
+    assert one(stream.apply(log.add(Kind.label, body(id="x", label=19.0)))).problem.status == 409
+    assert len(stream.join) == 0
+    served = stream.models["s"]
+    assert served.examples == 5
+    assert served.served.metrics["loss"] == pytest.approx((18.0 - said.said.score) ** 2)
+
+
+def test_ids_are_forgotten_by_ticks_alone() -> None:
+    log = Log()
+    stream = begun(log)
+    stream.apply(log.add(Kind.prediction, body(features={"a": 9.0}, id="x")))
+    made = stream.time
+    stream.apply(log.add(Kind.tick, stream.ticked(made, made)))
+    assert len(stream.join) == 1
+    stream.apply(log.add(Kind.tick, stream.ticked(made + 1, made + 1)))
+    assert len(stream.join) == 0
+    forgotten = stream.time
+    stream.apply(log.add(Kind.tick, stream.ticked(forgotten, forgotten)))
+    assert one(stream.apply(log.add(Kind.label, body(id="x", label=1.0)))).problem.status == 410
+    forgotten = stream.time + 1
+    stream.apply(log.add(Kind.tick, stream.ticked(forgotten, forgotten)))
+    assert one(stream.apply(log.add(Kind.label, body(id="x", label=1.0)))).problem.status == 404
+
+
+def test_what_the_champion_refuses_nobody_learns() -> None:
+    log = Log()
+    stream = begun(log, None, "beside")
+    stream.apply(log.add(Kind.learn, body(features={"a": 1.0}, label=2.0)))
+    before = {name: model.parts() for name, model in stream.models.items()}
+    for bad in (
+        body(features={"a": 1.0}, label="text"),
+        body(features={"a": [1, 2]}, label=1.0),
+        body(features={"a": {"b": 1}}, label=1.0),
+        body(features={"a": 10**400}, label=1.0),
+        body(features={"a": 1.0}, label=10**400),
+        body(features={"a": 1.0}),
+        body(label=1.0),
+        body(features={"a": 1.0}, label=1.0, weight=-1.0),
+    ):
+        assert one(stream.apply(log.add(Kind.learn, bad))).problem.status == 422
+    assert {name: model.parts() for name, model in stream.models.items()} == before
+
+
+def test_a_digest_that_differs_is_noticed() -> None:
+    log, _ = mixed_log(TASKS["numbers"], OPTIONS["linear"], 40)
+    again = Stream("s", log.read)
+    for record in log.records:
+        if record.kind is Kind.learn and record.seq > 10 and record.form is Form.json:
+            forged = json.loads(record.payload)
+            forged["label"] += 1.0
+            again.apply(record._replace(payload=json.dumps(forged).encode()))
+        else:
+            again.apply(record)
+    assert again.mismatch is not None
+    assert "'s'" in again.mismatch
+
+
+def test_promotion_changes_who_answers() -> None:
+    log = Log()
+    stream = begun(log, None, "beside")
+    stream.apply(log.add(Kind.learn, body(features={"a": 1.0}, label=2.0)))
+    stream.apply(log.add(Kind.promote, named_payload("beside")))
+    assert (stream.champion, stream.models["beside"].role, stream.models["s"].role) == (
+        "beside",
+        "champion",
+        "challenger",
+    )
+    assert one(stream.apply(log.add(Kind.learn, body(features={"a": 1.0}, label=2.0)))).model == "beside"
+    stream.apply(log.add(Kind.delete, named_payload("s")))
+    assert list(stream.models) == ["beside"]
+
+
+def test_before_the_first_label_nothing_is_said() -> None:
+    log = Log()
+    stream = begun(log)
+    said = one(stream.apply(log.add(Kind.prediction, body(features={"a": 9.0}, id="x")))).said
+    assert said.answer() == {"score": None, "prediction": None}
+    assert one(stream.apply(log.add(Kind.label, body(id="x", label="yes")))).status == "learned"
+    assert stream.models["s"].task == "classes"
+
+
+@pytest.mark.parametrize(
+    ("options", "labels", "task", "classes"),
+    [
+        ({}, [True, False], "binary", [False, True]),
+        ({}, [1.5, 2], "regression", None),
+        ({}, ["a", "b", "c"], "classes", ["a", "b", "c"]),
+        ({"loss": "logistic"}, [1, 0], "binary", [0, 1]),
+        ({"loss": "hinge"}, [-1, 1], "binary", [-1, 1]),
+        ({"classes": ["no", "yes"]}, ["yes", "no"], "binary", ["no", "yes"]),
+        ({"task": "classes"}, [1, 2, 3], "classes", [1, 2, 3]),
+        ({"loss": "softmax"}, ["a", "b"], "classes", ["a", "b"]),
+        ({"loss": "poisson"}, [1, 0], "regression", None),
+        ({"rule": "newton"}, [True, False], "binary", [False, True]),
+    ],
+)
+def test_labels_say_what_is_predicted(options: dict[str, Any], labels: list[Any], task: str, classes: Any) -> None:
+    model = ServedModel("m", "champion", options)
+    for label in labels * 3:
+        model.learn({"a": float(labels.index(label))}, label)
+    assert (model.task, model.classes) == (task, classes)
+    said = model.predict({"a": 0.0})
+    assert said.prediction in labels or task == "regression"
+    assert said.probability is None or 0 <= said.probability <= 1
+    assert math.isfinite(said.score)
+    again = ServedModel.from_parts(model.parts())
+    assert again.parts() == model.parts()
+    assert again.predict({"a": 0.0}) == said
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"nonsense": 1}, {"task": "ranking"}, {"loss": "squared", "task": "binary"}, {"classes": ["a"]}, {"missing": 3}],
+)
+def test_options_that_cannot_be(options: dict[str, Any]) -> None:
+    with pytest.raises(ul.OptionError):
+        ServedModel("m", "champion", options)
