@@ -15,8 +15,8 @@ from zlib import crc32
 from ... import whole_file
 from ...version import __version__
 from ..events import Record
-from .damage import LogError, damaged, dropped, exchanged, gap, unknown
-from .records import Event, UnknownRecordError, claimed, decode, encode, seq_of
+from .damage import LogError, damaged, dropped, dropped_at, exchanged, gap
+from .records import Event, encode
 from .segments import (
     LIBRARY_BYTES,
     SEGMENT_HEADER_BYTES,
@@ -28,6 +28,7 @@ from .segments import (
     named,
     opened,
     parsed,
+    record_at,
     records_of,
     sync_folder,
     walked,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
 
 Observer: TypeAlias = Callable[[Path, int], None]  # told which file is on the disk, and up to which byte
 
-_GUESS = 1024  # bytes to read for one record, before its size is known
 _FEW_FILES = 8  # which are checked one after the other
 _OPEN_FILES = 8  # older files that stay open for single reads
 _LIBRARY = __version__[:LIBRARY_BYTES]
@@ -264,19 +264,7 @@ class Log:
 
     def read(self, position: int) -> Record:
         """The record that begins at a position."""
-        segment, handle = self._at(position)
-        offset = segment.offset(position)
-        buffer = os.pread(handle, _GUESS, offset)
-        size = claimed(buffer)
-        if size > len(buffer) and position + size <= self.end:
-            buffer = os.pread(handle, size, offset)
-        try:
-            records = decode(buffer[:size], seq_of(buffer), position)
-        except UnknownRecordError:
-            raise unknown(segment.path, offset, "the kind of the record") from None
-        if not records:
-            raise damaged(segment.path, offset, "there is no valid record")
-        return records[0]
+        return record_at(*self._at(position), position)
 
     def _at(self, position: int) -> tuple[Segment, int]:
         """The file that holds a position, open."""
@@ -285,11 +273,7 @@ class Log:
         else:
             index = bisect.bisect_right(self._segments, position, key=lambda segment: segment.base) - 1
             if index < 0:
-                raise LogError(
-                    f"the record at position {position:,} is no longer kept",
-                    file=str(self.folder),
-                    advice="keep more of the log (the option retain)",
-                )
+                raise dropped_at(self.folder, position)
             segment = self._segments[index]
             handle = self._older.pop(segment.path, -1)
             if handle < 0:

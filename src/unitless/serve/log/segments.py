@@ -23,11 +23,12 @@ from zlib import crc32
 
 from ..events import Record
 from .damage import damaged, unknown
-from .records import UnknownRecordError, Walk, claimed, decode, walk
+from .records import UnknownRecordError, Walk, claimed, decode, seq_of, walk
 
 FORMAT = 1
 LIBRARY_BYTES = 44
 CHUNK = 1 << 20
+_GUESS = 1024  # bytes to read for one record, before its size is known
 NEVER = 1 << 64  # a sequence number that no record has
 
 _MAGIC = b"unitlog\n"
@@ -168,6 +169,22 @@ def records_of(segment: Segment, handle: int, offset: int, seq: int, size: int) 
             offset, seq, chunk = segment.offset(records[-1].end), records[-1].seq + records[-1].rows, CHUNK
         elif (chunk := _larger(buffer, chunk, size - offset)) == 0:
             raise damaged(segment.path, offset)
+
+
+def record_at(segment: Segment, handle: int, position: int) -> Record:
+    """The record that begins at a position of the log."""
+    offset = segment.offset(position)
+    buffer = os.pread(handle, _GUESS, offset)
+    size = claimed(buffer)
+    if _GUESS == len(buffer) < size <= os.fstat(handle).st_size - offset:
+        buffer = os.pread(handle, size, offset)
+    try:
+        records = decode(buffer[:size], seq_of(buffer), position)
+    except UnknownRecordError:
+        raise unknown(segment.path, offset, "the kind of the record") from None
+    if not records:
+        raise damaged(segment.path, offset, "there is no valid record")
+    return records[0]
 
 
 def _larger(buffer: bytes, asked: int, left: int) -> int:
