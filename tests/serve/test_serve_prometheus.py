@@ -190,7 +190,7 @@ def test_a_real_server_tells_what_it_has_done(tmp_path: Path) -> None:
             await live.submitted(Kind.label, Form.json, 1, b'{"label": false, "id": "late"}')
             live.predict({"pages": 3})
             await opened.drain()
-            return prometheus.render(opened)
+            return await prometheus.rendered(opened)
         finally:
             opened.close()
 

@@ -7,6 +7,7 @@ it was; what the process counts (requests, syncs) begins at 0.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -83,20 +84,33 @@ Sample = tuple[str, tuple[str, ...], float | Histogram]
 
 def render(house: House) -> bytes:
     """All metrics in the text format of Prometheus."""
-    return generate_latest(_Scrape(house))
+    return _text([sample for part in _parts(house) for sample in part])
+
+
+async def rendered(house: House) -> bytes:
+    """The same while the server goes on: streams take turns, and the text is made in a thread."""
+    samples: list[Sample] = []
+    for part in _parts(house):
+        samples += part
+        await asyncio.sleep(0)
+    return await asyncio.to_thread(_text, samples)
+
+
+def _text(samples: list[Sample]) -> bytes:
+    return generate_latest(_Scrape(samples))
 
 
 class _Scrape(Collector):
     """All metrics at one moment."""
 
-    def __init__(self, house: House) -> None:
-        self._house = house
+    def __init__(self, samples: list[Sample]) -> None:
+        self._samples = samples
 
     def collect(self) -> Iterator[Metric]:
         families = {
             name: described.kind(name, described.help, labels=described.labels) for name, described in METRICS.items()
         }
-        for name, labels, value in _samples(self._house):
+        for name, labels, value in self._samples:
             family = families[name]
             if isinstance(value, Histogram):
                 assert isinstance(family, HistogramMetricFamily)
@@ -111,12 +125,12 @@ class _Scrape(Collector):
 _process = ProcessCollector(registry=CollectorRegistry())
 
 
-def _samples(house: House) -> Iterator[Sample]:
-    yield from _of_server(house)
-    for live in house.streams.values():
-        yield from _of_stream(live)
-        for model in live.stream.models.values():
-            yield from _of_model(live.stream.name, model)
+def _parts(house: House) -> Iterator[list[Sample]]:
+    """The server, then each stream with its models."""
+    yield list(_of_server(house))
+    for live in list(house.streams.values()):
+        models = live.stream.models.values()
+        yield [*_of_stream(live), *(sample for model in models for sample in _of_model(live.stream.name, model))]
 
 
 def _of_server(house: House) -> Iterator[Sample]:
