@@ -128,7 +128,9 @@ _process = ProcessCollector(registry=CollectorRegistry())
 def _parts(house: House) -> Iterator[list[Sample]]:
     """The server, then each stream with its models."""
     yield list(_of_server(house))
-    for live in list(house.streams.values()):
+    for name, live in list(house.streams.items()):
+        if house.streams.get(name) is not live:  # deleted while others had their turn
+            continue
         models = live.stream.models.values()
         yield [*_of_stream(live), *(sample for model in models for sample in _of_model(live.stream.name, model))]
 
