@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...errors import Error, InputError
-from ..events import Form, Kind, Record, Row, read_row, read_rows
+from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..problems import Problem, refused
 from ..served import Said, ServedModel
 from ..served.vw import VwSaid, VwText
@@ -32,6 +32,8 @@ class Outcome(NamedTuple):
     said: Said | None = None
     problem: Problem | None = None
     lines: dict[str, VwSaid] | None = None  # of a record of lines: what each model says of all of them
+    waited: int | None = None  # microseconds from the prediction to its label
+    score: Any = None  # of a row that was learned, before: one or, of several classes, all
 
 
 class Created(msgspec.Struct, omit_defaults=True):
@@ -99,8 +101,13 @@ class Stream:
         if record.kind in _OF_ROWS:
             if record.form is Form.vw or isinstance(rows, VwText):
                 return self._learn_text(record, rows)
+            if record.form is Form.broker:
+                source, position = broker_position(record.payload)
+                self.sources[source] = position
             act = _OF_ROWS[record.kind]
-            given = _rows(record) if rows is None else rows
+            given = rows_of(record) if rows is None else rows
+            if len(given) == 1:
+                return [self._acted(act, given[0], record, 0)]
             return [self._acted(act, row, record, place) for place, row in enumerate(given)]
         try:
             _OF_STREAMS[record.kind](self, record)
@@ -186,7 +193,7 @@ class Stream:
             what = f"no prediction with the id {row.id!r} waits for its label"
             problem = Problem(404, "no such id", f"{what}; if you have its features, send both together (learn)")
             return Outcome("learned", seq, self.champion, problem=problem)
-        features = self._features(waiting)
+        features = self.features_of(waiting)
         outcome = self._learn_features(features, row, waiting, record, seq)
         if outcome.problem is None:
             self.counts["joined"] += 1
@@ -204,19 +211,22 @@ class Stream:
         except Error as error:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
+        if len(self.models) > 1:
+            self._learn_beside(features, row.label, weight, scores)
+        if waiting is not None and waiting.model in scores:
+            self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
+        waited = None if waiting is None else record.time - waiting.time
+        return Outcome("learned", seq, champion.name, champion.said_in_short(score), waited=waited, score=score)
+
+    def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
+        """The other models learn what the champion has."""
         for model in self.models.values():
-            if model is not champion:
+            if model.name != self.champion:
                 try:
-                    scores[model.name] = model.learn(features, row.label, weight)
+                    scores[model.name] = model.learn(features, label, weight)
                 except Error as error:
                     model.rejected += 1
                     model.last_refusal = str(error)
-        if waiting is not None and waiting.model in scores:
-            self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
-        if row.source is not None:
-            source, _, at = row.source.rpartition(" ")
-            self.sources[source] = at
-        return Outcome("learned", seq, champion.name, champion.said(score))
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
@@ -237,9 +247,10 @@ class Stream:
         score = None if done.score != done.score else done.score  # not a number: there was none
         return Outcome("duplicate", seq, self.champion, Said(score, None))
 
-    def _features(self, waiting: Waiting) -> Any:
+    def features_of(self, waiting: Waiting) -> Any:
+        """The features of a prediction that waits, from the log."""
         if self._last_read[0] != waiting.position:
-            self._last_read = waiting.position, _rows(self.read(waiting.position))
+            self._last_read = waiting.position, rows_of(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
 
     def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
@@ -274,7 +285,7 @@ class Stream:
 
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
-        self.join.expire(ticked.waiting_since, ticked.done_since)
+        self.join.expire(record.time, ticked.waiting_since, ticked.done_since)
         for name, digest in ticked.digests.items():
             model = self.models.get(name)
             if model is not None and model.digest != digest and self.mismatch is None:
@@ -362,10 +373,6 @@ def replay(stream: Stream, records: Iterable[Record]) -> None:
     """Apply all records."""
     for record in records:
         stream.apply(record)
-
-
-def _rows(record: Record) -> list[Row]:
-    return [read_row(record.payload)] if record.form is Form.json else read_rows(record.payload)
 
 
 def _given(features: Any) -> Any:
