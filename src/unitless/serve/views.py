@@ -127,4 +127,4 @@ def waiting_features(live: LiveStream, id: str) -> Any:
     waiting = live.stream.join.waiting(id)
     if waiting is None:
         raise Problem(404, "no such id", f"no prediction with the id {id[:80]!r} waits for its label")
-    return live.stream._features(waiting)
+    return live.stream.features_of(waiting)
