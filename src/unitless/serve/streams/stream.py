@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -21,6 +22,7 @@ from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
 FORMAT = 1
+Lesson: TypeAlias = Callable[[ServedModel], object]  # teaches a model what those of the stream have learned
 
 
 class Outcome(NamedTuple):
@@ -85,6 +87,7 @@ class Stream:
         self.join = Join()
         self.counts: Counter[str] = Counter()
         self.sources: dict[str, str] = {}  # of rows from elsewhere: the last place that was taken
+        self.listeners: list[Callable[[Lesson], object]] = []  # told of all that is learned; not part of the state
         self.mismatch: str | None = None  # a replay that came to other scores than those of the first time
         self._last_read: tuple[int, list[Row]] = (-1, [])
 
@@ -211,7 +214,7 @@ class Stream:
         except Error as error:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
-        if len(self.models) > 1:
+        if len(self.models) > 1 or self.listeners:
             self._learn_beside(features, row.label, weight, scores)
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
@@ -222,11 +225,9 @@ class Stream:
         """The other models learn what the champion has."""
         for model in self.models.values():
             if model.name != self.champion:
-                try:
-                    scores[model.name] = model.learn(features, label, weight)
-                except Error as error:
-                    model.rejected += 1
-                    model.last_refusal = str(error)
+                taught(model, features, label, weight, scores)
+        for listener in self.listeners:
+            listener(partial(taught, features=features, label=label, weight=weight))
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
@@ -264,7 +265,7 @@ class Stream:
         created = _created(record.payload)
         if created.parts is not None:
             model = ServedModel.from_parts(created.parts)
-            model.role = created.role
+            model.role, model.created = created.role, record.time
         else:
             model = made(created, record.time)
         self.models[created.name] = model
@@ -349,6 +350,18 @@ def fingerprint(parts: dict[str, bytes]) -> str:
         digest.update(f"{name} {len(part)}\n".encode())
         digest.update(part)
     return digest.hexdigest()
+
+
+def taught(model: ServedModel, features: Any, label: Any, weight: float, scores: dict[str, Any] | None = None) -> None:
+    """Let a model learn a row that the champion took; it may refuse it. Its score of before is added to `scores`."""
+    try:
+        score = model.learn(features, label, weight)
+    except Error as error:
+        model.rejected += 1
+        model.last_refusal = str(error)
+    else:
+        if scores is not None:
+            scores[model.name] = score
 
 
 def made(created: Created, time: int) -> ServedModel:
