@@ -31,7 +31,6 @@ class FollowedStream(LiveStream):
     """
 
     def __init__(self, stream: Stream, log: Any, settings: Settings, server: Tallies) -> None:
-        self.lag: float | None = None  # seconds from the last record's time until it was applied here
         super().__init__(stream, log, settings, None, server)  # type: ignore[arg-type]  (nothing is synced)
 
     @property
