@@ -284,11 +284,18 @@ class LiveStream:
                 id=row.id,
                 features=features if isinstance(features, dict) else {str(k): v for k, v in enumerate(features or ())},
                 label=row.label,
-                prediction=said.prediction,
+                prediction=self._prediction(outcome),
                 score=said.score,
                 loss=None,
                 model=outcome.model,
             )
+
+    def _prediction(self, outcome: Outcome) -> Any:
+        """What was predicted of a row that is shown; of one that was learned, by its score."""
+        said, model = outcome.said, self.stream.models.get(outcome.model)
+        if said is None or model is None or said.score is None or said.prediction is not None:
+            return None if said is None else said.prediction
+        return None if model.task == "classes" else model.said(said.score).prediction
 
     def _wake(self) -> None:
         for seq, waiter in self._waiters:

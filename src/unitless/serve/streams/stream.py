@@ -104,6 +104,8 @@ class Stream:
                 return self._learn_text(record, rows)
             act = _OF_ROWS[record.kind]
             given = _rows(record) if rows is None else rows
+            if len(given) == 1:
+                return [self._acted(act, given[0], record, 0)]
             return [self._acted(act, row, record, place) for place, row in enumerate(given)]
         try:
             _OF_STREAMS[record.kind](self, record)
@@ -207,17 +209,22 @@ class Stream:
         except Error as error:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
-        for model in self.models.values():
-            if model is not champion:
-                taught(model, features, row.label, weight, scores)
-        for listener in self.listeners:
-            listener(partial(taught, features=features, label=row.label, weight=weight))
+        if len(self.models) > 1 or self.listeners:
+            self._learn_beside(features, row.label, weight, scores)
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
         if row.source is not None:
             source, _, at = row.source.rpartition(" ")
             self.sources[source] = at
-        return Outcome("learned", seq, champion.name, champion.said(score))
+        return Outcome("learned", seq, champion.name, champion.said_in_short(score))
+
+    def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
+        """The other models learn what the champion has."""
+        for model in self.models.values():
+            if model.name != self.champion:
+                taught(model, features, label, weight, scores)
+        for listener in self.listeners:
+            listener(partial(taught, features=features, label=label, weight=weight))
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
