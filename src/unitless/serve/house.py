@@ -29,6 +29,7 @@ from .backtesting import Backtests
 from .events import Form, Kind
 from .live import LiveStream
 from .log import Log, Syncer
+from .moments import until_next_tick
 from .problems import Problem
 from .served import ServedModel
 from .settings import Settings
@@ -291,8 +292,7 @@ class House:
         """Tell all streams each second that a second has passed; write ticks. Ends when it is cancelled."""
         last_tick = time.monotonic()
         while True:
-            now = time.time()
-            await asyncio.sleep(1.0 - now % 1.0)
+            await asyncio.sleep(until_next_tick(time.time()))
             ticks = time.monotonic() - last_tick >= self.settings.tick
             if ticks:
                 last_tick = time.monotonic()
