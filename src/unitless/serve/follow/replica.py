@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..backtesting import Backtests
 from ..events import Record
 from ..house import House
 from ..live import LiveStream
@@ -78,6 +79,7 @@ class ReplicaHouse(House):
         self.folders: dict[str, Path] = {}
         self.notes: list[str] = []
         self.changing: set[str] = set()
+        self.backtests = Backtests()
 
     async def create(self, name: str, body: dict[str, Any], model: bytes | None = None) -> bool:
         """Refuse: this is a follower."""
