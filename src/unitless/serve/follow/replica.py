@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..backtesting import Backtests
 from ..events import Record
 from ..house import House
 from ..live import LiveStream
