@@ -43,7 +43,9 @@ def _flag(name: str) -> Flag:
 
 OPTIONS = (
     *map(_flag, SETTINGS),
-    Flag("new_token", "Make a token of this role (read, write, admin), add it to --token-file, print it.", panel=SAFETY),
+    Flag(
+        "new_token", "Make a token of this role (read, write, admin), add it to --token-file, print it.", panel=SAFETY
+    ),
 )
 
 
@@ -58,7 +60,7 @@ def command(*, new_token: str | None, **given: Any) -> int:
         return _new_token(new_token, given["token_file"])
     from ..serve import serve  # noqa: PLC0415
 
-    serve(**{name: value or None for name, value in given.items()})
+    serve(**{name: None if value is False or value == [] else value for name, value in given.items()})
     return 0
 
 

@@ -53,7 +53,10 @@ class _Headers:
         self._app, self._service = app, service
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answered = False
+
         async def sent(message: Message) -> None:
+            nonlocal answered
             if message["type"] == "http.response.start":
                 headers = message["headers"]
                 headers.append((b"x-content-type-options", b"nosniff"))
@@ -63,8 +66,13 @@ class _Headers:
                     headers.append((b"cache-control", b"no-store"))
                 self._service.count(scope["path"].rpartition("/")[2], message["status"])
             await send(message)
+            answered = message["type"] == "http.response.body" and not message.get("more_body", False)
 
-        await self._app(scope, receive, sent)
+        try:
+            await self._app(scope, receive, sent)
+        except Exception:
+            if not answered:  # else it was reported, and the client knows
+                raise
 
 
 def problem_response(problem: Problem) -> Response:
