@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
+from ..errors import Error
 from .events import Kind, Record, Row
 from .moments import Moments
-from .served import ServedModel
+from .served import Said, ServedModel
 from .served.describe import finite
 from .streams import Outcome, Stream
 from .tallies import StreamTallies
@@ -16,6 +17,14 @@ from .tallies import StreamTallies
 _SCALES_EVERY = 10  # seconds; reading all scales of a model takes milliseconds
 _METRICS_EVERY = 5  # seconds; so do the metrics that are more than a mean
 _LARGE = 8 << 20  # bytes: the scales of a larger model are not read
+
+
+class _Shown(NamedTuple):
+    """A row that may become an example."""
+
+    row: Row
+    features: Any
+    said: Said  # before it was learned
 
 
 class Watch:
@@ -37,44 +46,51 @@ class Watch:
 
     # ------------------------------------------------------------------------------------------------ each record
 
-    def features(self, kind: Kind, rows: list[Row] | None) -> Any:
-        """The features of the first row, if it may become an example; asked before the record is applied."""
-        if not self.moments.wants_example or not rows or kind is Kind.prediction:
+    def shown(self, kind: Kind, rows: object) -> _Shown | None:
+        """The first row, as it may become an example; asked before its record is applied."""
+        if not isinstance(rows, list) or not rows or kind not in (Kind.learn, Kind.label):
             return None
-        if kind is not Kind.label:
-            return rows[0].features
-        waiting = None if rows[0].id is None else self.stream.join.waiting(rows[0].id)
-        return None if waiting is None else self.stream.features_of(waiting)
+        row: Row = rows[0]
+        features = row.features
+        if kind is Kind.label:
+            waiting = None if row.id is None else self.stream.join.waiting(row.id)
+            features = None if waiting is None else self.stream.features_of(waiting)
+        try:
+            return None if features is None else _Shown(row, features, self._champion.predict(features))
+        except Error:  # what is wrong with the row is said when it is learned
+            return None
 
-    def observe(
-        self, kind: Kind, record: Record, rows: list[Row] | None, features: Any, outcomes: list[Outcome]
-    ) -> None:
+    def observe(self, kind: Kind, record: Record, outcomes: list[Outcome], shown: _Shown | None) -> None:
         """What came of a record."""
         events, name = self.events, kind.name
         for outcome in outcomes:
-            events[name, outcome.status if outcome.problem is None else str(outcome.problem.status)] += 1
+            count = 1 if outcome.lines is None else record.rows
+            events[name, outcome.status if outcome.problem is None else str(outcome.problem.status)] += count
             if outcome.waited is not None:
                 self.moments.labelled_after(outcome.waited / 1e6)
                 self.tallies.label_delay.observe(outcome.waited / 1e6)
         if kind is Kind.prediction:
             self.tallies.predicted += record.rows
-        elif features is not None and rows and outcomes[0].status == "learned" and outcomes[0].problem is None:
-            self._example(record, rows[0], features, outcomes[0])
+        elif shown is not None and outcomes[0].status == "learned" and outcomes[0].problem is None:
+            self._example(record, shown, outcomes[0])
 
-    def _example(self, record: Record, row: Row, features: Any, outcome: Outcome) -> None:
-        said = outcome.said
-        assert said is not None
+    def _example(self, record: Record, shown: _Shown, outcome: Outcome) -> None:
+        row, features, said = shown
         self.moments.example(
-            seq=record.seq,
+            seq=outcome.seq,
             time=record.time / 1e6,
             id=row.id,
             features=features if isinstance(features, dict) else {str(k): value for k, value in enumerate(features)},
             label=row.label,
-            prediction=said.prediction,
-            score=said.score,
+            prediction=finite(said.prediction),
+            score=finite(said.score),
             loss=finite(self.stream.models[outcome.model].loss_of(said, row.label)),
             model=outcome.model,
         )
+
+    @property
+    def _champion(self) -> ServedModel:
+        return self.stream.models[self.stream.champion]
 
     # ------------------------------------------------------------------------------------------------ each second
 
@@ -102,8 +118,8 @@ class Watch:
         """How many features of the champion were larger than ever before; looked for only while someone looks."""
         if not self.moments.broadcast.heard or int(now) % _SCALES_EVERY:
             return None
-        champion = self.stream.models.get(self.stream.champion)
-        if champion is None or champion.model is None or champion.model.nbytes > _LARGE:
+        champion = self._champion
+        if champion.model is None or champion.model.nbytes > _LARGE:
             return None
         name, known = self._scales
         scales = champion.model.scales

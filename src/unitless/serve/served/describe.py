@@ -107,7 +107,8 @@ def features(served: ServedModel, most: int = 100) -> dict[str, Any]:
     if model.nbytes > LARGE:
         raise InputError("the model is too large to list its features here; download it and use `unitless inspect`")
     scales = model.scales
-    weights, importance = model.weights, model.importance
+    weights: Any = model.weights
+    importance: Any = model.importance
     if isinstance(model, OneVsAll):
         by_class: dict[Any, Any] = {
             str(label): _listed(weights[label], scales, importance[label], most) for label in model.classes

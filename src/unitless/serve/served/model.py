@@ -171,6 +171,12 @@ class ServedModel:
             return Said(score, score)
         return Said(score, float(self._link.function(np.array([score]))[0]))
 
+    def said_in_short(self, score: Any) -> Said:
+        """The score alone; of several classes, the largest."""
+        if score is None:
+            return NOTHING
+        return Said(float(score.max()) if self._several and len(score) else score, None)
+
     def _of_classes(self, scores: Float64) -> Said:
         assert isinstance(self.model, OneVsAll)
         labels = self.model.classes[: len(scores)]
@@ -206,14 +212,13 @@ class ServedModel:
 
         A row that is refused changes nothing. A new model that refuses its first row stays new.
         """
-        was_new = self.model is None
+        if self.model is not None:
+            return self._learn(features, label, weight)
         try:
-            if was_new:
-                self._settle(label)
+            self._settle(label)
             return self._learn(features, label, weight)
         except BaseException:
-            if was_new:
-                self.model = None
+            self.model = None
             raise
 
     def _learn(self, features: Any, label: Any, weight: float) -> Any:
@@ -221,32 +226,35 @@ class ServedModel:
         assert model is not None
         if not 0 <= weight < math.inf:
             raise InputError(f"the weight is {weight!r}; it must be finite and not negative")
-        before = model.examples
-        blind = not before and model.options.target is not None
         if isinstance(model, OneVsAll):
-            known = len(model.classes)
+            known = len(model._classes.labels)
             scores = self._rows.learn(features, self._class_of(label), weight)[:known]
-            self._count(scores, model._classes.known(label), weight, before)
+            self._count(scores, model._classes.known(label), weight)
             return scores if known else None
+        blind = self._is_blind(model)
         truth = self._side(label) if self._binary else _number(label)
         score = self._rows.learn(features, truth, weight)
-        self._count(None if blind else score, truth, weight, before)
-        return None if blind else score
+        if blind:
+            score = None
+        self._count(score, truth, weight)
+        return score
 
-    def _count(self, score: Any, truth: Any, weight: float, before: int) -> None:
-        model = self.model
-        assert model is not None
-        if not before or not self.learned:
-            self._first_learned(model)
+    def _is_blind(self, model: Learner | OneVsAll) -> bool:
+        """Before the first label nothing is known of its unit, so that there is no prediction to be scored."""
+        return not self.learned and model.options.target is not None and not model.examples
+
+    def _count(self, score: Any, truth: Any, weight: float) -> None:
+        if not self.learned:
+            self._begin_following()
         if weight > 0:
             self.learned += 1
         self.digest = crc32(b"-" if score is None else score.tobytes() if self._several else _eight(score), self.digest)
         self._progressive.add(score, truth, weight)
 
-    def _first_learned(self, model: Learner | OneVsAll) -> None:
+    def _begin_following(self) -> None:
         """A model that was fitted predicts with averaged weights; one that follows, with the last ones."""
-        if model.kept == "averaged":
-            model.keep("last")
+        if self.model is not None and self.model.kept == "averaged":
+            self.model.keep("last")
 
     def learn_batch(
         self, data: inputs.Input, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
@@ -290,12 +298,12 @@ class ServedModel:
         assert isinstance(model, OneVsAll)
         if offset is not None:
             raise InputError("an initial prediction is for numbers and two classes, not for more of them")
-        before, known = model.examples, len(model.classes)
+        known = len(model.classes)
         scores = model.learn(data, [self._class_of(label) for label in labels], weight)
         weights = [1.0] * len(labels) if weight is None else weight.tolist()
         for row, label, h in zip(scores, labels, weights, strict=True):
             number = model._classes.known(label)
-            self._count(row[:known], number, h, before)
+            self._count(row[:known], number, h)
             known = max(known, number + 1 if h else 0)
         return scores
 
@@ -304,14 +312,14 @@ class ServedModel:
     ) -> Float64:
         model = self.model
         assert model is not None
-        before = model.examples
+        is_blind = self._is_blind(model)
         scores = model._feed(data, truth, weight, offset=offset)
         weights = np.ones(len(scores)) if weight is None else weight
-        if not before or not self.learned:
-            self._first_learned(model)
+        if not self.learned:
+            self._begin_following()
         self.learned += int(np.count_nonzero(weights))
         blind = 0  # rows of which nothing could be said
-        if not before and model.options.target is not None:
+        if is_blind:
             blind = int((weights != 0).argmax()) + 1 if weights.any() else len(weights)
         for y, h in zip(truth[:blind].tolist(), weights[:blind].tolist(), strict=True):
             self.digest = crc32(b"-", self.digest)

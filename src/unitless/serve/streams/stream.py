@@ -102,6 +102,8 @@ class Stream:
                 return self._learn_text(record, rows)
             act = _OF_ROWS[record.kind]
             given = _rows(record) if rows is None else rows
+            if len(given) == 1:
+                return [self._acted(act, given[0], record, 0)]
             return [self._acted(act, row, record, place) for place, row in enumerate(given)]
         try:
             _OF_STREAMS[record.kind](self, record)
@@ -205,20 +207,25 @@ class Stream:
         except Error as error:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
-        for model in self.models.values():
-            if model is not champion:
-                try:
-                    scores[model.name] = model.learn(features, row.label, weight)
-                except Error as error:
-                    model.rejected += 1
-                    model.last_refusal = str(error)
+        if len(self.models) > 1:
+            self._learn_beside(features, row.label, weight, scores)
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
         if row.source is not None:
             source, _, at = row.source.rpartition(" ")
             self.sources[source] = at
         waited = None if waiting is None else record.time - waiting.time
-        return Outcome("learned", seq, champion.name, champion.said(score), None, None, waited)
+        return Outcome("learned", seq, champion.name, champion.said_in_short(score), None, None, waited)
+
+    def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
+        """The other models learn what the champion has."""
+        for model in self.models.values():
+            if model.name != self.champion:
+                try:
+                    scores[model.name] = model.learn(features, label, weight)
+                except Error as error:
+                    model.rejected += 1
+                    model.last_refusal = str(error)
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
