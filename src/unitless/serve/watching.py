@@ -16,7 +16,7 @@ from .tallies import StreamTallies
 
 _SCALES_EVERY = 10  # seconds; reading all scales of a model takes milliseconds
 _METRICS_EVERY = 5  # seconds; so do the metrics that are more than a mean
-_LARGE = 8 << 20  # bytes: the scales of a larger model are not read
+_LARGE = 64 << 20  # bytes: the scales of a larger model are not read
 
 
 class _Shown(NamedTuple):
