@@ -11,8 +11,10 @@ import errno
 import time
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from ..errors import InputError
 from .events import Form, Kind, Record, Row
 from .log import Log, LogError, Syncer
 from .moments import Moments
@@ -90,6 +92,8 @@ class LiveStream:
 
     def predict(self, features: Any, model: str | None = None, interval: float | None = None) -> Said:
         """What a model says of a row, now. Nothing is written."""
+        if features is None:
+            raise InputError("there are no features")
         self.tallies.predicted += 1
         return self.stream.models[model or self.stream.champion].predict(features, interval)
 
@@ -144,17 +148,22 @@ class LiveStream:
     ) -> list[Outcome]:
         """The same, for those who can wait."""
         future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
-
-        def answer(found: list[Outcome] | Problem) -> None:
-            if future.cancelled():
-                return
-            if isinstance(found, Problem):
-                future.set_exception(found)
-            else:
-                future.set_result(found)
-
-        self.submit(kind, form, rows, payload, answer, given)
+        self.submit(kind, form, rows, payload, partial(_settle, future), given)
         return await future
+
+    async def settled(self, kind: Kind, payload: Callable[[], bytes]) -> list[Outcome]:
+        """Write a record at once whose content depends on all records before it."""
+        if self.failure is not None:
+            raise Problem(503, "the log has failed", self.failure)
+        future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+        self._write_now(kind, payload, partial(_settle, future))
+        return await future
+
+    def _write_now(self, kind: Kind, payload: Callable[[], bytes], answer: Answer) -> None:
+        self._commit()
+        self._queue.append(_Asked(kind, Form.json, 1, payload(), None, answer))
+        self._queued += 1
+        self._commit()
 
     def _commit(self) -> None:
         """Write all that waits as one group, then apply it."""
@@ -226,12 +235,9 @@ class LiveStream:
         """Time has passed: write it down, if anything has happened or waits."""
         if self.failure is not None or (self.stream.seq == self._last_tick and not len(self.stream.join)):
             return
-        self._commit()  # so that digests are those of all records before this one
         now = time.time_ns() // 1000
         since = (now - round(seconds * 1e6) for seconds in (self.settings.label_wait, self.settings.id_window))
-        self._queue.append(_Asked(Kind.tick, Form.json, 1, self.stream.ticked(*since), None, _nobody))
-        self._queued += 1
-        self._commit()
+        self._write_now(Kind.tick, lambda: self.stream.ticked(*since), _nobody)
         self._last_tick = self.stream.seq
 
     def beat(self, now: float) -> None:
@@ -280,6 +286,15 @@ class LiveStream:
         """Close the log."""
         self.moments.close()
         self.log.close()
+
+
+def _settle(future: asyncio.Future[list[Outcome]], found: list[Outcome] | Problem) -> None:
+    if future.cancelled():
+        return
+    if isinstance(found, Problem):
+        future.set_exception(found)
+    else:
+        future.set_result(found)
 
 
 def _nobody(_: list[Outcome] | Problem) -> None:

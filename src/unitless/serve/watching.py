@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
-from ..errors import Error
 from .events import Kind, Record, Row
 from .moments import Moments
-from .served import Said, ServedModel
+from .served import ServedModel
 from .served.describe import finite
 from .streams import Outcome, Stream
 from .tallies import StreamTallies
@@ -17,14 +16,7 @@ from .tallies import StreamTallies
 _SCALES_EVERY = 10  # seconds; reading all scales of a model takes milliseconds
 _METRICS_EVERY = 5  # seconds; so do the metrics that are more than a mean
 _LARGE = 64 << 20  # bytes: the scales of a larger model are not read
-
-
-class _Shown(NamedTuple):
-    """A row that may become an example."""
-
-    row: Row
-    features: Any
-    said: Said  # before it was learned
+_Shown: TypeAlias = tuple[Row, Any]
 
 
 class Watch:
@@ -47,7 +39,7 @@ class Watch:
     # ------------------------------------------------------------------------------------------------ each record
 
     def shown(self, kind: Kind, rows: object) -> _Shown | None:
-        """The first row, as it may become an example; asked before its record is applied."""
+        """The first row and its features, as it may become an example; asked before its record is applied."""
         if not isinstance(rows, list) or not rows or kind not in (Kind.learn, Kind.label):
             return None
         row: Row = rows[0]
@@ -55,10 +47,7 @@ class Watch:
         if kind is Kind.label:
             waiting = None if row.id is None else self.stream.join.waiting(row.id)
             features = None if waiting is None else self.stream.features_of(waiting)
-        try:
-            return None if features is None else _Shown(row, features, self._champion.predict(features))
-        except Error:  # what is wrong with the row is said when it is learned
-            return None
+        return None if features is None else (row, features)
 
     def observe(self, kind: Kind, record: Record, outcomes: list[Outcome], shown: _Shown | None) -> None:
         """What came of a record."""
@@ -72,10 +61,11 @@ class Watch:
         if kind is Kind.prediction:
             self.tallies.predicted += record.rows
         elif shown is not None and outcomes[0].status == "learned" and outcomes[0].problem is None:
-            self._example(record, shown, outcomes[0])
+            self._example(record, *shown, outcomes[0])
 
-    def _example(self, record: Record, shown: _Shown, outcome: Outcome) -> None:
-        row, features, said = shown
+    def _example(self, record: Record, row: Row, features: Any, outcome: Outcome) -> None:
+        model = self.stream.models[outcome.model]
+        said = model.said(outcome.score)
         self.moments.example(
             seq=outcome.seq,
             time=record.time / 1e6,
@@ -84,13 +74,9 @@ class Watch:
             label=row.label,
             prediction=finite(said.prediction),
             score=finite(said.score),
-            loss=finite(self.stream.models[outcome.model].loss_of(said, row.label)),
+            loss=finite(model.loss_of(said, row.label)),
             model=outcome.model,
         )
-
-    @property
-    def _champion(self) -> ServedModel:
-        return self.stream.models[self.stream.champion]
 
     # ------------------------------------------------------------------------------------------------ each second
 
@@ -118,8 +104,8 @@ class Watch:
         """How many features of the champion were larger than ever before; looked for only while someone looks."""
         if not self.moments.broadcast.heard or int(now) % _SCALES_EVERY:
             return None
-        champion = self._champion
-        if champion.model is None or champion.model.nbytes > _LARGE:
+        champion = self.stream.models.get(self.stream.champion)
+        if champion is None or champion.model is None or champion.model.nbytes > _LARGE:
             return None
         name, known = self._scales
         scales = champion.model.scales

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 encode = msgspec.json.Encoder().encode
 
+LONGEST_ID = 256  # ids are kept in memory
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
 
@@ -45,6 +46,9 @@ def check(action: str, row: Row) -> None:
             raise _lacks("id", "the id of the prediction to which the label belongs")
     elif row.features is None:
         raise _lacks("features", 'the features by name, such as {"age": 31, "job": "clerk"}')
+    if row.id is not None and not 0 < len(row.id) <= LONGEST_ID:
+        detail = f'"id" has {len(row.id):,} letters; it must have 1 to {LONGEST_ID}.'
+        raise Problem(422, "the row cannot be used", detail)
     if action != "predict" and row.label is None:
         raise _lacks("label", "what the model should have predicted")
 
@@ -63,10 +67,6 @@ def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
 
     The row becomes what is read from those bytes.
     """
-    if row.source is not None:  # only rows of brokers have one
-        row.source = None
-        row.model = model if action == "predict" else row.model
-        return encode(row)
     if action != "predict":
         return body
     if row.model is not None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import bisect
 import os
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
@@ -229,11 +231,25 @@ class Log:
         segment = Segment(
             named(self.folder, self.next_seq), __version__, self.next_seq, self.end, self._time, self._crc
         )
-        handle = create(segment)
+        try:
+            handle = create(segment)
+        except BaseException as error:
+            self._remove_unfinished(segment.path, error)
+            raise
         if self._handle >= 0:
             os.close(self._handle)
         self._take(segment, handle)
         self._observe(self._size)
+
+    def _remove_unfinished(self, path: Path, error: BaseException) -> None:
+        """Remove a file that could not be made. The last one takes no records while it may still be there."""
+        try:
+            if isinstance(error, FileExistsError):
+                raise error
+            path.unlink(missing_ok=True)
+            sync_folder(self.folder)
+        except OSError as reason:
+            self._refuse(f"{path.name} stands in the way of a new file: {reason.strerror}")
 
     def _take(self, segment: Segment, handle: int) -> None:
         self._segments.append(segment)
@@ -355,8 +371,9 @@ class Log:
         except FileNotFoundError:
             raise LogError("there is no log here", file=str(self.folder)) from None
         torn = self._read_headers(paths)
-        for segment, after in zip(self._segments, self._segments[1:], strict=False):
-            _check(segment, after)
+        if len(self._segments) > 1:
+            with ThreadPoolExecutor() as pool:  # checksums are computed without the interpreter's lock
+                deque(pool.map(_check, self._segments[:-1], self._segments[1:]), maxlen=0)
         if self._segments:
             self._recover(self._segments.pop(), torn is not None)
         if self._read_only:

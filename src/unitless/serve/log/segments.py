@@ -103,7 +103,7 @@ def opened(path: Path) -> Iterator[int]:
 
 
 def create(segment: Segment) -> int:
-    """A new file with its header, on the disk; nothing is left of it after an error. Gives its descriptor."""
+    """A new file with its header, on the disk; gives its descriptor. After an error, parts of it may be there."""
     handle = os.open(segment.path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o666)
     try:
         write_whole(handle, segment.header())
@@ -111,7 +111,6 @@ def create(segment: Segment) -> int:
         sync_folder(segment.path.parent)
     except BaseException:
         os.close(handle)
-        os.unlink(segment.path)
         raise
     return handle
 
