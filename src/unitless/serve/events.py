@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -26,6 +27,7 @@ class Form(IntEnum):
     json = 0  # one row, as it was sent
     lines = 1  # some rows, a line of JSON for each
     vw = 2  # some rows of Vowpal Wabbit's text
+    broker = 3  # as `lines`, after a line that says where they came from: ["redis:orders", "1700000-0"]
 
 
 class Record(NamedTuple):
@@ -50,8 +52,25 @@ class Row(msgspec.Struct):
     id: str | None = None
     model: str | None = None  # of a prediction: who answered
     interval: float | None = None  # of a prediction: limits are to be given that hold with this probability
-    source: str | None = None  # where the row came from, and its place there: "orders 1700000-0"
 
 
 read_row = msgspec.json.Decoder(Row).decode
 read_rows = msgspec.json.Decoder(Row).decode_lines
+
+
+def from_broker(source: str, position: str, lines: Sequence[bytes]) -> bytes:
+    """The payload of rows that came from a broker; the last of them stands at this position there."""
+    return b"\n".join((msgspec.json.encode([source, position]), *lines))
+
+
+def broker_position(payload: bytes) -> tuple[str, str]:
+    """Where the rows of such a payload came from, and how far they have been read there."""
+    return msgspec.json.decode(payload[: payload.index(b"\n")], type=tuple[str, str])
+
+
+def rows_of(record: Record) -> list[Row]:
+    """The rows of a record that has them as JSON."""
+    if record.form is Form.json:
+        return [read_row(record.payload)]
+    payload = record.payload
+    return read_rows(payload[payload.index(b"\n") + 1 :] if record.form is Form.broker else payload)

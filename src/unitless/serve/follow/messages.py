@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import msgspec
@@ -10,16 +11,19 @@ import msgspec
 from ..events import Kind, Row, read_row
 from .source import Message
 
+MOST_BYTES = 1 << 20  # of a message
+
 _write = msgspec.json.Encoder().encode
 
 
-class Run(NamedTuple):
+@dataclass
+class Run:
     """Events of one kind that follow one another."""
 
     kind: Kind
-    payloads: list[bytes]  # a line of JSON for each
-    position: str  # of the last message
-    time: int
+    lines: list[bytes] = field(default_factory=list)  # a line of JSON for each
+    position: str = ""  # of the last message
+    time: int = 0
 
 
 class Bad(NamedTuple):
@@ -31,26 +35,29 @@ class Bad(NamedTuple):
 
 
 def event(value: bytes) -> tuple[Kind, bytes]:
-    """Which event a message is, and its line. ValueError: it is none.
+    """Which event a message is, and its line.
 
     Features with a label are learned; features with an id are a prediction that waits for its label; an id with a label
     is that label.
+
+    Raises:
+        ValueError: it is none.
     """
+    if len(value) > MOST_BYTES:
+        raise ValueError(f"it has {len(value):,} bytes; the most are {MOST_BYTES:,}")
     try:
         row = read_row(value)
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
-    return _kind(row), _write(Row(row.features, row.label, row.weight, row.id))
-
-
-def _kind(row: Row) -> Kind:
     if row.features is not None and row.label is not None:
-        return Kind.learn
-    if row.id is not None and row.label is not None:
-        return Kind.label
-    if row.id is not None and row.features is not None:
-        return Kind.prediction
-    raise ValueError('it needs two of "features", "label" and "id"')
+        kind = Kind.learn
+    elif row.id is not None and row.label is not None:
+        kind = Kind.label
+    elif row.id is not None and row.features is not None:
+        kind = Kind.prediction
+    else:
+        raise ValueError('it needs two of "features", "label" and "id"')
+    return kind, _write(Row(row.features, row.label, row.weight, row.id))
 
 
 def runs(messages: Sequence[Message]) -> Iterator[Run | Bad]:
@@ -60,15 +67,17 @@ def runs(messages: Sequence[Message]) -> Iterator[Run | Bad]:
         try:
             kind, line = event(message.value)
         except ValueError as error:
-            if run:
+            if run is not None:
                 yield run
                 run = None
             yield Bad(message.position, message.time, str(error))
             continue
-        if run and run.kind != kind:
+        if run is not None and run.kind is not kind:
             yield run
             run = None
-        payloads = [*run.payloads, line] if run else [line]
-        run = Run(kind, payloads, message.position, message.time)
-    if run:
+        if run is None:
+            run = Run(kind)
+        run.lines.append(line)
+        run.position, run.time = message.position, message.time
+    if run is not None:
         yield run

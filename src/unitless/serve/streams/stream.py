@@ -9,18 +9,20 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
 from ...errors import Error, InputError
-from ..events import Form, Kind, Record, Row, read_row, read_rows
+from ..events import Form, Kind, Record, Row, broker_position, rows_of
 from ..problems import Problem, refused
 from ..served import Said, ServedModel
 from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
 FORMAT = 1
+Lesson: TypeAlias = Callable[[ServedModel], object]  # teaches a model what those of the stream have learned
 
 
 class Outcome(NamedTuple):
@@ -32,6 +34,8 @@ class Outcome(NamedTuple):
     said: Said | None = None
     problem: Problem | None = None
     lines: dict[str, VwSaid] | None = None  # of a record of lines: what each model says of all of them
+    waited: int | None = None  # microseconds from the prediction to its label
+    score: Any = None  # of a row that was learned, before: one or, of several classes, all
 
 
 class Created(msgspec.Struct, omit_defaults=True):
@@ -83,6 +87,7 @@ class Stream:
         self.join = Join()
         self.counts: Counter[str] = Counter()
         self.sources: dict[str, str] = {}  # of rows from elsewhere: the last place that was taken
+        self.listeners: list[Callable[[Lesson], object]] = []  # told of all that is learned; not part of the state
         self.mismatch: str | None = None  # a replay that came to other scores than those of the first time
         self._last_read: tuple[int, list[Row]] = (-1, [])
 
@@ -99,8 +104,11 @@ class Stream:
         if record.kind in _OF_ROWS:
             if record.form is Form.vw or isinstance(rows, VwText):
                 return self._learn_text(record, rows)
+            if record.form is Form.broker:
+                source, position = broker_position(record.payload)
+                self.sources[source] = position
             act = _OF_ROWS[record.kind]
-            given = _rows(record) if rows is None else rows
+            given = rows_of(record) if rows is None else rows
             if len(given) == 1:
                 return [self._acted(act, given[0], record, 0)]
             return [self._acted(act, row, record, place) for place, row in enumerate(given)]
@@ -188,7 +196,7 @@ class Stream:
             what = f"no prediction with the id {row.id!r} waits for its label"
             problem = Problem(404, "no such id", f"{what}; if you have its features, send both together (learn)")
             return Outcome("learned", seq, self.champion, problem=problem)
-        features = self._features(waiting)
+        features = self.features_of(waiting)
         outcome = self._learn_features(features, row, waiting, record, seq)
         if outcome.problem is None:
             self.counts["joined"] += 1
@@ -206,24 +214,20 @@ class Stream:
         except Error as error:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
-        if len(self.models) > 1:
+        if len(self.models) > 1 or self.listeners:
             self._learn_beside(features, row.label, weight, scores)
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
-        if row.source is not None:
-            source, _, at = row.source.rpartition(" ")
-            self.sources[source] = at
-        return Outcome("learned", seq, champion.name, champion.said_in_short(score))
+        waited = None if waiting is None else record.time - waiting.time
+        return Outcome("learned", seq, champion.name, champion.said_in_short(score), waited=waited, score=score)
 
     def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
         """The other models learn what the champion has."""
         for model in self.models.values():
             if model.name != self.champion:
-                try:
-                    scores[model.name] = model.learn(features, label, weight)
-                except Error as error:
-                    model.rejected += 1
-                    model.last_refusal = str(error)
+                taught(model, features, label, weight, scores)
+        for listener in self.listeners:
+            listener(partial(taught, features=features, label=label, weight=weight))
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
@@ -244,9 +248,10 @@ class Stream:
         score = None if done.score != done.score else done.score  # not a number: there was none
         return Outcome("duplicate", seq, self.champion, Said(score, None))
 
-    def _features(self, waiting: Waiting) -> Any:
+    def features_of(self, waiting: Waiting) -> Any:
+        """The features of a prediction that waits, from the log."""
         if self._last_read[0] != waiting.position:
-            self._last_read = waiting.position, _rows(self.read(waiting.position))
+            self._last_read = waiting.position, rows_of(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
 
     def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
@@ -260,7 +265,7 @@ class Stream:
         created = _created(record.payload)
         if created.parts is not None:
             model = ServedModel.from_parts(created.parts)
-            model.role = created.role
+            model.role, model.created = created.role, record.time
         else:
             model = made(created, record.time)
         self.models[created.name] = model
@@ -347,6 +352,18 @@ def fingerprint(parts: dict[str, bytes]) -> str:
     return digest.hexdigest()
 
 
+def taught(model: ServedModel, features: Any, label: Any, weight: float, scores: dict[str, Any] | None = None) -> None:
+    """Let a model learn a row that the champion took; it may refuse it. Its score of before is added to `scores`."""
+    try:
+        score = model.learn(features, label, weight)
+    except Error as error:
+        model.rejected += 1
+        model.last_refusal = str(error)
+    else:
+        if scores is not None:
+            scores[model.name] = score
+
+
 def made(created: Created, time: int) -> ServedModel:
     """A model as it is when it joins."""
     from ...models.file import from_bytes  # noqa: PLC0415  (few models come from files)
@@ -369,10 +386,6 @@ def replay(stream: Stream, records: Iterable[Record]) -> None:
     """Apply all records."""
     for record in records:
         stream.apply(record)
-
-
-def _rows(record: Record) -> list[Row]:
-    return [read_row(record.payload)] if record.form is Form.json else read_rows(record.payload)
 
 
 def _given(features: Any) -> Any:

@@ -1,0 +1,130 @@
+"""Messages of brokers become records of a stream's log, each exactly once.
+
+A record says how far its broker had been read. So after a crash reading goes on right behind the last message that is
+in the log: what was not written comes again, and what was written does not.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+
+from ..events import Form, from_broker
+from ..house import House
+from ..live import LiveStream
+from ..problems import Problem
+from ..settings import Settings
+from .messages import Bad, Run, runs
+from .source import LostMessages, Message, Source, SourceError, open_source
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0  # seconds, after a failure
+
+_log = logging.getLogger("unitless.serve")
+
+
+class Ingestion:
+    """One broker's messages on their way to one stream.
+
+    Args:
+        house: where the stream is.
+        name: of a model of the stream.
+        source: the messages.
+    """
+
+    def __init__(self, house: House, name: str, source: Source) -> None:
+        self.name, self.source = name, source
+        self.taken = self.skipped = 0  # messages, since the start
+        self.problem: str | None = None  # why nothing comes
+        self._house = house
+        self._after: str | None = None  # the last message that was looked at
+        self._told: tuple[LiveStream, str] | None = None
+
+    async def run(self) -> None:
+        """Take messages until it is cancelled, or the broker has lost some."""
+        wait = _FIRST_WAIT
+        known = False  # where to go on
+        while True:
+            try:
+                live, _ = self._house.find(self.name)
+                if not known:
+                    self._after, known = live.stream.sources.get(self.source.name), True
+                messages = await self.source.read(self._after)
+                await self._take(live, messages)
+                if self.problem is not None:
+                    self._tell(live, None)
+                wait = _FIRST_WAIT
+            except LostMessages as error:
+                self._tell(None, str(error))
+                return
+            except (SourceError, Problem) as error:
+                known = False
+                self._tell(None, str(error))
+                await asyncio.sleep(wait)
+                wait = min(2 * wait, _LONGEST_WAIT)
+
+    async def _take(self, live: LiveStream, messages: list[Message]) -> None:
+        for part in runs(messages):
+            if isinstance(part, Bad):
+                self.skipped += 1
+                self._note(live, f"{self.source.name}: message {part.position} was left out: {part.problem}")
+            else:
+                await self._write(live, part)
+            self._after = part.position
+
+    async def _write(self, live: LiveStream, run: Run) -> None:
+        payload = from_broker(self.source.name, run.position, run.lines)
+        outcomes = await live.submitted(run.kind, Form.broker, len(run.lines), payload)
+        self.taken += len(run.lines)
+        refused = [outcome.problem for outcome in outcomes if outcome.problem is not None]
+        if refused:
+            self._note(live, f"{self.source.name}: a message up to {run.position} was refused: {refused[-1]}")
+
+    def _tell(self, live: LiveStream | None, problem: str | None) -> None:
+        """Say once why nothing comes, or that it does again."""
+        if problem != self.problem:
+            _log.warning("%s", problem or f"messages of {self.source.name} come again")
+        self.problem = problem
+        if live is None:
+            with contextlib.suppress(Problem):
+                live, _ = self._house.find(self.name)
+        if live is not None:
+            self._note(live, problem)
+
+    def _note(self, live: LiveStream, text: str | None) -> None:
+        """The last thing to say stands among the notes of the stream, and no other."""
+        if self._told is not None and self._told[1] in self._told[0].notes:
+            self._told[0].notes.remove(self._told[1])
+        self._told = None
+        if text is not None:
+            live.notes.append(text)
+            self._told = live, text
+
+
+class Ingestions:
+    """All brokers of a server, being read."""
+
+    def __init__(self, all: list[Ingestion]) -> None:
+        self.all = all
+        self._tasks = [asyncio.create_task(one.run()) for one in all]
+
+    async def close(self) -> None:
+        """Take no more messages."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for one in self.all:
+            await one.source.close()
+
+
+async def start(house: House, settings: Settings) -> Ingestions:
+    """Begin to read all brokers; models that are not there yet are made."""
+    found = []
+    for name, url in settings.ingest:
+        source = open_source(url)
+        try:
+            house.find(name)
+        except Problem:
+            await house.create(name, {})
+        found.append(Ingestion(house, name, source))
+    return Ingestions(found)
