@@ -243,13 +243,16 @@ class _Routes:
         if request.method == "PUT":
             require(role, Role.admin)
             made = await self._create(request, name)
+            if (learning := views.replaying(self._house, name)) is not None:
+                return answer(learning, 202)
             return answer(views.details(*self._house.find(name)), 201 if made else 200)
         if request.method == "DELETE":
             require(role, Role.admin)
             await self._house.delete(name)
             return Response(status_code=204)
         require(role, Role.read)
-        return answer(views.details(*self._find(request)))
+        learning = views.replaying(self._house, name)
+        return answer(views.details(*self._find(request)) if learning is None else learning)
 
     async def _create(self, request: Request, name: str) -> bool:
         kind = content_type(request)
