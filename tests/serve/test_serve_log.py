@@ -244,6 +244,26 @@ def test_zeros_at_the_end_are_not_records(folder: Path) -> None:
         assert found(folder) == written[:count]
 
 
+def test_zeros_are_not_even_the_record_zero() -> None:
+    zeros = bytes(10 * HEADER)
+    assert record_module.decode(zeros, 0, 0) == []
+    assert record_module.walk(zeros, 0, 0, 1 << 64).used == 0
+
+
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_record_with_another_number_than_the_next_is_not_taken(folder: Path, step: int) -> None:
+    written = filled(folder)
+    data, _, _ = record_module.encode([event(1)], written[-1].seq + written[-1].rows + step, 2000, 0)
+    with last_file(folder).open("ab") as file:
+        file.write(data)
+    with Tail(folder, 1) as tail:
+        assert everything(tail) == written
+    with Log.open(folder) as log:
+        assert list(log.records(1)) == written
+        assert log.cut is not None
+        assert log.cut.removed == len(data)
+
+
 def test_what_is_cut_and_what_is_kept_is_on_the_disk_when_the_log_is_open(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -799,6 +819,7 @@ while True:
 
 def test_what_was_said_to_be_on_the_disk_survives_power_cuts(folder: Path, tmp_path: Path) -> None:
     chance, synced = random.Random(3), tmp_path / "synced"
+    observer = power.observer(synced)  # recovery syncs too
     path = os.pathsep.join([str(Path(power.__file__).parent), *sys.path])
     for lines in (1, 30, 300):
         writer = subprocess.Popen(
@@ -815,7 +836,7 @@ def test_what_was_said_to_be_on_the_disk_survives_power_cuts(folder: Path, tmp_p
         writer.stdout.close()
         before = found(folder, read_only=True)
         power.cut_power(folder, power.synced_bytes(synced), chance)
-        left = found(folder)
+        left = found(folder, observer=observer)
         assert left == before[: len(left)]
         assert left[-1].seq >= max(int(line) for line in said if line.endswith("\n"))
 
