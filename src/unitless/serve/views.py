@@ -54,6 +54,11 @@ def _replaying(live: LiveStream, name: str) -> dict[str, Any]:
     }
 
 
+def replaying(house: Any, name: str) -> dict[str, Any] | None:
+    """A model, if it is one that still learns from history."""
+    return next((_replaying(live, name) for live in house.streams.values() if name in live.replaying), None)
+
+
 def details(live: LiveStream, name: str) -> dict[str, Any]:
     """A model."""
     served = live.model(name)
