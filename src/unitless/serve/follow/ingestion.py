@@ -16,7 +16,7 @@ from ..live import LiveStream
 from ..problems import Problem
 from ..settings import Settings
 from .messages import Bad, Run, runs
-from .source import LostMessages, Message, Source, SourceError, open_source
+from .source import MOST_MESSAGES, LostMessages, Message, Source, SourceError, open_source
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0  # seconds, after a failure
 
@@ -49,7 +49,7 @@ class Ingestion:
                 live, _ = self._house.find(self.name)
                 if not known:
                     self._after, known = live.stream.sources.get(self.source.name), True
-                messages = await self.source.read(self._after)
+                messages = await self.source.read(self._after, MOST_MESSAGES)
                 await self._take(live, messages)
                 if self.problem is not None:
                     self._tell(live, None)

@@ -8,14 +8,13 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..events import Record
+from ..events import Record, Row
 from ..house import House
 from ..live import LiveStream
 from ..problems import Problem
 from ..settings import Settings
 from ..streams import Stream
 from ..tallies import Tallies
-
 
 _NO_SYNCER: Any = None  # replicas write nothing
 
@@ -51,12 +50,13 @@ class FollowedStream(LiveStream):
     def follow(self, records: Iterable[Record]) -> None:
         """Apply what others have written."""
         for record in records:
-            self._observed(record, self.stream.apply(record))
-            self.lag = max(0.0, time.time() - record.time / 1e6)
+            self.take(record)
         self._wake()
 
-    def _observed(self, record: Record, outcomes: list[Any]) -> None:
-        for outcome in outcomes:
+    def take(self, record: Record, rows: list[Row] | None = None) -> None:
+        """Apply one record; the rows are those of the record, if they have been read already."""
+        self.lag = max(0.0, time.time() - record.time / 1e6)
+        for outcome in self.stream.apply(record, rows):
             status = outcome.status if outcome.problem is None else str(outcome.problem.status)
             self.events[record.kind.name, status] += 1 if outcome.lines is None else record.rows
 
