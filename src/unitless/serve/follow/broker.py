@@ -78,14 +78,14 @@ class BrokerReplica(ReplicaHouse):
                 await asyncio.sleep(0)
 
     async def run(self) -> None:
-        """Follow until it is cancelled, or the broker has lost messages."""
+        """Follow until it is cancelled, or no more messages can be taken."""
         wait = _FIRST_WAIT
         while True:
             try:
                 await self._read()
                 self._tell(None)
                 wait = _FIRST_WAIT
-            except LostMessages as error:
+            except (LostMessages, OptionError) as error:
                 self._tell(str(error))
                 return
             except SourceError as error:

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 
+from ...errors import OptionError
 from ..events import Form, from_broker
 from ..house import House
 from ..live import LiveStream
@@ -41,7 +42,7 @@ class Ingestion:
         self._told: tuple[LiveStream, str] | None = None
 
     async def run(self) -> None:
-        """Take messages until it is cancelled, or the broker has lost some."""
+        """Take messages until it is cancelled, or no more can be taken."""
         wait = _FIRST_WAIT
         known = False  # where to go on
         while True:
@@ -54,7 +55,7 @@ class Ingestion:
                 if self.problem is not None:
                     self._tell(live, None)
                 wait = _FIRST_WAIT
-            except LostMessages as error:
+            except (LostMessages, OptionError) as error:
                 self._tell(None, str(error))
                 return
             except (SourceError, Problem) as error:
