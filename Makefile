@@ -6,6 +6,8 @@
 # make fuzz    readers of text, numbers and model files against inputs made up to break them; ten minutes, needs Clang
 # make cross   the core built for ARM and run by qemu gives the bits that it gives here
 # make bench   speed beside Vowpal Wabbit, scikit-learn and River; make bench BENCH=--page puts it into the pages
+# make bench-serve   the server beside VW's daemon and FastAPI with River: processor time, speed, latency
+# make crash-serve   the server killed 200 times and 100 power cuts, under load; about 10 minutes
 # make docs    the documentation as a site, in site/
 # make gallery run the scripts of examples/gallery and write their pages and pictures into docs/gallery
 # make wheel   wheels for every Python from 3.10 to 3.14 that is here, in dist/, tried in empty environments
@@ -19,7 +21,7 @@ CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 export UNITLESS_TESTS := build/core
 
-.PHONY: demo test test-spark pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs gallery wheel clean
+.PHONY: demo test test-spark pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs gallery wheel clean bench-serve crash-serve
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -155,6 +157,14 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/river_stream.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/automatic.py
 	@test -z "$$UNITLESS_DATA" || $(BIN)/python benchmarks/estimators.py
+
+bench-serve: $(VENV)/.bench
+	$(BIN)/python benchmarks/serve.py $(BENCH)
+	$(BIN)/python benchmarks/serve_followers.py
+	$(BIN)/python benchmarks/serve_large.py
+
+crash-serve: $(VENV)/.test
+	$(BIN)/python benchmarks/serve_crashes.py
 
 docs: $(VENV)/.docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict

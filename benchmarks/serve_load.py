@@ -24,6 +24,7 @@ from serve_rows import as_json, as_vw, rows
 
 TICK = os.sysconf("SC_CLK_TCK")
 MOST = 1 << 18  # bytes of one read
+DELAY = 2000  # requests between a prediction and its label
 
 
 @dataclass(frozen=True)
@@ -39,10 +40,11 @@ class Load:
     connections: int = 1
     token: str | None = None
     ids: bool = False  # every row has an id of its own
+    labels: str = ""  # where every second request sends the label of an earlier id instead
+    rate: float = 0.0  # requests per second at most; 0: as many as there are answers
     seconds: float = 2.0
     warm: float = 0.5
     different: int = 5000  # rows
-    names: int = 0  # of so many further features one is in each row
 
 
 class Answer(Protocol):
@@ -75,7 +77,7 @@ class HttpAnswer:
         return self.missing <= 0 and self._done(b"".join(parts))
 
     def _done(self, answer: bytes) -> bool:
-        lines = self.batch == 1 or (answer.count(b'"prediction"') == self.batch and b'"title"' not in answer)
+        lines = self.batch == 1 or (answer.count(b"{") == self.batch and b'"title"' not in answer)
         if not answer.startswith(b"HTTP/1.1 200") or not lines:
             raise SystemExit(f"the server does not answer well: {answer[:1000]!r}")
         self.parts, self.missing = [], None
@@ -121,7 +123,7 @@ def descendants(pid: int) -> list[int]:
 
 def requests(load: Load) -> list[bytes]:
     """All different requests, encoded."""
-    made = rows(load.different, names=load.names)
+    made = rows(load.different)
     write = as_json if load.protocol == "http" else as_vw
     lines = [write(features, label if load.learn else None) for features, label in made]
     if load.batch > 1:
@@ -129,10 +131,15 @@ def requests(load: Load) -> list[bytes]:
         lines = [b"".join(lines[at : at + load.batch]) for at in range(0, len(lines), load.batch)]
     if load.protocol != "http":
         return lines
+    return [http_request(load, load.path, body) for body in lines]
+
+
+def http_request(load: Load, path: str, body: bytes) -> bytes:
+    """A POST with this body."""
     kind = "application/json" if load.batch == 1 else "application/x-ndjson"
     allowed = f"authorization: Bearer {load.token}\r\n" if load.token else ""
-    head = f"POST {load.path} HTTP/1.1\r\nhost: 127.0.0.1:{load.port}\r\n{allowed}content-type: {kind}\r\n"
-    return [f"{head}content-length: {len(body)}\r\n\r\n".encode() + body for body in lines]
+    head = f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1:{load.port}\r\n{allowed}content-type: {kind}\r\n"
+    return f"{head}content-length: {len(body)}\r\n\r\n".encode() + body
 
 
 def with_id(request: bytes, name: bytes) -> bytes:
@@ -142,16 +149,20 @@ def with_id(request: bytes, name: bytes) -> bytes:
     return head[: head.rindex(b" ") + 1] + b"%d\r\n\r\n" % len(body) + body
 
 
+def connected(port: int) -> socket.socket:
+    """A connection that sends at once."""
+    one = socket.create_connection(("127.0.0.1", port), timeout=10)
+    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return one
+
+
 def run(load: Load) -> dict[str, Any]:
     """Send until the time is over; only answers within the measured seconds count."""
     sent = requests(load)
     poll, clock, mark = select.epoll(), time.perf_counter, b"%d-" % os.getpid()
-    sockets: dict[int, socket.socket] = {}
-    for _ in range(load.connections):
-        one = socket.create_connection(("127.0.0.1", load.port), timeout=10)
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        sockets[one.fileno()] = one
-        poll.register(one, select.EPOLLIN)
+    sockets = {one.fileno(): one for one in (connected(load.port) for _ in range(load.connections))}
+    for descriptor in sockets:
+        poll.register(descriptor, select.EPOLLIN)
     reader = HttpAnswer if load.protocol == "http" else LinesAnswer
     answers: dict[int, Answer] = {descriptor: reader(load.batch) for descriptor in sockets}
     begun: dict[int, float] = {}
@@ -162,26 +173,36 @@ def run(load: Load) -> dict[str, Any]:
         nonlocal number
         request = sent[number % len(sent)]
         number += 1
+        if load.labels and number % 2 == 0 and number > DELAY:
+            label = b'{"id":"%s%d","label":%s}' % (mark, number - DELAY + 1, (b"false", b"true")[number % 4 == 0])
+            request = http_request(load, load.labels, label)
+        elif load.ids:
+            request = with_id(request, mark + b"%d" % number)
         begun[descriptor] = clock()
-        sockets[descriptor].sendall(with_id(request, mark + b"%d" % number) if load.ids else request)
+        sockets[descriptor].sendall(request)
 
-    for descriptor in sockets:
-        send(descriptor)
+    idle = list(sockets)
     children = descendants(load.pid)
     before, starts = None, clock() + load.warm
     ends = starts + load.seconds
+    first = clock()
     while (now := clock()) < ends:
+        while idle and (not load.rate or number < (now - first) * load.rate):
+            send(idle.pop())
         if before is None and now >= starts:
             starts = now
             before = processor_time([load.pid]), processor_time(children), time.process_time()
-        for descriptor, _ in poll.poll(1.0):
+        for descriptor, _ in poll.poll(0.001 if load.rate else 1.0):
             received = sockets[descriptor].recv(MOST)
             if not received:
                 raise SystemExit("the server closed a connection")
             if answers[descriptor].take(received):
                 if before is not None:
                     latencies.append(clock() - begun[descriptor])
-                send(descriptor)
+                if load.rate:
+                    idle.append(descriptor)
+                else:
+                    send(descriptor)
     if before is None or not latencies:
         raise SystemExit(f"the server gave no answer within {load.warm + load.seconds:g} s")
     seconds = clock() - starts

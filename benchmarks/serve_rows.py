@@ -8,8 +8,8 @@ import random
 FEATURES = 20
 
 
-def rows(count: int, seed: int = 0, names: int = 0) -> list[tuple[dict[str, float], bool]]:
-    """Features by name, and a label that depends on them; with `names`, one of so many further features in each."""
+def rows(count: int, seed: int = 0) -> list[tuple[dict[str, float], bool]]:
+    """Features by name, and a label that depends on them."""
     chance = random.Random(seed)
     weights = [chance.gauss(0, 1) for _ in range(FEATURES)]
     made = []
@@ -17,8 +17,6 @@ def rows(count: int, seed: int = 0, names: int = 0) -> list[tuple[dict[str, floa
         values = [chance.gauss(0, 1) for _ in range(FEATURES)]
         label = sum(w * x for w, x in zip(weights, values, strict=True)) + chance.gauss(0, 1) > 0
         features = {f"x{k:02}": float(f"{x * 10.0 ** (k % 5):.5g}") for k, x in enumerate(values)}
-        if names:
-            features[f"name{chance.randrange(names)}"] = 1.0
         made.append((features, label))
     return made
 

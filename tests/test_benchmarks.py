@@ -147,3 +147,13 @@ def test_every_goal_names_contenders_that_there_are(monkeypatch: pytest.MonkeyPa
         names = [one.name for one in workloads.ALL[goal.workload].contenders(store)]
         assert goal.ours in names
         assert goal.other in names
+
+
+def test_every_goal_of_the_server_names_contenders_that_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    cases = importlib.import_module("serve_cases").ALL
+    assert sum(len(case.goals) for case in cases) == 8
+    for case in cases:
+        names = [one.name for one in case.contenders]
+        assert {goal.ours for goal in case.goals} | {goal.other for goal in case.goals} <= set(names)
+        assert len(set(names)) == len(names)

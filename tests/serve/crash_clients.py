@@ -26,7 +26,7 @@ class Sent:
     features: dict[str, Any]
     label: bool
     predicted: dict[str, Any] | None = None  # the answer to its prediction
-    learned: dict[str, Any] | None = None  # the first answer which says that it is learned
+    learned: dict[str, Any] | None = None  # an answer which says that it is learned, now or earlier
     unknown: bool = False  # without an id: sent, but the answer did not come
 
     def row(self, *names: str) -> dict[str, Any]:
@@ -243,10 +243,11 @@ class Client:
         """The row is learned, says the server."""
         if answer is None:
             return
-        self.ledger.duplicates += answer.get("status") == "duplicate"
-        if row.learned is None:
+        again = answer["status"] == "duplicate"
+        self.ledger.duplicates += again
+        if row.learned is None or row.learned["status"] == "duplicate":
             row.learned = answer
-        elif answer.get("status") != "duplicate":
+        elif not again:
             self.ledger.wrong.append(f"{row.id} was learned twice: {row.learned}, then {answer}")
 
     async def send(

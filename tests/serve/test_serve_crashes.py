@@ -10,7 +10,7 @@ from pathlib import Path
 import crashes
 import pytest
 
-pytest.importorskip("uvloop")
+pytest.importorskip("unitless.serve.server")
 pytest.importorskip("pandas")
 
 

@@ -201,8 +201,11 @@ def test_ids_are_forgotten_by_ticks_alone() -> None:
     assert len(stream.join) == 1
     stream.apply(log.add(Kind.tick, stream.ticked(made + 1, made + 1)))
     assert len(stream.join) == 0
+    forgotten = stream.time
+    stream.apply(log.add(Kind.tick, stream.ticked(forgotten, forgotten)))
     assert one(stream.apply(log.add(Kind.label, body(id="x", label=1.0)))).problem.status == 410
-    stream.apply(log.add(Kind.tick, stream.ticked(made + 9, made + 9)))
+    forgotten = stream.time + 1
+    stream.apply(log.add(Kind.tick, stream.ticked(forgotten, forgotten)))
     assert one(stream.apply(log.add(Kind.label, body(id="x", label=1.0)))).problem.status == 404
 
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import errno
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
+from ..errors import InputError
 from .events import Form, Kind, Record, Row
 from .log import Log, LogError, Syncer
 from .moments import Moments
@@ -22,6 +24,7 @@ from .served.vw import VwText
 from .settings import Settings
 from .streams import Outcome, Stream
 from .tallies import StreamTallies, Tallies
+from .watching import Watch
 
 Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
 
@@ -50,8 +53,10 @@ class LiveStream:
         self.stream, self.log, self.settings = stream, log, settings
         self.moments = Moments(stream.champion)
         self.tallies, self._server = StreamTallies(), server
-        self.events: Counter[tuple[str, str]] = Counter()  # by kind and outcome, since the server started
+        self._watch = Watch(stream, self.moments, self.tallies)
+        self.events = self._watch.events
         self.snapshot_seq = 0
+        self.lag: float | None = None  # of a follower: seconds from the last record's time until it was applied
         self.notes: list[str] = []
         self.replaying: dict[str, float] = {}  # models that learn from history, and how far they are
         self.failure: str | None = None  # why nothing more can be learned
@@ -63,9 +68,7 @@ class LiveStream:
         self._scheduled = self._syncing = False
         self._synced_seq = stream.seq
         self._last_tick = stream.seq
-        self._sums: dict[str, tuple[float, float, float, int]] = {}
         self._waiters: list[tuple[int, asyncio.Future[None]]] = []
-        self.beat(time.time())
 
     # ------------------------------------------------------------------------------------------------ reading
 
@@ -90,6 +93,8 @@ class LiveStream:
 
     def predict(self, features: Any, model: str | None = None, interval: float | None = None) -> Said:
         """What a model says of a row, now. Nothing is written."""
+        if features is None:
+            raise InputError("there are no features")
         self.tallies.predicted += 1
         return self.stream.models[model or self.stream.champion].predict(features, interval)
 
@@ -144,17 +149,22 @@ class LiveStream:
     ) -> list[Outcome]:
         """The same, for those who can wait."""
         future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
-
-        def answer(found: list[Outcome] | Problem) -> None:
-            if future.cancelled():
-                return
-            if isinstance(found, Problem):
-                future.set_exception(found)
-            else:
-                future.set_result(found)
-
-        self.submit(kind, form, rows, payload, answer, given)
+        self.submit(kind, form, rows, payload, partial(_settle, future), given)
         return await future
+
+    async def settled(self, kind: Kind, payload: Callable[[], bytes]) -> list[Outcome]:
+        """Write a record at once whose content depends on all records before it."""
+        if self.failure is not None:
+            raise Problem(503, "the log has failed", self.failure)
+        future: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+        self._write_now(kind, payload, partial(_settle, future))
+        return await future
+
+    def _write_now(self, kind: Kind, payload: Callable[[], bytes], answer: Answer) -> None:
+        self._commit()
+        self._queue.append(_Asked(kind, Form.json, 1, payload(), None, answer))
+        self._queued += 1
+        self._commit()
 
     def _commit(self) -> None:
         """Write all that waits as one group, then apply it."""
@@ -176,8 +186,9 @@ class LiveStream:
             self._wake()
 
     def _applied(self, one: _Asked, record: Record) -> None:
+        shown = self._watch.shown(one.kind, one.given) if self.moments.wants_example else None
         outcomes = self.stream.apply(record, one.given)
-        self._observe(one, record, outcomes)
+        self._watch.observe(one.kind, record, outcomes, shown)
         if self._safe and one.kind is not Kind.prediction:
             self._held.append((record.end, record.rows, one.answer, outcomes))
             self._held_rows += record.rows
@@ -225,74 +236,38 @@ class LiveStream:
         """Time has passed: write it down, if anything has happened or waits."""
         if self.failure is not None or (self.stream.seq == self._last_tick and not len(self.stream.join)):
             return
-        self._commit()  # so that digests are those of all records before this one
         now = time.time_ns() // 1000
         since = (now - round(seconds * 1e6) for seconds in (self.settings.label_wait, self.settings.id_window))
-        self._queue.append(_Asked(Kind.tick, Form.json, 1, self.stream.ticked(*since), None, _nobody))
-        self._queued += 1
-        self._commit()
+        self._write_now(Kind.tick, lambda: self.stream.ticked(*since), _nobody)
         self._last_tick = self.stream.seq
 
     def beat(self, now: float) -> None:
-        """A second has passed: tell those who look how the last one was."""
-        moments, stream = self.moments, self.stream
-        for name, model in stream.models.items():
-            before = self._sums.get(name)
-            weight, loss, error = model.sums()
-            self._sums[name] = (weight, loss, error, model.learned)
-            if before is not None and model.learned > before[3]:
-                errors = error - before[2] if model.task != "regression" else float("nan")
-                moments.learned(name, model.learned - before[3], loss - before[1], errors, weight - before[0])
-        moments.champion = stream.champion
-        if stream.champion in self._sums:
-            weight, loss, *_ = self._sums[stream.champion]
-            moments.tick(now, loss / weight if weight else None, standing=self.standing)
+        """A second has passed: tell those who look how it was."""
+        total_loss = self._watch.beat()
+        self.moments.tick(now, total_loss, self._watch.scale_growth(now), self.standing)
 
     def standing(self) -> dict[str, Any]:
         """How the stream stands, in few numbers."""
         return {
             "examples": self.model().examples,
             "waiting": len(self.stream.join),
+            "predicted": self.tallies.predicted,
+            "queue": self.queue,
+            "log": self.log_state(),
+            "models": self._watch.models(time.time()),
+            "replaying": self.replaying,
+        }
+
+    def log_state(self) -> dict[str, int]:
+        """How far the log is; its lag is how many records are not known to be on the disk."""
+        return {
             "seq": self.stream.seq,
             "synced_seq": self.synced_seq,
             "snapshot_seq": self.snapshot_seq,
-            "queue": self.queue,
-            "predicted": self.tallies.predicted,
+            "bytes": self.log.bytes,
+            "segments": len(self.log.segments),
+            "lag": self.stream.seq - self.synced_seq,
         }
-
-    def _observe(self, one: _Asked, record: Record, outcomes: list[Outcome]) -> None:
-        """For those who look: what came of a record."""
-        kind, events, moments = one.kind.name, self.events, self.moments
-        if len(outcomes) == 1:
-            outcome = outcomes[0]
-            count = 1 if outcome.lines is None else record.rows
-            events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += count
-        else:
-            for outcome in outcomes:
-                events[kind, outcome.status if outcome.problem is None else str(outcome.problem.status)] += 1
-        if moments.wants_example and isinstance(one.given, list) and one.given and outcomes[0].said is not None:
-            row, outcome = one.given[0], outcomes[0]
-            said = outcome.said
-            assert said is not None
-            features = row.features
-            moments.example(
-                seq=record.seq,
-                time=record.time / 1e6,
-                id=row.id,
-                features=features if isinstance(features, dict) else {str(k): v for k, v in enumerate(features or ())},
-                label=row.label,
-                prediction=self._prediction(outcome),
-                score=said.score,
-                loss=None,
-                model=outcome.model,
-            )
-
-    def _prediction(self, outcome: Outcome) -> Any:
-        """What was predicted of a row that is shown; of one that was learned, by its score."""
-        said, model = outcome.said, self.stream.models.get(outcome.model)
-        if said is None or model is None or said.score is None or said.prediction is not None:
-            return None if said is None else said.prediction
-        return None if model.task == "classes" else model.said(said.score).prediction
 
     def _wake(self) -> None:
         for seq, waiter in self._waiters:
@@ -312,6 +287,15 @@ class LiveStream:
         """Close the log."""
         self.moments.close()
         self.log.close()
+
+
+def _settle(future: asyncio.Future[list[Outcome]], found: list[Outcome] | Problem) -> None:
+    if future.cancelled():
+        return
+    if isinstance(found, Problem):
+        future.set_exception(found)
+    else:
+        future.set_result(found)
 
 
 def _nobody(_: list[Outcome] | Problem) -> None:

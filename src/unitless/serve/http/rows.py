@@ -17,7 +17,27 @@ if TYPE_CHECKING:
 
 encode = msgspec.json.Encoder().encode
 
+LONGEST_ID = 256  # ids are kept in memory
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
+
+
+def find(house: Any, name: str, model: str | None = None) -> tuple[LiveStream, str]:
+    """The stream that a name stands for, and which of its models answers.
+
+    Args:
+        house: all models.
+        name: of a stream, or of a model.
+        model: another one of the stream.
+
+    Raises:
+        Problem: 404 if there is no such model.
+    """
+    live, found = house.find(name)
+    if model is None:
+        return live, found
+    if model not in live.stream.models:
+        raise Problem(404, "no such model", f"{name!r} has no model {model!r} beside it")
+    return live, model
 
 
 def read(body: bytes) -> Row:
@@ -45,6 +65,9 @@ def check(action: str, row: Row) -> None:
             raise _lacks("id", "the id of the prediction to which the label belongs")
     elif row.features is None:
         raise _lacks("features", 'the features by name, such as {"age": 31, "job": "clerk"}')
+    if row.id is not None and not 0 < len(row.id) <= LONGEST_ID:
+        detail = f'"id" has {len(row.id):,} letters; it must have 1 to {LONGEST_ID}.'
+        raise Problem(422, "the row cannot be used", detail)
     if action != "predict" and row.label is None:
         raise _lacks("label", "what the model should have predicted")
 

@@ -21,6 +21,7 @@ from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 from ..events import Form, Kind, Record
+from .damage import LogError
 
 Event: TypeAlias = tuple[Kind, Form, int, bytes]  # kind, form, rows, payload
 
@@ -32,9 +33,7 @@ FORM_AT = 5  # the byte of the header that holds the form
 MORE = 0x80  # in it: the record is not the last of its group
 
 _HEADER = struct.Struct("<IBBHIQQ")
-_FRONT = struct.Struct("<IBBH")
-_BACK = struct.Struct("<QQ")
-_CRC = struct.Struct("<I")
+_CHECKED = struct.Struct("<IBBHQQ")  # the header without its checksum
 _KINDS = {int(kind): kind for kind in Kind}
 _FORMS = {int(form) | more: form for form in Form for more in (0, MORE)}
 
@@ -47,16 +46,18 @@ def encode(events: Sequence[Event], seq: int, time: int, position: int) -> tuple
     """The bytes of a group of records, the records, and the next sequence number."""
     parts: list[bytes] = []
     records: list[Record] = []
-    front_bytes, back_bytes, crc_bytes, new = _FRONT.pack, _BACK.pack, _CRC.pack, tuple.__new__
-    left = len(events)
+    checked, header, new, left = _CHECKED.pack, _HEADER.pack, tuple.__new__, len(events)
     for kind, form, rows, payload in events:
         left -= 1
         length = len(payload)
         if not 0 < rows <= MOST_ROWS or length > MOST_BYTES:
-            raise ValueError(f"a record holds 1 to {MOST_ROWS:,} rows and less than 4 GB, not {rows:,} and {length:,}")
-        front = front_bytes(length, kind, form | MORE if left else form, rows)
-        back = back_bytes(seq, time)
-        parts += front, crc_bytes(crc32(payload, crc32(back, crc32(front, SEED)))), back, payload
+            raise LogError(
+                f"a record of {rows:,} rows and {length:,} bytes",
+                advice=f"1 to {MOST_ROWS:,} rows and less than 4 GB fit",
+            )
+        marked = form | MORE if left else form
+        crc = crc32(payload, crc32(checked(length, kind, marked, rows, seq, time), SEED))
+        parts += header(length, kind, marked, rows, crc, seq, time), payload
         end = position + HEADER_BYTES + length
         records.append(new(Record, (seq, time, kind, form, rows, payload, position, end)))
         position = end
@@ -70,21 +71,20 @@ def decode(buffer: bytes, seq: int, position: int) -> list[Record]:
     unpack, new, size, at = _HEADER.unpack_from, tuple.__new__, len(buffer), 0
     last_start = size - HEADER_BYTES
     view = memoryview(buffer)
-    while at <= last_start:
-        length, kind, form, rows, crc, number, time = unpack(buffer, at)
-        start = at + HEADER_BYTES
-        stop = start + length
-        if number != seq or stop > size or crc32(view[at + 12 : stop], crc32(view[at : at + 8], SEED)) != crc:
-            break
-        end = position + HEADER_BYTES + length
-        try:
-            record = new(Record, (seq, time, _KINDS[kind], _FORMS[form], rows, buffer[start:stop], position, end))
-        except KeyError:
+    try:
+        while at <= last_start:
+            length, kind, form, rows, crc, number, time = unpack(buffer, at)
+            start = at + HEADER_BYTES
+            stop = start + length
+            if number != seq or stop > size or crc32(view[at + 12 : stop], crc32(view[at : at + 8], SEED)) != crc:
+                break
+            fields = seq, time, _KINDS[kind], _FORMS[form], rows, buffer[start:stop], position + at, position + stop
+            records.append(new(Record, fields))
+            at = stop
+            seq += rows
+    except KeyError:
+        if not records:  # those before it are given first
             raise UnknownRecordError(at) from None
-        records.append(record)
-        position = end
-        at = stop
-        seq += rows
     return records
 
 
@@ -94,11 +94,12 @@ class Walk(NamedTuple):
     used: int  # bytes
     seq: int  # that of the next record
     time: int  # that of the last record
+    more: bool  # was the last record not the last of its group?
 
 
 def walk(buffer: bytes, seq: int, time: int, stop_seq: int) -> Walk:
     """Over the valid records at the beginning of a buffer, up to the one that holds a sequence number."""
-    unpack, size, at = _HEADER.unpack_from, len(buffer), 0
+    unpack, size, at, last_form = _HEADER.unpack_from, len(buffer), 0, 0
     last_start = size - HEADER_BYTES
     view = memoryview(buffer)
     while at <= last_start:
@@ -110,10 +111,10 @@ def walk(buffer: bytes, seq: int, time: int, stop_seq: int) -> Walk:
             raise UnknownRecordError(at)
         if seq + rows > stop_seq:
             break
-        time = when
+        time, last_form = when, form
         at = stop
         seq += rows
-    return Walk(at, seq, time)
+    return Walk(at, seq, time, last_form >= MORE)
 
 
 def claimed(buffer: bytes) -> int:

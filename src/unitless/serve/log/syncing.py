@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
@@ -10,6 +11,7 @@ from typing import TypeAlias
 from .log import Log
 
 Done: TypeAlias = Callable[[OSError | None], None]
+_logger = logging.getLogger("unitless.serve")
 _Request: TypeAlias = tuple[Log, int, Done]
 
 
@@ -62,7 +64,10 @@ class Syncer:
 
         def answer() -> None:
             for done, error in answers:
-                done(error)
+                try:
+                    done(error)
+                except Exception:  # the others must still be answered
+                    _logger.exception("an answer after a sync failed")
 
         if self._call is None:
             answer()

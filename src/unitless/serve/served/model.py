@@ -341,13 +341,23 @@ class ServedModel:
         assert model is not None
         if served is None or at_learning is None:
             return
-        truth: Any
-        if isinstance(model, OneVsAll):
-            truth = model._classes.known(label)
-        else:
-            truth = self._side(label) if self._binary else float(label)
+        truth = self._truth(label)
         self._served.add(served, truth, weight)
         self._joined.add(at_learning, truth, weight)
+
+    def loss_of(self, said: Said, label: Any) -> float | None:
+        """What one prediction cost; None if nothing was predicted."""
+        if self.model is None or said.score is None:
+            return None
+        one = Scores(self.model, follows=False)
+        one.add(said.score if said.scores is None else np.array([*said.scores.values()]), self._truth(label), 1.0)
+        return one.sums()[1]
+
+    def _truth(self, label: Any) -> Any:
+        """A label that was learned, as scores are compared with it."""
+        if isinstance(self.model, OneVsAll):
+            return self.model._classes.known(label)
+        return self._side(label) if self._binary else float(label)
 
     # ------------------------------------------------------------------------------------------------ labels
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import struct
-from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -17,6 +16,7 @@ import numpy as np
 
 _WAITING = struct.Struct("<qqHB8s")  # time, position, row, kind of score, content
 _DONE = struct.Struct("<q8s8sd")  # time, label, content, score
+_TIME = struct.Struct("<q")  # with which both begin
 _NO_SCORE, _ONE_SCORE, _SCORES = range(3)
 _encode = msgspec.json.Encoder(order="deterministic").encode
 EXPIRED = b"\xff" * 8
@@ -104,14 +104,13 @@ class Join:
         self._waiting.pop(id, None)
         self._done[id] = _DONE.pack(*done)
 
-    def expire(self, waiting_since: int, done_since: int) -> None:
+    def expire(self, now: int, waiting_since: int, done_since: int) -> None:
         """Forget what is older: ids that wait are done without a label, and ids that are done are gone."""
-        late = list(_older(self._waiting, waiting_since))
-        for id in _older(self._done, done_since, collect=True):
+        for id in _older(self._done, done_since):
             del self._done[id]
+        late = _older(self._waiting, waiting_since)
         for id in late:
-            time = struct.unpack_from("<q", self._waiting[id])[0]
-            self.finish(id, Done(max(time, waiting_since), EXPIRED, NOTHING, 0.0))
+            self.finish(id, Done(now, EXPIRED, NOTHING, 0.0))
         self.expired += len(late)
 
     def oldest_position(self) -> int | None:
@@ -139,13 +138,11 @@ class Join:
         return join
 
 
-def _older(ids: dict[str, bytes], since: int, collect: bool = False) -> Iterator[str] | list[str]:
+def _older(ids: dict[str, bytes], since: int) -> list[str]:
     """The ids at the front that are older; they stand in the order of their times."""
-
-    def found() -> Iterator[str]:
-        for id, packed in ids.items():
-            if struct.unpack_from("<q", packed)[0] >= since:
-                return
-            yield id
-
-    return list(found()) if collect else found()
+    found = []
+    for id, packed in ids.items():
+        if _TIME.unpack_from(packed)[0] >= since:
+            break
+        found.append(id)
+    return found

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -21,6 +22,7 @@ from ..served.vw import VwSaid, VwText
 from .join import EXPIRED, NOTHING, Done, Join, Waiting, in_short
 
 FORMAT = 1
+Lesson: TypeAlias = Callable[[ServedModel], object]  # teaches a model what those of the stream have learned
 
 
 class Outcome(NamedTuple):
@@ -32,6 +34,8 @@ class Outcome(NamedTuple):
     said: Said | None = None
     problem: Problem | None = None
     lines: dict[str, VwSaid] | None = None  # of a record of lines: what each model says of all of them
+    waited: int | None = None  # microseconds from the prediction to its label
+    score: Any = None  # of a row that was learned, before: one or, of several classes, all
 
 
 class Created(msgspec.Struct, omit_defaults=True):
@@ -83,6 +87,7 @@ class Stream:
         self.join = Join()
         self.counts: Counter[str] = Counter()
         self.sources: dict[str, str] = {}  # of rows from elsewhere: the last place that was taken
+        self.listeners: list[Callable[[Lesson], object]] = []  # told of all that is learned; not part of the state
         self.mismatch: str | None = None  # a replay that came to other scores than those of the first time
         self._last_read: tuple[int, list[Row]] = (-1, [])
 
@@ -191,7 +196,7 @@ class Stream:
             what = f"no prediction with the id {row.id!r} waits for its label"
             problem = Problem(404, "no such id", f"{what}; if you have its features, send both together (learn)")
             return Outcome("learned", seq, self.champion, problem=problem)
-        features = self._features(waiting)
+        features = self.features_of(waiting)
         outcome = self._learn_features(features, row, waiting, record, seq)
         if outcome.problem is None:
             self.counts["joined"] += 1
@@ -209,21 +214,20 @@ class Stream:
         except Error as error:
             return Outcome("learned", seq, champion.name, problem=refused(error))
         scores = {champion.name: score}
-        if len(self.models) > 1:
+        if len(self.models) > 1 or self.listeners:
             self._learn_beside(features, row.label, weight, scores)
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
-        return Outcome("learned", seq, champion.name, champion.said_in_short(score))
+        waited = None if waiting is None else record.time - waiting.time
+        return Outcome("learned", seq, champion.name, champion.said_in_short(score), waited=waited, score=score)
 
     def _learn_beside(self, features: Any, label: Any, weight: float, scores: dict[str, Any]) -> None:
         """The other models learn what the champion has."""
         for model in self.models.values():
             if model.name != self.champion:
-                try:
-                    scores[model.name] = model.learn(features, label, weight)
-                except Error as error:
-                    model.rejected += 1
-                    model.last_refusal = str(error)
+                taught(model, features, label, weight, scores)
+        for listener in self.listeners:
+            listener(partial(taught, features=features, label=label, weight=weight))
 
     def _finish(self, row: Row, content: bytes, outcome: Outcome, time: int) -> None:
         assert row.id is not None
@@ -244,7 +248,8 @@ class Stream:
         score = None if done.score != done.score else done.score  # not a number: there was none
         return Outcome("duplicate", seq, self.champion, Said(score, None))
 
-    def _features(self, waiting: Waiting) -> Any:
+    def features_of(self, waiting: Waiting) -> Any:
+        """The features of a prediction that waits, from the log."""
         if self._last_read[0] != waiting.position:
             self._last_read = waiting.position, rows_of(self.read(waiting.position))
         return self._last_read[1][waiting.row].features
@@ -260,7 +265,7 @@ class Stream:
         created = _created(record.payload)
         if created.parts is not None:
             model = ServedModel.from_parts(created.parts)
-            model.role = created.role
+            model.role, model.created = created.role, record.time
         else:
             model = made(created, record.time)
         self.models[created.name] = model
@@ -281,7 +286,7 @@ class Stream:
 
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)
-        self.join.expire(ticked.waiting_since, ticked.done_since)
+        self.join.expire(record.time, ticked.waiting_since, ticked.done_since)
         for name, digest in ticked.digests.items():
             model = self.models.get(name)
             if model is not None and model.digest != digest and self.mismatch is None:
@@ -345,6 +350,18 @@ def fingerprint(parts: dict[str, bytes]) -> str:
         digest.update(f"{name} {len(part)}\n".encode())
         digest.update(part)
     return digest.hexdigest()
+
+
+def taught(model: ServedModel, features: Any, label: Any, weight: float, scores: dict[str, Any] | None = None) -> None:
+    """Let a model learn a row that the champion took; it may refuse it. Its score of before is added to `scores`."""
+    try:
+        score = model.learn(features, label, weight)
+    except Error as error:
+        model.rejected += 1
+        model.last_refusal = str(error)
+    else:
+        if scores is not None:
+            scores[model.name] = score
 
 
 def made(created: Created, time: int) -> ServedModel:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from ..events import Record
@@ -23,6 +24,8 @@ def learn_text(stream: Stream, record: Record, text: VwText) -> list[Outcome]:
     for model in stream.models.values():
         if model is not champion:
             said[model.name] = work(model, text, without=refused)
+    for listener in stream.listeners:
+        listener(partial(work, text=text, without=refused))
     labelled = text.labelled
     stream.counts["learned"] += labelled - len(refused)
     stream.counts["refused"] += len(refused)

@@ -1,0 +1,117 @@
+"""The process that gives a new model the history of its stream: `python -m unitless.serve.backtest FOLDER`.
+
+It replays the whole stream from the oldest state from which its log can be replayed, with the new model beside the
+others, so that the model learns exactly the rows that it would have learned had it been there: which rows those are
+depends on ids, and on what the champion of the time took.
+
+What it is told, a line of JSON each:
+
+    {"do": "begin", "created": base64, "seq": n, "result": path}    the model; records up to n count
+    {"do": "follow", "seq": n}                                      and now those up to n
+    {"do": "finish", "seq": n}                                      go so far, write the model to `result`, end
+
+What it says: {"seq": n, "progress": 0 to 1}, again when it has come to the last record that counts; at the end with
+"done": true.
+"""
+
+from __future__ import annotations
+
+import base64
+import sys
+import time
+from collections import deque
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ..errors import Error
+from .child import Parent
+from .events import Record
+from .log import Tail
+from .log.reader import Reader
+from .served import ServedModel
+from .streams.recovery import oldest_state
+from .streams.stream import Created, made
+
+_BYTES = 1 << 20  # of the log at a time
+_OFTEN = 0.25  # seconds between reports
+_WAIT = 0.2  # seconds
+_OURS = ""  # the model's name meanwhile; no other has it
+
+
+class Backtest:
+    """One model that learns from history.
+
+    Args:
+        folder: of the stream.
+        parent: the server.
+    """
+
+    def __init__(self, folder: Path, parent: Parent) -> None:
+        self._folder, self._parent = folder, parent
+        self._counts = self._start = 0
+        self._finish = False
+        self._read: deque[Record] = deque()
+
+    def run(self) -> None:
+        """Until the server has what it asked for."""
+        begin = self._begin()
+        created = msgspec.msgpack.decode(base64.b64decode(begin["created"]), type=Created)
+        model = made(created, 0)
+        model.name = _OURS
+        reader = Reader(self._folder / "log")
+        first_seq = min(int(path.stem) for path in (self._folder / "log").glob("*.seg"))
+        stream = oldest_state(self._folder, first_seq, reader.read)
+        self._start = stream.seq
+        tail = Tail(self._folder / "log", stream.seq + 1)
+        told = 0.0
+        while True:
+            if not self._read:
+                self._read.extend(tail.read(_BYTES))
+            moved = False
+            while self._read and (record := self._read[0]).seq + record.rows - 1 <= self._counts:
+                if stream.models:
+                    stream.models.setdefault(_OURS, model)
+                stream.apply(record)
+                self._read.popleft()
+                moved = True
+            done = self._finish and stream.seq >= self._counts
+            if done:
+                model.name = created.name
+                Path(begin["result"]).write_bytes(msgspec.msgpack.encode(model.parts()))
+            if done or not moved or time.monotonic() - told > _OFTEN:
+                told = time.monotonic()
+                self._tell(stream.seq, done)
+            if done:
+                return
+            self._hear(0.0 if moved else _WAIT)
+
+    def _begin(self) -> dict[str, Any]:
+        while not (heard := self._parent.heard(_WAIT)):
+            pass
+        self._counts = heard[0]["seq"]
+        return heard[0]
+
+    def _hear(self, timeout: float) -> None:
+        for message in self._parent.heard(timeout):
+            self._counts = message["seq"]
+            self._finish = message["do"] == "finish"
+
+    def _tell(self, seq: int, done: bool) -> None:
+        progress = (seq - self._start) / max(1, self._counts - self._start)
+        self._parent.tell(seq=seq, progress=round(progress, 4), **({"done": True} if done else {}))
+
+
+def read_result(path: Path) -> ServedModel:
+    """The model that was written."""
+    return ServedModel.from_parts(msgspec.msgpack.decode(path.read_bytes(), type=dict[str, bytes]))
+
+
+if __name__ == "__main__":
+    parent = Parent()
+    try:
+        Backtest(Path(sys.argv[1]), parent).run()
+    except (Error, OSError) as error:
+        parent.tell(seq=0, progress=0.0, error=str(error))
+        sys.exit(1)

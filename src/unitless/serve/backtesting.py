@@ -1,0 +1,187 @@
+"""Models that learn from the history of a log before they join its stream; another process (backtest.py) does the work.
+
+    streams/<id>/backtests.json    the models that are on their way; after a crash they begin again
+
+While the process works the stream goes on. When it is near the end of the log, what the stream learns is remembered
+here as well; the model that comes back learns that, a little at a time, and joins with all that it knows written in the
+record by which it joins. So nobody who reads the log later has to read what was before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import contextlib
+import secrets
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from .. import whole_file
+from .backtest import read_result
+from .child import Child
+from .events import Kind
+from .live import LiveStream
+from .problems import Problem
+from .served import ServedModel
+from .streams.stream import Created, Lesson, created_payload
+
+LIST = "backtests.json"
+_RESULT = ".backtest-"  # how the names of results begin
+_NEAR = 10_000  # records before the end of the log at which what is learned begins to be remembered
+_SLICE = 256  # rows that are learned before others get their turn
+_TRIES = 3
+
+
+class Backtests:
+    """All models of a server that are on their way."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, tuple[LiveStream, Path, Created, asyncio.Task[None]]] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._running
+
+    def created(self, name: str) -> Created:
+        """What a model that is on its way was asked to be."""
+        return self._running[name][2]
+
+    def progress(self, name: str) -> float:
+        """How far a model is, from 0 to 1."""
+        return self._running[name][0].replaying.get(name, 0.0)
+
+    async def begin(self, live: LiveStream, folder: Path, created: Created) -> None:
+        """Let a model learn the history of a stream and then join it; this does not wait for it."""
+        self._start(live, folder, created)
+        await asyncio.to_thread(_keep, folder, self._of(live))
+
+    def resume(self, live: LiveStream, folder: Path) -> None:
+        """Begin again what was not finished when the server ended."""
+        for path in folder.glob(f"{_RESULT}*"):
+            path.unlink()
+        with contextlib.suppress(FileNotFoundError):
+            for created in msgspec.json.decode((folder / LIST).read_bytes(), type=list[Created]):
+                if created.name not in live.stream.models:
+                    self._start(live, folder, created)
+
+    async def cancel(self, name: str) -> None:
+        """A model is not wanted any more."""
+        live, folder, _, task = self._running.pop(name)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(_keep, folder, self._of(live))
+
+    async def stop(self) -> None:
+        """The server ends; what is on its way begins again when it comes back."""
+        tasks = [task for *_, task in self._running.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _start(self, live: LiveStream, folder: Path, created: Created) -> None:
+        live.replaying[created.name] = 0.0
+        task = asyncio.get_running_loop().create_task(self._work(live, folder, created))
+        self._running[created.name] = live, folder, created, task
+
+    def _of(self, live: LiveStream) -> list[Created]:
+        return [created for one, _, created, _ in self._running.values() if one is live]
+
+    async def _work(self, live: LiveStream, folder: Path, created: Created) -> None:
+        name = created.name
+        try:
+            for tries in range(1, _TRIES + 1):
+                try:
+                    await self._once(live, folder, created)
+                    break
+                except Problem as problem:
+                    if tries == _TRIES:
+                        live.notes.append(f"{name!r} could not learn the history of {live.name!r}: {problem}")
+                    else:
+                        await asyncio.sleep(tries)
+            live.replaying.pop(name)
+            await asyncio.to_thread(_keep, folder, [one for one in self._of(live) if one is not created])
+            self._running.pop(name, None)
+        finally:
+            live.replaying.pop(name, None)
+
+    async def _once(self, live: LiveStream, folder: Path, created: Created) -> None:
+        result = folder / f"{_RESULT}{secrets.token_hex(8)}"
+        child = await Child.start("unitless.serve.backtest", str(folder))
+        lessons: deque[Lesson] = deque()
+        try:
+            with _heard(live, lessons) as listen:
+                await self._replay(live, child, created, result, listen)
+                model = await asyncio.to_thread(read_result, result)
+                await self._join(live, created, model, lessons)
+        finally:
+            await child.end()
+            result.unlink(missing_ok=True)
+
+    async def _replay(self, live: LiveStream, child: Child, created: Created, result: Path, listen: _Listen) -> None:
+        payload = base64.b64encode(created_payload(created)).decode()
+        child.tell(do="begin", created=payload, seq=live.stream.seq, result=str(result))
+        async for message in child.messages():
+            if "error" in message:
+                raise Problem(500, "the history cannot be replayed", message["error"])
+            live.replaying[created.name] = message["progress"]
+            if "done" in message:
+                return
+            if listen.listens:
+                continue
+            near = live.stream.seq - message["seq"] <= _NEAR
+            if near:
+                listen.begin()
+            child.tell(do="finish" if near else "follow", seq=live.stream.seq)
+        raise Problem(500, "the history cannot be replayed", f"the process ended with code {await child.ended(1.0)}")
+
+    async def _join(self, live: LiveStream, created: Created, model: ServedModel, lessons: deque[Lesson]) -> None:
+        while lessons:
+            for _ in range(min(_SLICE, len(lessons))):
+                lessons.popleft()(model)
+            await asyncio.sleep(0)
+
+        def payload() -> bytes:
+            while lessons:
+                lessons.popleft()(model)
+            return created_payload(Created(created.name, created.role, created.options, parts=model.parts()))
+
+        (outcome,) = await live.settled(Kind.create, payload)
+        if outcome.problem is not None:
+            raise outcome.problem
+
+
+class _Listen:
+    """Remembers what a stream learns."""
+
+    def __init__(self, live: LiveStream, lessons: deque[Lesson]) -> None:
+        self._live, self._take = live, lessons.append
+        self.listens = False
+
+    def begin(self) -> None:
+        self.listens = True
+        self._live.stream.listeners.append(self._take)
+
+    def end(self) -> None:
+        if self.listens:
+            self._live.stream.listeners.remove(self._take)
+
+
+@contextlib.contextmanager
+def _heard(live: LiveStream, lessons: deque[Lesson]) -> Iterator[_Listen]:
+    listen = _Listen(live, lessons)
+    try:
+        yield listen
+    finally:
+        listen.end()
+
+
+def _keep(folder: Path, models: list[Created]) -> None:
+    """Write down which models are on their way."""
+    path = folder / LIST
+    if models:
+        whole_file.write(path, msgspec.json.encode(models))
+    else:
+        path.unlink(missing_ok=True)
