@@ -18,10 +18,10 @@ from ..settings import Settings
 from .replica import ReplicaHouse
 from .source import is_broker
 
-__all__ = ["ReplicaHouse", "replica"]
+__all__ = ["ReplicaHouse", "open_replica"]
 
 
-def replica(settings: Settings) -> ReplicaHouse:
+def open_replica(settings: Settings) -> ReplicaHouse:
     """The house of a replica. Then `begin` brings it to the state of this moment, and the task `run` follows."""
     assert settings.follow is not None
     if is_broker(settings.follow):

@@ -77,8 +77,8 @@ class BrokerReplica(ReplicaHouse):
             while await self._read():
                 await asyncio.sleep(0)
 
-    async def run(self) -> None:
-        """Follow until it is cancelled, or no more messages can be taken."""
+    async def follow(self) -> None:
+        """Apply messages as they come, until no more can be taken."""
         wait = _FIRST_WAIT
         while True:
             try:
@@ -133,7 +133,7 @@ class BrokerReplica(ReplicaHouse):
         if time // every == self._ticked:
             return
         self._ticked, now, join = time // every, time // every * every, self._stream.stream.join
-        join.expire(now - round(self.settings.label_wait * 1e6), now - round(self.settings.id_window * 1e6))
+        join.expire(now, now - round(self.settings.label_wait * 1e6), now - round(self.settings.id_window * 1e6))
         oldest = join.oldest_position()
         self._kept.forget_before(self._stream.stream.end if oldest is None else oldest)
 

@@ -126,6 +126,13 @@ async def start(house: House, settings: Settings) -> Ingestions:
         try:
             house.find(name)
         except Problem:
-            await house.create(name, {})
+            await _made(house, name)
         found.append(Ingestion(house, name, source))
     return Ingestions(found)
+
+
+async def _made(house: House, name: str) -> None:
+    try:
+        await house.create(name, {})
+    except Problem as problem:
+        raise OptionError(f"names a model that cannot be made: {problem.detail}", option="ingest") from None
