@@ -124,7 +124,12 @@ class DirectoryReplica(ReplicaHouse):
             if not path.exists():
                 self._forget(name)
         known = set(self.folders.values())
-        for path in sorted((self.folder / "streams").iterdir()):
+        try:
+            paths = sorted((self.folder / "streams").iterdir())
+        except OSError as error:
+            _log.warning("%s cannot be read: %s", self.folder, error)
+            return
+        for path in paths:
             if path.name.startswith(".") or path in known:
                 continue
             try:
