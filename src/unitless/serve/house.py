@@ -49,6 +49,8 @@ class HouseError(Error):
 class House:
     """All streams of a server, by name."""
 
+    ready = True
+
     def __init__(self, folder: Path, settings: Settings, lock: IO[bytes]) -> None:
         self.folder, self.settings, self._lock = folder, settings, lock
         self.started = time.time()

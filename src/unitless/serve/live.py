@@ -56,6 +56,7 @@ class LiveStream:
         self._watch = Watch(stream, self.moments, self.tallies)
         self.events = self._watch.events
         self.snapshot_seq = 0
+        self.lag: float | None = None  # of a follower: seconds from the last record's time until it was applied
         self.notes: list[str] = []
         self.replaying: dict[str, float] = {}  # models that learn from history, and how far they are
         self.failure: str | None = None  # why nothing more can be learned
@@ -185,9 +186,9 @@ class LiveStream:
             self._wake()
 
     def _applied(self, one: _Asked, record: Record) -> None:
-        features = self._watch.features(one.kind, one.given) if self.moments.wants_example else None
+        shown = self._watch.shown(one.kind, one.given) if self.moments.wants_example else None
         outcomes = self.stream.apply(record, one.given)
-        self._watch.observe(one.kind, record, one.given, features, outcomes)
+        self._watch.observe(one.kind, record, outcomes, shown)
         if self._safe and one.kind is not Kind.prediction:
             self._held.append((record.end, record.rows, one.answer, outcomes))
             self._held_rows += record.rows

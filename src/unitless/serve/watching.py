@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any
+from typing import Any, TypeAlias
 
 from .events import Kind, Record, Row
 from .moments import Moments
@@ -15,7 +15,8 @@ from .tallies import StreamTallies
 
 _SCALES_EVERY = 10  # seconds; reading all scales of a model takes milliseconds
 _METRICS_EVERY = 5  # seconds; so do the metrics that are more than a mean
-_LARGE = 8 << 20  # bytes: the scales of a larger model are not read
+_LARGE = 64 << 20  # bytes: the scales of a larger model are not read
+_Shown: TypeAlias = tuple[Row, Any]
 
 
 class Watch:
@@ -37,18 +38,18 @@ class Watch:
 
     # ------------------------------------------------------------------------------------------------ each record
 
-    def features(self, kind: Kind, rows: list[Row] | None) -> Any:
-        """The features of the first row, if it may become an example; asked before the record is applied."""
-        if not self.moments.wants_example or not rows or kind is Kind.prediction:
+    def shown(self, kind: Kind, rows: object) -> _Shown | None:
+        """The first row and its features, as it may become an example; asked before its record is applied."""
+        if not isinstance(rows, list) or not rows or kind not in (Kind.learn, Kind.label):
             return None
-        if kind is not Kind.label:
-            return rows[0].features
-        waiting = None if rows[0].id is None else self.stream.join.waiting(rows[0].id)
-        return None if waiting is None else self.stream.features_of(waiting)
+        row: Row = rows[0]
+        features = row.features
+        if kind is Kind.label:
+            waiting = None if row.id is None else self.stream.join.waiting(row.id)
+            features = None if waiting is None else self.stream.features_of(waiting)
+        return None if features is None else (row, features)
 
-    def observe(
-        self, kind: Kind, record: Record, rows: list[Row] | None, features: Any, outcomes: list[Outcome]
-    ) -> None:
+    def observe(self, kind: Kind, record: Record, outcomes: list[Outcome], shown: _Shown | None) -> None:
         """What came of a record."""
         events, name = self.events, kind.name
         for outcome in outcomes:
@@ -59,20 +60,20 @@ class Watch:
                 self.tallies.label_delay.observe(outcome.waited / 1e6)
         if kind is Kind.prediction:
             self.tallies.predicted += record.rows
-        elif features is not None and rows and outcomes[0].status == "learned" and outcomes[0].problem is None:
-            self._example(record, rows[0], features, outcomes[0])
+        elif shown is not None and outcomes[0].status == "learned" and outcomes[0].problem is None:
+            self._example(record, *shown, outcomes[0])
 
     def _example(self, record: Record, row: Row, features: Any, outcome: Outcome) -> None:
         model = self.stream.models[outcome.model]
         said = model.said(outcome.score)
         self.moments.example(
-            seq=record.seq,
+            seq=outcome.seq,
             time=record.time / 1e6,
             id=row.id,
             features=features if isinstance(features, dict) else {str(k): value for k, value in enumerate(features)},
             label=row.label,
-            prediction=said.prediction,
-            score=said.score,
+            prediction=finite(said.prediction),
+            score=finite(said.score),
             loss=finite(model.loss_of(said, row.label)),
             model=outcome.model,
         )

@@ -190,26 +190,3 @@ function withoutPeaks(data, high) {
   const most = known[Math.floor(0.97 * (known.length - 1))];
   return known.length >= 20 && high > 3 * most && most > 0 ? 1.5 * most : high;
 }
-
-/** A curve of one feature, as a small drawing that needs no axis. */
-export function curve(feature, x, y, format) {
-  const [width, height, edge] = [240, 96, 6];
-  const extent = (values) => [Math.min(...values), Math.max(...values)];
-  const [left, right] = extent(x);
-  const [low, high] = extent([...y, 0]);
-  const across = (value) => edge + ((value - left) / (right - left || 1)) * (width - 2 * edge);
-  const up = (value) => height - edge - ((value - low) / (high - low || 1)) * (height - 2 * edge);
-  const draw = (name, attributes) => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-    return element;
-  };
-  const picture = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" });
-  picture.setAttribute("aria-label", `${feature}: from ${format(y[0])} at ${format(left)} to ${format(y[y.length - 1])} at ${format(right)}, least ${format(Math.min(...y))}, most ${format(Math.max(...y))}`);
-  picture.append(
-    draw("path", { class: "zero", d: `M${edge} ${up(0)}H${width - edge}` }),
-    draw("path", { class: "curve", d: x.map((value, k) => `${k ? "L" : "M"}${across(value).toFixed(1)} ${up(y[k]).toFixed(1)}`).join("") }),
-  );
-  const ends = make("p", { class: "ends quiet" }, make("span", {}, format(left)), make("span", {}, format(right)));
-  return make("figure", { class: "card" }, make("figcaption", {}, make("h3", {}, feature)), picture, ends);
-}

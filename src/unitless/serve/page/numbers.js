@@ -76,7 +76,12 @@ export function value(given) {
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }
 
-/** A metric by its name, in words and in its own form. */
+/** The metrics of a model, and of classes also the accuracy. */
+export function scores(metrics) {
+  return metrics?.zero_one == null ? metrics ?? {} : { accuracy: 1 - metrics.zero_one, ...metrics };
+}
+
+/** A metric by its name, in its own form. */
 export function metric(name, value) {
   const shares = new Set(["accuracy", "zero_one", "precision", "recall", "f1"]);
   return shares.has(name) ? percent(value) : number(value);

@@ -1,10 +1,11 @@
 // The live page: which model is looked at, what the server says about it, and where it is shown.
 
 import { follow, get, post } from "./api.js";
-import { Chart, colour, curve } from "./charts.js";
+import { Chart, colour } from "./charts.js";
+import { curve, steps } from "./curves.js";
 import { byId, make, say } from "./elements.js";
 import { History } from "./history.js";
-import { bytes, clock, count, duration, metric, metricName, number, percent, rate } from "./numbers.js";
+import { bytes, clock, count, duration, metric, metricName, number, percent, rate, scores } from "./numbers.js";
 import { showExplanation, showImportance, showModels, showRecent } from "./tables.js";
 
 const CREATE = `curl -X PUT ${location.origin}/v1/models/houses -H 'Content-Type: application/json' -d '{}'
@@ -104,16 +105,16 @@ function tile(name) {
 function showTiles(model) {
   const { history, metrics } = state;
   const now = state.now ?? metrics ?? {};
-  const scores = model.metrics ?? {};
+  const found = scores(model.metrics);
   const recently = (read) => history.smooth("seconds", read).at(-1);
   const loss = recently((moment) => moment.by_model?.[model.name]);
-  const main = scores.accuracy != null ? "accuracy" : ["rmse", "mae", "auc"].find((name) => scores[name] != null);
+  const main = ["accuracy", "rmse", "mae"].find((name) => found[name] != null);
   const wrong = model.role === "champion" ? recently((moment) => moment.error) : null;
   const log = now.log ?? metrics?.log ?? {};
   tile("examples")("Examples", count(model.examples), model.weight != null && Math.abs(model.weight - model.examples) > 0.5 ? `weight ${number(model.weight)}` : "learned");
   tile("rate")("Rows per second", rate(history.rate("learned")), `${rate(history.rate("predicted"))} predicted`);
-  tile("loss")("Loss", number(scores.loss), loss == null ? "of all examples" : `${number(loss)} of late`);
-  if (main) tile("score")(metricName(main), metric(main, scores[main]), wrong == null ? "of all examples" : `${percent(1 - wrong)} of late`);
+  tile("loss")("Loss", number(found.loss), loss == null ? "of all examples" : `${number(loss)} of late`);
+  if (main) tile("score")(metricName(main), metric(main, found[main]), wrong == null ? "of all examples" : `${percent(1 - wrong)} of late`);
   else byId("tiles").querySelector('[data-name="score"]')?.remove();
   tile("waiting")("Waiting labels", count(now.waiting ?? model.waiting), metrics?.delay_cost == null ? "predicted, label to come" : `delay costs ${number(metrics.delay_cost, 2)}`);
   tile("lag")("Log lag", count(log.lag), log.seq == null ? "rows not on disk yet" : `rows, of ${count(log.seq)}`);
@@ -125,7 +126,8 @@ let spokenAt = 0;
 function speak(model) {
   if (Date.now() - spokenAt < 30000) return;
   spokenAt = Date.now();
-  const score = model.metrics?.accuracy == null ? "" : `, accuracy ${percent(model.metrics.accuracy)}`;
+  const { accuracy } = scores(model.metrics);
+  const score = accuracy == null ? "" : `, accuracy ${percent(accuracy)}`;
   say(byId("spoken"), `${model.name}: ${count(model.examples)} examples, loss ${number(model.metrics?.loss)}${score}.`);
 }
 
@@ -173,7 +175,7 @@ function showCharts() {
 
 function showCurves(curves) {
   byId("curves-part").hidden = !curves.length;
-  byId("curves").replaceChildren(...curves.slice(0, 24).map((one) => curve(one.class == null ? one.feature : `${one.feature}, ${one.class}`, one.x, one.y, number)));
+  byId("curves").replaceChildren(...curves.slice(0, 24).map((one) => (one.text ? steps(one.feature, one.x, one.y) : curve(one.feature, one.x, one.y, number))));
 }
 
 /** Everything that the latest moment may have changed. */

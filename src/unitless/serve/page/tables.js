@@ -1,13 +1,14 @@
 // The tables: models of the stream, importance of features, recent examples, and the explanation of one.
 
 import { bar, byId, make, table } from "./elements.js";
-import { clock, count, metric, metricName, number, percent, signed, value } from "./numbers.js";
+import { clock, count, metric, metricName, number, percent, scores, signed, value } from "./numbers.js";
 
 const shown = ["loss", "accuracy", "auc", "rmse", "mae", "r2"];
+const experts = { trees: "curves and trees", newton: "second order", walker: "forgetting second order", snag: "sNAG" };
 
 /** The models of a stream, the champion first. */
 export function showModels(box, models, chosen, choose, promote) {
-  const names = shown.filter((name) => models.some((model) => model.metrics?.[name] != null)).slice(0, 4);
+  const names = shown.filter((name) => models.some((model) => scores(model.metrics)[name] != null)).slice(0, 4);
   const columns = [{ title: "Model" }, { title: "Role" }, { title: "Shape" }, { title: "Examples", number: true }];
   columns.push(...names.map((name) => ({ title: metricName(name), number: true })), { title: "Promote", kind: "action" });
   const rank = { champion: 0, challenger: 1, shadow: 2 };
@@ -16,7 +17,7 @@ export function showModels(box, models, chosen, choose, promote) {
     make("span", { class: `role ${model.role}` }, model.role),
     model.status && model.status !== "ready" ? progress(model) : describe(model),
     count(model.examples),
-    ...names.map((name) => metric(name, model.metrics?.[name])),
+    ...names.map((name) => metric(name, scores(model.metrics)[name])),
     model.role === "champion" ? "–" : make("button", { type: "button", class: "small", onclick: () => promote(model), "aria-label": `Promote ${model.name}` }, "Promote"),
   ]);
   keepFocus(box, () => box.replaceChildren(table("Models of this stream", columns, rows)));
@@ -31,7 +32,7 @@ function progress(model) {
 function describe(model) {
   const shares = Object.entries(model.experts ?? {}).sort((a, b) => b[1] - a[1]);
   if (shares.length < 2) return model.shape ?? "–";
-  return make("span", { title: shares.map(([name, share]) => `${name} ${percent(share)}`).join(", ") }, `${model.shape ?? ""} (${shares[0][0]} ${Math.round(100 * shares[0][1])} %)`);
+  return make("span", { title: shares.map(([name, share]) => `${experts[name] ?? name} ${percent(share)}`).join(", ") }, `${model.shape ?? ""} (${experts[shares[0][0]] ?? shares[0][0]} ${Math.round(100 * shares[0][1])} %)`);
 }
 
 /** A table that is made anew keeps the focus where it was. */
@@ -54,14 +55,13 @@ export function showImportance(box, features) {
   const ranked = [...features].sort((a, b) => size(b) - size(a)).slice(0, 20);
   const most = size(ranked[0]) || 1;
   const total = features.reduce((sum, feature) => sum + size(feature), 0) || 1;
-  const several = ranked.some((feature) => feature.class != null);
-  const columns = [{ title: "Feature" }, ...(several ? [{ title: "Class" }] : []), { title: "Importance", kind: "bars" }, { title: "Share", number: true }, { title: "Weight", number: true }, { title: "Scale", number: true }];
+  const weighed = ranked.some((feature) => feature.weight != null); // of several classes there are several weights
+  const columns = [{ title: "Feature" }, { title: "Importance", kind: "bars" }, { title: "Share", number: true }, ...(weighed ? [{ title: "Weight", number: true }] : []), { title: "Scale", number: true }];
   const rows = ranked.map((feature) => [
     feature.feature,
-    ...(several ? [value(feature.class)] : []),
     bar(size(feature) / most),
     percent(size(feature) / total),
-    feature.weight == null ? "–" : signed(feature.weight),
+    ...(weighed ? [feature.weight == null ? "–" : signed(feature.weight)] : []),
     number(feature.scale),
   ]);
   box.replaceChildren(table("Importance of features", columns, rows));
@@ -70,7 +70,7 @@ export function showImportance(box, features) {
 /** The last rows that were learned; each can be explained. */
 export function showRecent(box, examples, explain) {
   if (!examples.length) {
-    box.replaceChildren(make("p", { class: "quiet" }, "No row has been learned since the server started."));
+    box.replaceChildren(make("p", { class: "quiet" }, "Rows that are learned from JSON are shown here."));
     return;
   }
   const columns = [{ title: "Row" }, { title: "Time" }, { title: "Label", number: true }, { title: "Predicted", number: true }, { title: "Loss", number: true }];
@@ -109,7 +109,7 @@ function contributions(found, example) {
   const columns = [{ title: "Feature" }, { title: "Value", number: true }, { title: "Less ← → more", kind: "bars" }, { title: "Adds", number: true }];
   const left = Math.max(parts.length - 30, 0) + (example.left_out ?? 0);
   return [
-    make("p", {}, "The model as it is now predicts ", make("b", {}, value(found.prediction)), `. Its score, ${number(found.score)}, is the sum of:`),
+    make("p", {}, "The model as it is now predicts ", make("b", {}, value(found.prediction)), `. Its score${found.label == null ? "" : ` of ${value(found.label)}`}, ${number(found.score)}, is the sum of:`),
     table("What each feature adds to the score", columns, rows),
     left ? make("p", { class: "quiet" }, `${count(left)} more features are not shown.`) : "",
   ];
