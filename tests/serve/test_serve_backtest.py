@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,6 +12,7 @@ from typing import Any, TypeAlias
 import pytest
 
 pytest.importorskip("msgspec")
+from unitless.serve import background
 from unitless.serve.events import Form, Kind
 from unitless.serve.house import House
 from unitless.serve.problems import Problem
@@ -75,7 +77,7 @@ async def joined(house: House, name: str) -> None:
     while name not in live.stream.models:
         assert name in house.backtests, live.notes
         await asyncio.sleep(0.01)
-    while name in house.backtests:
+    while (house.folders["a"] / "backtests.json").exists():
         await asyncio.sleep(0.01)
 
 
@@ -94,11 +96,11 @@ def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Pat
             await history(house, k, k + 1)
             k += 1
             await asyncio.sleep(0.002)
+        await joined(house, "late")
         await history(house, k, k + 50)
         assert state(house, "late") == state(house, "early")
         assert state(house, "late")["learned"] > 250
         assert house.streams["a"].replaying == {}
-        assert not (house.folders["a"] / "backtests.json").exists()
         before.append(house.streams["a"].stream.fingerprint())
 
     async def again(house: House, upkeep: Upkeep) -> None:
@@ -175,3 +177,23 @@ def test_what_is_left_of_a_long_log_is_replayed_from_a_snapshot(tmp_path: Path) 
     with_history: list[str] = []
     with_house(tmp_path, test, retain="10kB", segment="4kB")
     with_house(tmp_path, again, retain="10kB", segment="4kB")
+
+
+def test_the_history_is_asked_for_over_http(tmp_path: Path) -> None:
+    httpx = pytest.importorskip("httpx")
+    pytest.importorskip("uvicorn")
+    with background(data=tmp_path, port=0, durability="process") as server, httpx.Client(base_url=server.url) as http:
+        assert http.put("/v1/models/a", json={}).status_code == 201
+        lines = b"\n".join(row(k, label=k % 3) for k in range(300))
+        learned = http.post("/v1/models/a/learn", content=lines, headers={"content-type": "application/x-ndjson"})
+        assert learned.text.count("learned") == 300
+        answer = http.put("/v1/models/b", json=OPTIONS | {"replay": True})
+        assert answer.status_code == 202
+        assert answer.json()["status"] == "replaying"
+        assert {one["name"]: one["status"] for one in http.get("/v1/models").json()["models"]}["a"] == "ready"
+        while (there := http.get("/v1/models/b").json())["status"] == "replaying":
+            assert 0 <= there["progress"] <= 1
+            time.sleep(0.05)
+        assert there["examples"] == 300
+        assert http.put("/v1/models/b", json=OPTIONS | {"replay": True}).status_code == 200
+        assert http.post("/v1/models/b/snapshot").json() == {"stream": "a", "snapshot_seq": there["seq"]}

@@ -243,12 +243,16 @@ class _Routes:
         if request.method == "PUT":
             require(role, Role.admin)
             made = await self._create(request, name)
+            if name in self._house.backtests:
+                return answer(views.replaying(self._house, name), 202)
             return answer(views.details(*self._house.find(name)), 201 if made else 200)
         if request.method == "DELETE":
             require(role, Role.admin)
             await self._house.delete(name)
             return Response(status_code=204)
         require(role, Role.read)
+        if name in self._house.backtests:
+            return answer(views.replaying(self._house, name))
         return answer(views.details(*self._find(request)))
 
     async def _create(self, request: Request, name: str) -> bool:
