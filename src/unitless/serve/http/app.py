@@ -243,16 +243,17 @@ class _Routes:
         if request.method == "PUT":
             require(role, Role.admin)
             made = await self._create(request, name)
-            if (learning := views.replaying(self._house, name)) is not None:
-                return answer(learning, 202)
+            if name in self._house.backtests:
+                return answer(views.replaying(self._house, name), 202)
             return answer(views.details(*self._house.find(name)), 201 if made else 200)
         if request.method == "DELETE":
             require(role, Role.admin)
             await self._house.delete(name)
             return Response(status_code=204)
         require(role, Role.read)
-        learning = views.replaying(self._house, name)
-        return answer(views.details(*self._find(request)) if learning is None else learning)
+        if name in self._house.backtests:
+            return answer(views.replaying(self._house, name))
+        return answer(views.details(*self._find(request)))
 
     async def _create(self, request: Request, name: str) -> bool:
         kind = content_type(request)
