@@ -269,10 +269,10 @@ def test_a_server_with_tokens_asks_for_one(context: BrowserContext, tmp_path: Pa
         ask = page.get_by_role("dialog", name="Access token")
         expect(ask).to_be_visible()
         assert complaints(page) == []
-        ask.get_by_label("Token").fill("not this one")
+        ask.get_by_role("textbox", name="Token").fill("not this one")
         ask.get_by_role("button", name="Use it").click()
         expect(ask).to_contain_text("does not know this token")
-        ask.get_by_label("Token").fill(reader)
+        ask.get_by_role("textbox", name="Token").fill(reader)
         ask.get_by_role("button", name="Use it").click()
         expect(tile(page, "examples")).to_have_text("10")
         page.get_by_role("button", name="Promote bold").click()

@@ -8,9 +8,14 @@ import { History } from "./history.js";
 import { bytes, clock, count, duration, metric, metricName, number, percent, rate, scores } from "./numbers.js";
 import { showExplanation, showImportance, showModels, showRecent } from "./tables.js";
 
-const CREATE = `curl -X PUT ${location.origin}/v1/models/houses -H 'Content-Type: application/json' -d '{}'
-curl ${location.origin}/v1/models/houses/learn -H 'Content-Type: application/json' \\
-  -d '{"features": {"area": 120, "age": 15, "town": "Ulm"}, "label": 410000}'`;
+/** Commands for the terminal that make a model and teach it a row. */
+function commands() {
+  const model = new URL("v1/models/houses", document.baseURI);
+  const token = sessionStorage.getItem("token") ? ' -H "Authorization: Bearer $TOKEN"' : "";
+  return `curl${token} -X PUT ${model} --json '{}'
+curl${token} ${model}/learn --json \\
+  '{"features": {"area": 120, "age": 15, "town": "Ulm"}, "label": 410000}'`;
+}
 
 const state = {
   models: [], // summaries of all models
@@ -336,6 +341,7 @@ async function run() {
       } else {
         state.chosen = null;
         document.title = "unitless";
+        say(byId("create"), commands());
         show("empty");
         connection("live", "Live");
         lost = 0;
@@ -366,8 +372,7 @@ function chooseTheme() {
   dark.addEventListener("change", drawSoon);
 }
 
-byId("create").textContent = CREATE;
-byId("copy").addEventListener("click", () => navigator.clipboard?.writeText(CREATE).then(() => say(byId("copy"), "Copied")));
+byId("copy").addEventListener("click", () => navigator.clipboard?.writeText(commands()).then(() => say(byId("copy"), "Copied")));
 byId("charts").append(...Object.values(charts).map((chart) => chart.element));
 byId("model").addEventListener("change", (event) => choose(event.target.value));
 addEventListener("hashchange", () => watching?.abort());
