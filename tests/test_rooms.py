@@ -20,7 +20,7 @@ PYTHON = """_core aliases errors frames html inputs locks losses options rates r
     research: data models evaluation plots
     cli: data models evaluation plots inference training convert research serve
     baselines datasets demo evaluate explaining paper predicting reference theory: evaluation inference research
-    __init__: models evaluation inference training convert plotting | __main__: cli"""
+    __init__: models evaluation inference training convert plotting serve | __main__: cli"""
 
 
 def imported(path: Path) -> set[str]:

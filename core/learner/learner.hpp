@@ -296,7 +296,11 @@ void Learner::learn_one(const Labels& given, std::size_t row, double* prediction
             if (weight > 0) preparation_.use_names();
             prepare(weight > 0 ? Looking::learning : Looking::predicting, weight);
             reserve();
-            if (labels.new_classes) engine_->add_classes(labels.new_classes);
+            if (labels.new_classes) {
+                std::vector<std::uint32_t> met;
+                engine_->check_features(preparation_.prepared(), labels, row, met);  // a class that joins stays
+                engine_->add_classes(labels.new_classes);
+            }
             engine_->learn(preparation_.prepared(), labels, predictions, row);
             engine_->finish();
             if (ends_windows(examples)) end_windows();

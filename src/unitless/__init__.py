@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         plot_sweep,
     )
     from .rates import rate_grid
+    from .serve import serve
     from .training.compare import Comparison, compare
     from .training.request import train
     from .training.result import TrainResult
@@ -85,6 +86,7 @@ __all__ = [
     "plot_sweep",
     "rate_grid",
     "score",
+    "serve",
     "sweep_rates",
     "to_json",
     "to_onnx",
@@ -132,8 +134,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:
-    if name == "evaluate":
-        return importlib.import_module(".evaluate", __name__)
+    if name in ("evaluate", "serve"):  # packages; the latter can be called
+        return importlib.import_module(f".{name}", __name__)
     if name not in __all__:
         raise AttributeError(f"module 'unitless' has no attribute {name!r}")
     value = getattr(importlib.import_module(f".{_HOMES.get(name, 'errors')}", __name__), name)

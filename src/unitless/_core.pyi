@@ -142,7 +142,7 @@ def gather_text(
     """
 
 class TableColumns:
-    """The columns of a table whose rows are predicted one at a time: "number", "text", "words" or "boolean" each."""
+    """The columns of a table whose rows come one at a time: "number", "flag", "text", "words" or "boolean" each."""
 
     def __init__(self, names: list[str], kinds: list[str], missing: str, marks: list[str], trim: bool) -> None: ...
 
@@ -192,6 +192,17 @@ class Learner:
     def _predict_one_wide(
         self, x: Mapping[str, float], extrapolate: bool, offset: float = 0.0
     ) -> NDArray[np.float64]: ...
+    def _learn_row(
+        self, columns: TableColumns, row: Any, y: float, weight: float = 1.0, offset: float = 0.0
+    ) -> float | None:
+        """Learn from a row of a table; gives the prediction made before the update.
+
+        None if the row has to be read with more care: then nothing has changed.
+        """
+
+    def _learn_row_wide(
+        self, columns: TableColumns, row: Any, y: float, weight: float = 1.0, new_classes: int = 0
+    ) -> NDArray[np.float64] | None: ...
     def _predict_row(
         self, columns: TableColumns, row: Any, extrapolate: bool = False, offset: float = 0.0
     ) -> float | None:

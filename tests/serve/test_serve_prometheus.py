@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import doctest
 import math
 import re
@@ -13,7 +14,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from unitless.serve import prometheus, tallies
+from unitless.serve.events import Form, Kind
+from unitless.serve.house import House
 from unitless.serve.prometheus import COUNTER, GAUGE, HISTOGRAM, METRICS
+from unitless.serve.settings import Settings
 from unitless.serve.tallies import Histogram, StreamTallies, Tallies
 
 ROOT = Path(__file__).parents[2]
@@ -68,7 +72,7 @@ def house() -> Any:
     live.tallies.predicted = 11
     live.tallies.label_delay.observe(30)
     settings = SimpleNamespace(follow=None, durability="disk")
-    return SimpleNamespace(settings=settings, ready=True, tallies=counted, streams={"prices": live})
+    return SimpleNamespace(settings=settings, tallies=counted, streams={"prices": live})
 
 
 def read(page: bytes) -> dict[tuple[str, tuple[tuple[str, str], ...]], float]:
@@ -83,7 +87,6 @@ def test_every_metric_says_what_the_server_knows() -> None:
     found = read(prometheus.render(house()))
     stream, model = (("stream", "prices"),), (("model", "prices"), ("stream", "prices"))
     expected = {
-        ("unitless_ready", ()): 1,
         ("unitless_requests_total", (("status", "200"), ("verb", "learn"))): 5,
         ("unitless_requests_total", (("status", "422"), ("verb", "learn"))): 1,
         ("unitless_sync_seconds_bucket", (("le", "0.002"),)): 0,
@@ -171,3 +174,35 @@ def test_a_value_on_a_bound_counts_below_it() -> None:
     for value in (1.0, 2.0, 2.5):
         histogram.observe(value)
     assert histogram.below == [("1.0", 1), ("2.0", 2), ("+Inf", 3)]
+
+
+def test_a_real_server_tells_what_it_has_done(tmp_path: Path) -> None:
+    async def run() -> bytes:
+        opened = House.open(tmp_path, Settings.of(data=tmp_path, environment={}))
+        try:
+            await opened.create("visits", {})
+            live, _ = opened.find("visits")
+            for place in range(5):
+                row = b'{"features": {"pages": %d}, "label": %s, "id": "%d"}' % (place, b"true", place)
+                await live.submitted(Kind.learn, Form.json, 1, row)
+            await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"pages": 1}, "label": true, "id": "0"}')
+            await live.submitted(Kind.prediction, Form.json, 1, b'{"features": {"pages": 1}, "id": "late"}')
+            await live.submitted(Kind.label, Form.json, 1, b'{"label": false, "id": "late"}')
+            live.predict({"pages": 3})
+            await opened.drain()
+            return await prometheus.rendered(opened)
+        finally:
+            opened.close()
+
+    found = read(asyncio.run(run()))
+    stream, model = (("stream", "visits"),), (("model", "visits"), ("stream", "visits"))
+    assert found["unitless_events_total", (("kind", "learn"), ("outcome", "learned"), *stream)] == 5
+    assert found["unitless_events_total", (("kind", "learn"), ("outcome", "409"), *stream)] == 1
+    assert found["unitless_predictions_total", stream] == 2
+    assert found["unitless_label_delay_seconds_count", stream] == 1
+    assert found["unitless_model_examples", model] == 6
+    assert found["unitless_model_total_weight", model] >= 5
+    assert found["unitless_log_synced_seq", stream] == found["unitless_log_seq", stream]
+    assert found["unitless_sync_seconds_count", ()] >= 1
+    assert found["unitless_model_info", (*model[:1], ("role", "champion"), *stream, ("task", "binary"))] == 1
+    assert {name for name, _ in found if name.startswith("unitless_")} > {"unitless_log_bytes", "unitless_queue_rows"}

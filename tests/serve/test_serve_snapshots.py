@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from unitless.serve.streams import snapshots
-from unitless.serve.streams.retention import first_kept
+from unitless.serve.streams.retention import first_kept, needed_by_snapshots
 
 
 class State:
@@ -127,19 +127,36 @@ SEGMENTS = [(first, Path(f"{first:020d}.seg"), 100) for first in (1, 11, 21, 31)
 
 
 @pytest.mark.parametrize(
-    ("snapshots", "needed", "retain", "first"),
+    ("needed", "retain", "first"),
     [
-        ([], [], 0, 1),  # nothing else holds the state
-        ([40], [], 0, 1),  # one may be damaged
-        ([40, 41], [], 0, 31),  # the last one stays
-        ([40, 41], [], 200, 21),
-        ([40, 41], [], 400, 1),
-        ([2, 20, 41], [], 0, 21),  # the segment's last record is the snapshot's
-        ([19, 41], [], 0, 11),
-        ([40, 41], [15], 0, 11),  # a prediction waits
-        ([40, 41], [35, 11], 0, 11),
-        ([40, 41], [1], 0, 1),
+        ([41], 0, 31),  # the last one stays
+        ([41], 200, 21),
+        ([41], 400, 1),
+        ([21], 0, 21),
+        ([20], 0, 11),
+        ([35, 11], 0, 11),
+        ([1], 0, 1),
+        ([0], 0, 1),
     ],
 )
-def test_segments_go_when_nobody_needs_them(snapshots: list[int], needed: list[int], retain: int, first: int) -> None:
-    assert first_kept(SEGMENTS, snapshots=snapshots, needed=needed, retain=retain) == first
+def test_segments_go_when_nobody_needs_them(needed: list[int], retain: int, first: int) -> None:
+    assert first_kept(SEGMENTS, needed=needed, retain=retain) == first
+
+
+def test_recovery_may_need_what_the_second_newest_snapshot_needs(tmp_path: Path) -> None:
+    assert needed_by_snapshots(tmp_path) == 0
+    snapshots.write(tmp_path, State(), seq=10, position=0, needs=3)
+    assert needed_by_snapshots(tmp_path) == 0  # it may be damaged; then all is needed
+    snapshots.write(tmp_path, State(), seq=20, position=0)
+    assert needed_by_snapshots(tmp_path) == 3
+    snapshots.write(tmp_path, State(), seq=30, position=0)
+    assert needed_by_snapshots(tmp_path) == 21
+
+
+def test_older_snapshots_stay_where_a_long_log_can_be_replayed_from(tmp_path: Path) -> None:
+    for seq in range(10, 100, 10):
+        snapshots.write(tmp_path, State(), seq=seq, position=100 * seq, needs=seq - 5)
+        snapshots.remove_old(tmp_path, apart=2500)
+    assert snapshots.seqs(tmp_path) == [30, 60, 80, 90]
+    snapshots.remove_old(tmp_path, apart=2500, first_seq=26)
+    assert snapshots.seqs(tmp_path) == [60, 80, 90]

@@ -45,7 +45,7 @@ class RowReader:
                 kinds += parts.values()
             else:
                 names.append(name)
-                kinds.append("number" if kind == "flag" else kind)
+                kinds.append(kind)
         self.columns = _core.TableColumns(names, kinds, missing, list(self._policy.marks), self._policy.trim)
         self.quick = not any(kind in DATES for _, kind in self.schema.columns)  # the core reads plain rows as they are
 

@@ -1,1 +1,67 @@
-"""A learning server that loses nothing."""
+"""A learning server that loses nothing.
+
+`unitless.serve(data="folder")` serves until it is told to stop; it is the command `unitless serve`, with the same
+settings. `unitless.serve.background(data="folder")` serves in a thread, for notebooks and tests.
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import AbstractContextManager
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .background import Background
+
+__all__ = ["background", "serve"]
+
+
+def serve(**settings: Any) -> None:
+    """Serve models until Ctrl-C or a signal says to stop.
+
+    Args:
+        settings: see `unitless serve --help`; names with _ instead of -. `data` is the folder in which all is kept.
+
+    Raises:
+        OptionError: a setting does not exist or cannot be used.
+        Error: the server cannot start.
+    """
+    from .settings import Settings  # noqa: PLC0415  (only servers need what follows)
+
+    read = Settings.of(**settings)
+    try:
+        from .server import run  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise _missing(error) from None
+    run(read)
+
+
+def background(**settings: Any) -> AbstractContextManager[Background]:
+    """A server in a thread, for as long as the block lasts: `with background(data="folder", port=0) as server:`."""
+    from .settings import Settings  # noqa: PLC0415
+
+    read = Settings.of(**settings)
+    try:
+        from .background import Background  # noqa: PLC0415
+    except ModuleNotFoundError as error:
+        raise _missing(error) from None
+    return Background(read)
+
+
+def _missing(error: ModuleNotFoundError) -> Exception:
+    if error.name is None or error.name.partition(".")[0] == "unitless":
+        return error
+    from ..errors import Error  # noqa: PLC0415
+
+    return Error(f"serving needs {error.name}", advice="pip install 'unitless[serve]'")
+
+
+class _Callable(ModuleType):
+    """A package that can be called: `unitless.serve(...)` serves, `unitless.serve.settings` is a module."""
+
+    def __call__(self, **settings: Any) -> None:
+        serve(**settings)
+
+
+sys.modules[__name__].__class__ = _Callable

@@ -101,8 +101,9 @@ class Backtests:
                         live.notes.append(f"{name!r} could not learn the history of {live.name!r}: {problem}")
                     else:
                         await asyncio.sleep(tries)
+            live.replaying.pop(name)
+            await asyncio.to_thread(_keep, folder, [one for one in self._of(live) if one is not created])
             self._running.pop(name, None)
-            await asyncio.to_thread(_keep, folder, self._of(live))
         finally:
             live.replaying.pop(name, None)
 

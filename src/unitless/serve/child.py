@@ -88,8 +88,11 @@ class Parent:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
-        for line in sys.stdin.buffer:
-            self._said.put(msgspec.json.decode(line))
+        rest = b""
+        while data := os.read(0, _LONGEST):  # not through sys.stdin, whose lock would be held when the process ends
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                self._said.put(msgspec.json.decode(line))
         os._exit(0)  # the server is gone: nothing that is half done here counts
 
     def heard(self, timeout: float = 0.0) -> list[dict[str, Any]]:

@@ -4,6 +4,7 @@
     streams/<id>/manifest.json        the stream's name
     streams/<id>/log/<first seq>.seg  what happened
     streams/<id>/snapshots/<seq>/     the state after a record
+    streams/<id>/backtests.json       models that learn from history and have not joined yet
 
 Names of models are checked and never become paths.
 """
@@ -24,6 +25,7 @@ from typing import IO, Any
 from .. import whole_file
 from ..errors import Error
 from ..version import __version__
+from .backtesting import Backtests
 from .events import Form, Kind
 from .live import LiveStream
 from .log import Log, Syncer
@@ -31,7 +33,9 @@ from .moments import until_next_tick
 from .problems import Problem
 from .served import ServedModel
 from .settings import Settings
-from .streams import Created, Outcome, Stream, created_payload, named_payload, snapshots
+from .snapshotter import Report
+from .snapshotting import Snapshotter
+from .streams import Created, Outcome, Stream, created_payload, named_payload, retention, snapshots
 from .tallies import Tallies
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -45,6 +49,8 @@ class HouseError(Error):
 class House:
     """All streams of a server, by name."""
 
+    ready = True
+
     def __init__(self, folder: Path, settings: Settings, lock: IO[bytes]) -> None:
         self.folder, self.settings, self._lock = folder, settings, lock
         self.started = time.time()
@@ -53,6 +59,10 @@ class House:
         self.folders: dict[str, Path] = {}  # of the streams
         self.notes: list[str] = []
         self.changing: set[str] = set()  # names of models that are on their way in
+        self.backtests = Backtests()
+        self.snapshotter = Snapshotter(
+            folder, settings.snapshot_every, settings.retain, self._counted, told=self._told, say=self.notes.append
+        )
         self._syncer = Syncer()
 
     @classmethod
@@ -82,6 +92,7 @@ class House:
             raise HouseError(f"two streams are called {stream.name!r}: {self.folders[stream.name]} and {path}")
         live = self._live(stream, log)
         live.notes += notes
+        live.snapshot_seq = max(snapshots.seqs(path), default=0)
         self.folders[stream.name] = path
 
     def _live(self, stream: Stream, log: Log) -> LiveStream:
@@ -105,6 +116,9 @@ class House:
         for live in self.streams.values():
             if name in live.stream.models:
                 return live, name
+        if name in self.backtests:
+            detail = f"{name!r} learns from history, {self.backtests.progress(name):.0%} of it by now; ask again later"
+            raise Problem(503, "the model is not ready", detail, retry_after=5)
         shown = name if len(name) <= 80 else name[:77] + "..."
         raise Problem(404, "no such model", f"there is no model {shown!r}")
 
@@ -130,6 +144,10 @@ class House:
         _check_place(beside, role, replay, name)
         if self._taken(name):
             return self._same(name, beside, options, model)
+        if name in self.backtests:
+            if self.backtests.created(name).options == options and model is None:
+                return False
+            raise Problem(409, "the name is taken", f"{name!r} learns from history with other options; delete it first")
         if name in self.changing:
             raise Problem(409, "the model is being made", f"{name!r} is on its way; ask again", retry_after=1)
         count = sum(len(live.stream.models) for live in self.streams.values()) + len(self.changing)
@@ -187,9 +205,7 @@ class House:
 
     async def _join(self, live: LiveStream, created: Created, replay: bool) -> None:
         if replay:
-            from .streams.backtest import backtest  # noqa: PLC0415  (few models are made so)
-
-            await backtest(self, live, created)
+            await self.backtests.begin(live, self.folders[live.name], created)
             return
         await self._carry_out(live, Kind.create, created_payload(created))
 
@@ -201,6 +217,9 @@ class House:
 
     async def delete(self, name: str) -> None:
         """Remove a model; with the last one its stream and its log."""
+        if name in self.backtests:
+            await self.backtests.cancel(name)
+            return
         live, model = self._one(name)
         if model != live.stream.champion:
             await self._carry_out(live, Kind.delete, named_payload(model))
@@ -211,6 +230,7 @@ class House:
         del self.streams[live.name]
         path = self.folders.pop(live.name)
         gone = path.with_name(_GONE + path.name)
+        self.snapshotter.forget(path.name)
 
         def remove() -> None:
             live.close()
@@ -232,6 +252,41 @@ class House:
             raise outcome.problem
         live.moments.models_changed([{"name": m.name, "role": m.role} for m in live.stream.models.values()])
         return outcome
+
+    # ------------------------------------------------------------------------------------------------ keeping
+
+    def start(self) -> None:
+        """Begin to write snapshots, and go on with what was on its way; in the event loop."""
+        self.snapshotter.start()
+        for name, live in self.streams.items():
+            self.backtests.resume(live, self.folders[name])
+
+    async def stop(self, timeout: float = 5.0) -> None:
+        """Write the last snapshots, unless it takes too long."""
+        await self.backtests.stop()
+        await self.snapshotter.stop(timeout)
+
+    async def snapshot(self, name: str) -> int:
+        """Write a snapshot of the stream of a model now; the last record that it holds."""
+        live, _ = self.find(name)
+        return (await self.snapshotter.request(self.folders[live.name].name)).snapshot_seq
+
+    def _counted(self) -> dict[str, int]:
+        return {self.folders[name].name: live.stream.seq for name, live in self.streams.items() if name in self.folders}
+
+    def _told(self, report: Report) -> None:
+        for name, path in self.folders.items():
+            if path.name == report.stream:
+                live = self.streams[name]
+                if report.snapshot_seq > live.snapshot_seq:
+                    live.snapshot_seq = report.snapshot_seq
+                    self._retain(live, path)
+
+    def _retain(self, live: LiveStream, path: Path) -> None:
+        """Remove what is no longer needed of a log that is too long."""
+        if live.log.bytes > self.settings.retain and not live.replaying:
+            needed = [retention.needed_by_snapshots(path)]
+            live.log.drop_before(retention.first_kept(live.log.segments, needed=needed, retain=self.settings.retain))
 
     # ------------------------------------------------------------------------------------------------ time
 

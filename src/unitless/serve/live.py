@@ -56,6 +56,7 @@ class LiveStream:
         self._watch = Watch(stream, self.moments, self.tallies)
         self.events = self._watch.events
         self.snapshot_seq = 0
+        self.lag: float | None = None  # of a follower: seconds from the last record's time until it was applied
         self.notes: list[str] = []
         self.replaying: dict[str, float] = {}  # models that learn from history, and how far they are
         self.failure: str | None = None  # why nothing more can be learned

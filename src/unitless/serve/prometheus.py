@@ -7,10 +7,11 @@ it was; what the process counts (requests, syncs) begins at 0.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
@@ -19,6 +20,11 @@ from prometheus_client.registry import Collector
 
 from ..version import __version__
 from .tallies import Histogram
+
+if TYPE_CHECKING:
+    from .house import House
+    from .live import LiveStream
+    from .served import ServedModel
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 COUNTER, GAUGE, HISTOGRAM = CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
@@ -38,7 +44,6 @@ _STREAM, _MODEL = ("stream",), ("stream", "model")
 METRICS = {
     # the server
     "unitless_server_info": Described(GAUGE, "Always 1; the labels say what runs.", ("version", "durability", "role")),
-    "unitless_ready": Described(GAUGE, "1 if requests are taken, 0 while logs are replayed.", ()),
     "unitless_requests_total": Described(COUNTER, "Requests by verb and HTTP status.", ("verb", "status")),
     "unitless_connections": Described(GAUGE, "Open connections."),
     "unitless_sync_seconds": Described(HISTOGRAM, "How long the log took to reach the disk, for each group of rows."),
@@ -77,22 +82,35 @@ METRICS = {
 Sample = tuple[str, tuple[str, ...], float | Histogram]
 
 
-def render(house: Any) -> bytes:
+def render(house: House) -> bytes:
     """All metrics in the text format of Prometheus."""
-    return generate_latest(_Scrape(house))
+    return _text([sample for part in _parts(house) for sample in part])
+
+
+async def rendered(house: House) -> bytes:
+    """The same while the server goes on: streams take turns, and the text is made in a thread."""
+    samples: list[Sample] = []
+    for part in _parts(house):
+        samples += part
+        await asyncio.sleep(0)
+    return await asyncio.to_thread(_text, samples)
+
+
+def _text(samples: list[Sample]) -> bytes:
+    return generate_latest(_Scrape(samples))
 
 
 class _Scrape(Collector):
     """All metrics at one moment."""
 
-    def __init__(self, house: Any) -> None:
-        self._house = house
+    def __init__(self, samples: list[Sample]) -> None:
+        self._samples = samples
 
     def collect(self) -> Iterator[Metric]:
         families = {
             name: described.kind(name, described.help, labels=described.labels) for name, described in METRICS.items()
         }
-        for name, labels, value in _samples(self._house):
+        for name, labels, value in self._samples:
             family = families[name]
             if isinstance(value, Histogram):
                 assert isinstance(family, HistogramMetricFamily)
@@ -107,18 +125,19 @@ class _Scrape(Collector):
 _process = ProcessCollector(registry=CollectorRegistry())
 
 
-def _samples(house: Any) -> Iterator[Sample]:
-    yield from _of_server(house)
-    for live in house.streams.values():
-        yield from _of_stream(live)
-        for model in live.stream.models.values():
-            yield from _of_model(live.stream.name, model)
+def _parts(house: House) -> Iterator[list[Sample]]:
+    """The server, then each stream with its models."""
+    yield list(_of_server(house))
+    for name, live in list(house.streams.items()):
+        if house.streams.get(name) is not live:  # deleted while others had their turn
+            continue
+        models = live.stream.models.values()
+        yield [*_of_stream(live), *(sample for model in models for sample in _of_model(live.stream.name, model))]
 
 
-def _of_server(house: Any) -> Iterator[Sample]:
+def _of_server(house: House) -> Iterator[Sample]:
     role = "follower" if house.settings.follow is not None else "primary"
     yield "unitless_server_info", (__version__, house.settings.durability, role), 1
-    yield "unitless_ready", (), house.ready
     tallies = house.tallies
     for (verb, status), count in tallies.requests.items():
         yield "unitless_requests_total", (verb, str(status)), count
@@ -126,7 +145,7 @@ def _of_server(house: Any) -> Iterator[Sample]:
     yield "unitless_sync_seconds", (), tallies.sync_seconds
 
 
-def _of_stream(live: Any) -> Iterator[Sample]:
+def _of_stream(live: LiveStream) -> Iterator[Sample]:
     stream, log = live.stream, live.log
     of = (stream.name,)
     for (kind, outcome), count in live.events.items():
@@ -148,7 +167,7 @@ def _of_stream(live: Any) -> Iterator[Sample]:
         yield "unitless_follower_lag_seconds", of, live.lag
 
 
-def _of_model(stream: str, model: Any) -> Iterator[Sample]:
+def _of_model(stream: str, model: ServedModel) -> Iterator[Sample]:
     of = (stream, model.name)
     yield "unitless_model_info", (*of, model.role, model.task or "unknown"), 1
     yield "unitless_model_examples", of, model.examples

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
+from ..backtesting import Backtests
 from ..events import Record
 from ..house import House
 from ..live import LiveStream
@@ -14,6 +16,9 @@ from ..problems import Problem
 from ..settings import Settings
 from ..streams import Stream
 from ..tallies import Tallies
+
+
+_NO_SYNCER: Any = None  # replicas write nothing
 
 
 def _refuse() -> NoReturn:
@@ -31,8 +36,9 @@ class FollowedStream(LiveStream):
     """
 
     def __init__(self, stream: Stream, log: Any, settings: Settings, server: Tallies) -> None:
+        self.log: Any
         self.lag: float | None = None  # seconds from the last record's time until it was applied here
-        super().__init__(stream, log, settings, None, server)  # type: ignore[arg-type]  (nothing is synced)
+        super().__init__(stream, log, settings, _NO_SYNCER, server)
 
     @property
     def synced_seq(self) -> int:
@@ -71,13 +77,7 @@ class ReplicaHouse(House):
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
-        self.folder, self.settings = folder, settings
-        self.started = time.time()
-        self.tallies = Tallies()
-        self.streams: dict[str, LiveStream] = {}
-        self.folders: dict[str, Path] = {}
-        self.notes: list[str] = []
-        self.changing: set[str] = set()
+        super().__init__(folder, settings, io.BytesIO())  # no lock: nobody is kept out
 
     async def create(self, name: str, body: dict[str, Any], model: bytes | None = None) -> bool:
         """Refuse: this is a follower."""
@@ -98,8 +98,3 @@ class ReplicaHouse(House):
     async def run(self) -> None:
         """Follow until it is cancelled."""
         raise NotImplementedError
-
-    def close(self) -> None:
-        """Let go of all that is open."""
-        for live in self.streams.values():
-            live.close()

@@ -14,6 +14,7 @@ import asyncio
 import re
 import urllib.parse
 from collections import deque
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import httptools
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from uvicorn.config import Config
     from uvicorn.server import ServerState
 
+    from ..live import LiveStream
     from ..streams.stream import Outcome
 
 MOST_HEADS = 4096
@@ -70,12 +72,27 @@ class Service:
 
     def __init__(self, house: Any, access: Access, limits: Limits) -> None:
         self.house, self.access, self.limits = house, access, limits
+        self.snapshot: Callable[[LiveStream], Awaitable[int]] = _no_snapshot
         self.heads: dict[bytes, Head] = {}
         self.now = 0.0  # of the event loop's clock, as of the last sweep
-        self.tallies = house.tallies
         self.closing = False
         self._default: list[tuple[bytes, bytes]] = []
         self._good = b""
+
+    def check_ready(self) -> None:
+        """See that requests can be answered.
+
+        Raises:
+            Problem: 503 if they cannot.
+        """
+        if self.closing:
+            raise Problem(503, "stopping", "The server is about to stop.", retry_after=5)
+        if not self.house.ready:
+            raise Problem(503, "recovering", "The server reads its logs. Try again soon.", retry_after=1)
+
+    def count(self, asked: str, status: int) -> None:
+        """Count an answer."""
+        self.house.tallies.requests[asked if asked in rows.KINDS else "other", status] += 1
 
     def head(self, default: list[tuple[bytes, bytes]], status: int, kind: bytes, more: dict[str, str]) -> bytes:
         """The head of an answer, up to its length."""
@@ -83,17 +100,23 @@ class Service:
         lines += [(b"x-content-type-options", b"nosniff"), *((k.encode(), v.encode()) for k, v in more.items())]
         return STATUS_LINE[status] + b"".join(b"%b: %b\r\n" % line for line in lines) + b"content-length: "
 
-    def good(self, default: list[tuple[bytes, bytes]], body: bytes) -> bytes:
+    def good(self, default: list[tuple[bytes, bytes]], action: str, body: bytes) -> bytes:
         """An answer with what was asked for."""
+        self.house.tallies.requests[action, 200] += 1
         if default is not self._default:  # they hold the time, and are new each second
             self._good, self._default = self.head(default, 200, b"application/json", {}), default
         return b"%b%d\r\n\r\n%b" % (self._good, len(body), body)
 
-    def bad(self, default: list[tuple[bytes, bytes]], problem: Problem) -> bytes:
+    def bad(self, default: list[tuple[bytes, bytes]], action: str, problem: Problem) -> bytes:
         """An answer that says no."""
+        self.count(action, problem.status)
         body = problem.body()
         head = self.head(default, problem.status, b"application/problem+json", problem.headers)
         return b"%b%d\r\n\r\n%b" % (head, len(body), body)
+
+
+async def _no_snapshot(live: LiveStream) -> int:
+    raise Problem(403, "no snapshots", "This server writes none.")
 
 
 class Slot:
@@ -109,9 +132,10 @@ class Slot:
         protocol = self.protocol
         problem = result if isinstance(result, Problem) else result[0].problem
         if problem is not None:
-            self.answer = protocol.bad(problem)
+            self.answer = protocol.bad(self.action, problem)
         else:
-            self.answer = protocol.good(rows.encode(rows.fields(self.action, result[0])))  # type: ignore[index]
+            fields = rows.fields(self.action, result[0])  # type: ignore[index]
+            self.answer = protocol.good(self.action, rows.encode(fields))
         protocol.advance()
 
 
@@ -142,13 +166,13 @@ class Protocol(HttpToolsProtocol):
 
     # ----- answers
 
-    def good(self, body: bytes) -> bytes:
+    def good(self, action: str, body: bytes) -> bytes:
         """An answer with what was asked for."""
-        return self.service.good(self.server_state.default_headers, body)
+        return self.service.good(self.server_state.default_headers, action, body)
 
-    def bad(self, problem: Problem) -> bytes:
+    def bad(self, action: str, problem: Problem) -> bytes:
         """An answer that says no."""
-        return self.service.bad(self.server_state.default_headers, problem)
+        return self.service.bad(self.server_state.default_headers, action, problem)
 
     def advance(self) -> None:
         """Write the answers that are there, up to the first that is not; begin with the application's if it is next."""
@@ -191,7 +215,7 @@ class Protocol(HttpToolsProtocol):
             return
         self._deaf = True
         slot = Slot(self, "", True)
-        slot.answer = self.bad(problem)
+        slot.answer = self.bad("", problem)
         last = self._order[-1] if self._order else None
         if self._receiving == _BODY and isinstance(last, RequestResponseCycle) and last is self.cycle:
             last.disconnected = True
@@ -214,11 +238,9 @@ class Protocol(HttpToolsProtocol):
             least = rows.needed(head.action, row)
             if head.role < least:
                 require(head.role, least)
-            live, model = service.house.find(head.name)
-            if head.model is not None:
-                model = head.model
+            live, model = rows.find(service.house, head.name, head.model)
             if head.action == "predict" and row.id is None:
-                answer = self.good(rows.predict(live, model, row))
+                answer = self.good("predict", rows.predict(live, model, row))
             else:
                 slot = Slot(self, head.action, not head.keep_alive)
                 self._order.append(slot)
@@ -231,7 +253,7 @@ class Protocol(HttpToolsProtocol):
                     self.flow.pause_reading()
                 return
         except Problem as problem:
-            answer = self.bad(problem)
+            answer = self.bad(head.action, problem)
         if not self._order:
             self._write(answer, not head.keep_alive)
             return

@@ -21,6 +21,25 @@ LONGEST_ID = 256  # ids are kept in memory
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
 
+def find(house: Any, name: str, model: str | None = None) -> tuple[LiveStream, str]:
+    """The stream that a name stands for, and which of its models answers.
+
+    Args:
+        house: all models.
+        name: of a stream, or of a model.
+        model: another one of the stream.
+
+    Raises:
+        Problem: 404 if there is no such model.
+    """
+    live, found = house.find(name)
+    if model is None:
+        return live, found
+    if model not in live.stream.models:
+        raise Problem(404, "no such model", f"{name!r} has no model {model!r} beside it")
+    return live, model
+
+
 def read(body: bytes) -> Row:
     """A row from JSON.
 

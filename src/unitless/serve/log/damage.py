@@ -54,3 +54,12 @@ def dropped(folder: Path, seq: int) -> LogError:
         file=str(folder),
         advice="start from a newer snapshot, or keep more of the log (the option retain)",
     )
+
+
+def dropped_at(folder: Path, position: int) -> LogError:
+    """A single record that retention has removed."""
+    return LogError(
+        f"the record at position {position:,} is no longer kept",
+        file=str(folder),
+        advice="keep more of the log (the option retain)",
+    )

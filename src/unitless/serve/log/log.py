@@ -15,9 +15,10 @@ from zlib import crc32
 from ... import whole_file
 from ...version import __version__
 from ..events import Record
-from .damage import LogError, damaged, dropped, exchanged, gap, unknown
-from .records import Event, UnknownRecordError, claimed, decode, encode, seq_of
+from .damage import LogError, damaged, dropped, dropped_at, exchanged, gap
+from .records import Event, encode
 from .segments import (
+    LIBRARY_BYTES,
     SEGMENT_HEADER_BYTES,
     Segment,
     TornHeaderError,
@@ -27,6 +28,7 @@ from .segments import (
     named,
     opened,
     parsed,
+    record_at,
     records_of,
     sync_folder,
     walked,
@@ -38,8 +40,9 @@ if TYPE_CHECKING:
 
 Observer: TypeAlias = Callable[[Path, int], None]  # told which file is on the disk, and up to which byte
 
-_GUESS = 1024  # bytes to read for one record, before its size is known
+_FEW_FILES = 8  # which are checked one after the other
 _OPEN_FILES = 8  # older files that stay open for single reads
+_LIBRARY = __version__[:LIBRARY_BYTES]
 _sync_data = getattr(os, "fdatasync", os.fsync)
 
 
@@ -121,7 +124,7 @@ class Log:
     def segments(self) -> list[tuple[int, Path, int]]:
         """First sequence number, path and bytes of each file, oldest first."""
         ends = [segment.base for segment in self._segments[1:]] + [self.end]
-        return [(each.first_seq, each.path, each.offset(end)) for each, end in zip(self._segments, ends, strict=True)]
+        return [(each.first_seq, each.path, each.offset(end)) for each, end in zip(self._segments, ends, strict=False)]
 
     @property
     def bytes(self) -> int:
@@ -140,7 +143,7 @@ class Log:
         after = [segment.first_seq for segment in self._segments[1:]] + [self.next_seq]
         return {
             segment.library
-            for segment, stop in zip(self._segments, after, strict=True)
+            for segment, stop in zip(self._segments, after, strict=False)
             if segment.first_seq < stop and seq < stop
         }
 
@@ -228,9 +231,7 @@ class Log:
 
     def _begin(self) -> None:
         """Begin a new file, which takes the next records."""
-        segment = Segment(
-            named(self.folder, self.next_seq), __version__, self.next_seq, self.end, self._time, self._crc
-        )
+        segment = Segment(named(self.folder, self.next_seq), _LIBRARY, self.next_seq, self.end, self._time, self._crc)
         try:
             handle = create(segment)
         except BaseException as error:
@@ -256,26 +257,14 @@ class Log:
         self._handle = handle
         self._size = SEGMENT_HEADER_BYTES
         self._crc = crc32(segment.header())
-        writable = not self._read_only and segment.library == __version__
+        writable = not self._read_only and segment.library == _LIBRARY
         self._limit = self._segment_bytes if writable else 0
 
     # Reading
 
     def read(self, position: int) -> Record:
         """The record that begins at a position."""
-        segment, handle = self._at(position)
-        offset = segment.offset(position)
-        buffer = os.pread(handle, _GUESS, offset)
-        size = claimed(buffer)
-        if size > len(buffer) and position + size <= self.end:
-            buffer = os.pread(handle, size, offset)
-        try:
-            records = decode(buffer[:size], seq_of(buffer), position)
-        except UnknownRecordError:
-            raise unknown(segment.path, offset, "the kind of the record") from None
-        if not records:
-            raise damaged(segment.path, offset, "there is no valid record")
-        return records[0]
+        return record_at(*self._at(position), position)
 
     def _at(self, position: int) -> tuple[Segment, int]:
         """The file that holds a position, open."""
@@ -284,11 +273,7 @@ class Log:
         else:
             index = bisect.bisect_right(self._segments, position, key=lambda segment: segment.base) - 1
             if index < 0:
-                raise LogError(
-                    f"the record at position {position:,} is no longer kept",
-                    file=str(self.folder),
-                    advice="keep more of the log (the option retain)",
-                )
+                raise dropped_at(self.folder, position)
             segment = self._segments[index]
             handle = self._older.pop(segment.path, -1)
             if handle < 0:
@@ -373,7 +358,8 @@ class Log:
         torn = self._read_headers(paths)
         if len(self._segments) > 1:
             with ThreadPoolExecutor() as pool:  # checksums are computed without the interpreter's lock
-                deque(pool.map(_check, self._segments[:-1], self._segments[1:]), maxlen=0)
+                each = pool.map if len(self._segments) > _FEW_FILES else map
+                deque(each(_check, self._segments[:-1], self._segments[1:]), maxlen=0)
         if self._segments:
             self._recover(self._segments.pop(), torn is not None)
         if self._read_only:
@@ -402,7 +388,7 @@ class Log:
         handle = os.open(segment.path, flags | os.O_CLOEXEC)
         self._take(segment, handle)
         size = os.fstat(handle).st_size
-        self._size, self.next_seq, self._time = walked(segment, handle, size)
+        self._size, self.next_seq, self._time, torn_group = walked(segment, handle, size)
         self.end = segment.position(self._size)
         self._crc = checksum(handle, self._size)
         if self._size < size:
@@ -418,13 +404,15 @@ class Log:
         os.fsync(handle)
         self.synced_end = self.end
         self._observe(self._size)
-        if segment.library != __version__ and self.next_seq == segment.first_seq:
+        if segment.library != _LIBRARY and self.next_seq == segment.first_seq:
             self._rewrite_header()
+        if torn_group:  # what is left of it counts from now on; whoever waits for the rest of it sees the new file
+            self._begin()
 
     def _rewrite_header(self) -> None:
         """An empty file of another version becomes one of this version."""
         old = self._segments.pop()
-        segment = Segment(old.path, __version__, old.first_seq, old.base, old.time, old.previous_crc)
+        segment = Segment(old.path, _LIBRARY, old.first_seq, old.base, old.time, old.previous_crc)
         os.close(self._handle)
         self._handle = -1
         whole_file.write(segment.path, segment.header())

@@ -7,11 +7,9 @@ import os
 from pathlib import Path
 
 from ..events import Record
-from .damage import LogError, damaged, unknown
-from .records import UnknownRecordError, claimed, decode, seq_of
-from .segments import Segment, TornHeaderError, listed, opened, parsed
+from .damage import dropped_at
+from .segments import Segment, TornHeaderError, listed, opened, parsed, record_at
 
-_GUESS = 1024  # bytes to read for one record, before its size is known
 _OPEN_FILES = 8
 
 
@@ -31,19 +29,7 @@ class Reader:
     def read(self, position: int) -> Record:
         """The record that begins at a position."""
         segment = self._at(position)
-        handle = self._opened(segment)
-        offset = segment.offset(position)
-        buffer = os.pread(handle, _GUESS, offset)
-        size = claimed(buffer)
-        if size > len(buffer):
-            buffer = os.pread(handle, size, offset)
-        try:
-            records = decode(buffer[:size], seq_of(buffer), position)
-        except UnknownRecordError:
-            raise unknown(segment.path, offset, "the kind of the record") from None
-        if not records:
-            raise damaged(segment.path, offset, "there is no valid record")
-        return records[0]
+        return record_at(segment, self._opened(segment), position)
 
     def close(self) -> None:
         """Close all files."""
@@ -56,11 +42,7 @@ class Reader:
             self._look()
         index = bisect.bisect_right(self._segments, position, key=lambda segment: segment.base) - 1
         if index < 0:
-            raise LogError(
-                f"the record at position {position:,} is no longer kept",
-                file=str(self.folder),
-                advice="keep more of the log (the option retain)",
-            )
+            raise dropped_at(self.folder, position)
         return self._segments[index]
 
     def _grown(self, position: int) -> bool:
@@ -72,6 +54,7 @@ class Reader:
 
     def _look(self) -> None:
         """Find the files."""
+        self.close()  # an empty file may have been replaced by one of another version
         known = {segment.path: segment for segment in self._segments}
         self._segments = []
         for path in listed(self.folder):

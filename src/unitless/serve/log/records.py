@@ -83,7 +83,8 @@ def decode(buffer: bytes, seq: int, position: int) -> list[Record]:
             at = stop
             seq += rows
     except KeyError:
-        raise UnknownRecordError(at) from None
+        if not records:  # those before it are given first
+            raise UnknownRecordError(at) from None
     return records
 
 
@@ -93,11 +94,12 @@ class Walk(NamedTuple):
     used: int  # bytes
     seq: int  # that of the next record
     time: int  # that of the last record
+    more: bool  # was the last record not the last of its group?
 
 
 def walk(buffer: bytes, seq: int, time: int, stop_seq: int) -> Walk:
     """Over the valid records at the beginning of a buffer, up to the one that holds a sequence number."""
-    unpack, size, at = _HEADER.unpack_from, len(buffer), 0
+    unpack, size, at, last_form = _HEADER.unpack_from, len(buffer), 0, 0
     last_start = size - HEADER_BYTES
     view = memoryview(buffer)
     while at <= last_start:
@@ -109,10 +111,10 @@ def walk(buffer: bytes, seq: int, time: int, stop_seq: int) -> Walk:
             raise UnknownRecordError(at)
         if seq + rows > stop_seq:
             break
-        time = when
+        time, last_form = when, form
         at = stop
         seq += rows
-    return Walk(at, seq, time)
+    return Walk(at, seq, time, last_form >= MORE)
 
 
 def claimed(buffer: bytes) -> int:

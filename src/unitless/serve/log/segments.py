@@ -23,14 +23,16 @@ from zlib import crc32
 
 from ..events import Record
 from .damage import damaged, unknown
-from .records import UnknownRecordError, Walk, claimed, decode, walk
+from .records import UnknownRecordError, Walk, claimed, decode, seq_of, walk
 
 FORMAT = 1
+LIBRARY_BYTES = 44
 CHUNK = 1 << 20
+_GUESS = 1024  # bytes to read for one record, before its size is known
 NEVER = 1 << 64  # a sequence number that no record has
 
 _MAGIC = b"unitlog\n"
-_HEADER = struct.Struct("<8sI44sQQQI")
+_HEADER = struct.Struct(f"<8sI{LIBRARY_BYTES}sQQQI")
 _CRC = struct.Struct("<I")
 SEGMENT_HEADER_BYTES = _HEADER.size + _CRC.size
 _NAME = re.compile(r"[0-9]{20}\.seg")
@@ -61,7 +63,7 @@ class Segment:
 
     def header(self) -> bytes:
         """The header as bytes."""
-        library = self.library.encode()[:44]
+        library = self.library.encode()
         front = _HEADER.pack(_MAGIC, FORMAT, library, self.first_seq, self.base, self.time, self.previous_crc)
         return front + _CRC.pack(crc32(front))
 
@@ -139,18 +141,18 @@ def checksum(handle: int, size: int) -> int:
 
 def walked(segment: Segment, handle: int, size: int, stop_seq: int = NEVER) -> Walk:
     """Over the valid records of a file, up to the one that holds a sequence number; `used` is a byte of the file."""
-    offset, seq, time, chunk = SEGMENT_HEADER_BYTES, segment.first_seq, segment.time, CHUNK
-    while offset < size:
-        buffer = os.pread(handle, min(chunk, size - offset), offset)
+    place, chunk = Walk(SEGMENT_HEADER_BYTES, segment.first_seq, segment.time, False), CHUNK
+    while place.used < size:
+        buffer = os.pread(handle, min(chunk, size - place.used), place.used)
         try:
-            used, seq, time = walk(buffer, seq, time, stop_seq)
+            step = walk(buffer, place.seq, place.time, stop_seq)
         except UnknownRecordError as error:
-            raise unknown(segment.path, offset + error.args[0], "the kind of the record") from None
-        if used:
-            offset, chunk = offset + used, CHUNK
-        elif (chunk := _larger(buffer, chunk, size - offset)) == 0:
+            raise unknown(segment.path, place.used + error.args[0], "the kind of the record") from None
+        if step.used:
+            place, chunk = step._replace(used=place.used + step.used), CHUNK
+        elif (chunk := _larger(buffer, chunk, size - place.used)) == 0:
             break
-    return Walk(offset, seq, time)
+    return place
 
 
 def records_of(segment: Segment, handle: int, offset: int, seq: int, size: int) -> Iterator[list[Record]]:
@@ -167,6 +169,22 @@ def records_of(segment: Segment, handle: int, offset: int, seq: int, size: int) 
             offset, seq, chunk = segment.offset(records[-1].end), records[-1].seq + records[-1].rows, CHUNK
         elif (chunk := _larger(buffer, chunk, size - offset)) == 0:
             raise damaged(segment.path, offset)
+
+
+def record_at(segment: Segment, handle: int, position: int) -> Record:
+    """The record that begins at a position of the log."""
+    offset = segment.offset(position)
+    buffer = os.pread(handle, _GUESS, offset)
+    size = claimed(buffer)
+    if _GUESS == len(buffer) < size <= os.fstat(handle).st_size - offset:
+        buffer = os.pread(handle, size, offset)
+    try:
+        records = decode(buffer[:size], seq_of(buffer), position)
+    except UnknownRecordError:
+        raise unknown(segment.path, offset, "the kind of the record") from None
+    if not records:
+        raise damaged(segment.path, offset, "there is no valid record")
+    return records[0]
 
 
 def _larger(buffer: bytes, asked: int, left: int) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,6 +11,7 @@ from ...data.frame_reader import read_mapping
 from ...data.policy import Policy
 from ...errors import InputError
 from ...inference.predictor import Predictor, numbered
+from ...inference.row_learning import RowLearning
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 
@@ -91,43 +91,10 @@ class TableColumns:
     """Rows of the table that the model was trained on: text, dates and missing values are read as in training."""
 
     def __init__(self, predictor: Predictor) -> None:
-        assert predictor._rows is not None
-        self.predictor, self.model, self._reader = predictor, predictor.model, predictor._rows
-        self._columns = self._reader.columns
+        self.predictor, self.learn = predictor, RowLearning(predictor).learn
 
     def score(self, features: dict[str, Any]) -> Any:
         return self.predictor.score_one(features)
-
-    def learn(self, features: dict[str, Any], label: Any, weight: float) -> Any:
-        model = self.model
-        if not isinstance(model, OneVsAll):
-            return self._learn_one(features, label, weight)
-        with model._lock:
-            number, new = model._classes.number(label, weight)
-            with model._classes.joining(new):
-                return self._learn_wide(features, number, weight, len(new))
-
-    def _learn_one(self, features: dict[str, Any], label: float, weight: float) -> float:
-        offset = self.predictor.offset_one(features)
-        for row in self._plain(features):
-            score = self.model._learn_row(self._columns, row, label, weight, offset)
-            if score is not None:
-                return score
-        frame, offsets = self.predictor.read_one(features)[0], None if offset == 0 else np.array([offset])
-        return float(self.model._feed(frame, np.array([float(label)]), [weight], 0, offsets)[0])
-
-    def _learn_wide(self, features: dict[str, Any], number: float, weight: float, new: int) -> Any:
-        for row in self._plain(features):
-            scores = self.model._learn_row_wide(self._columns, row, number, weight, new)
-            if scores is not None:
-                return scores
-        return self.model._feed(self.predictor.read_one(features)[0], np.array([number]), [weight], new)
-
-    def _plain(self, features: dict[str, Any]) -> Iterator[Any]:
-        """As it is, if the core may read it so; then with what is in it made plain."""
-        if self._reader.quick:
-            yield features
-        yield self._reader.plain(features)
 
     def unknown(self, features: dict[str, Any]) -> list[str]:
         known = {*self.predictor.schema.kinds, *self.predictor.schema.beside}

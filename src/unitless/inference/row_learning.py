@@ -1,0 +1,89 @@
+"""A model that goes on learning from single rows of the table that it was trained on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from .. import inputs
+from ..errors import Error
+from ..inputs import Float64
+from ..models.learner import Learner
+from ..models.one_vs_all import OneVsAll
+from .predictor import Predictor
+
+
+class RowLearning:
+    """Learns rows as they are in the data, one at a time. The model is then, to the last bit, what a frame makes it.
+
+    Args:
+        predictor: of a model that `train` made from a table.
+
+    Example:
+        >>> import unitless as ul
+        >>> from unitless.inference.row_learning import RowLearning
+        >>> people = [{"age": 20 + i % 50, "job": ["clerk", "pilot"][i % 2], "pay": 20.0 + i % 2} for i in range(300)]
+        >>> model = ul.train(people, target="pay").model
+        >>> learning = RowLearning(ul.Predictor(model))
+        >>> score = learning.learn({"age": 31, "job": "pilot"}, 21.0)  # made before
+        >>> round(score), model.examples
+        (21, 301)
+    """
+
+    def __init__(self, predictor: Predictor) -> None:
+        assert predictor._rows is not None  # a table's
+        self._predictor, self._rows, self._model = predictor, predictor._rows, predictor.model
+        self._columns = predictor._columns
+        self._offsets = predictor.schema.offset is not None
+
+    def learn(self, row: Any, label: Any, weight: float = 1.0) -> Any:
+        """Learn a row; the score made before, of several classes one for each. A row that is refused changes nothing.
+
+        Args:
+            row: as for `Predictor.predict_one`.
+            label: the number; of two classes 0 or 1; of several the class.
+            weight: how many rows it counts for.
+        """
+        model = self._model
+        try:
+            if isinstance(model, OneVsAll):
+                return self._learn_class(model, row, label, weight)
+            return self._learn_number(model, row, label, weight)
+        except Error as error:
+            raise error.at(row=None) from None
+
+    def _learn_number(self, model: Learner, row: Any, label: Any, weight: float) -> float:
+        offset = self._predictor.offset_one(row) if self._offsets else 0.0
+        if self._columns is not None:  # as it nearly always is
+            score = model._learn_row(self._columns, row, label, weight, offset)
+            if score is not None:
+                return score
+        for plain in self._plain(row):
+            score = model._learn_row(self._rows.columns, plain, label, weight, offset)
+            if score is not None:
+                return score
+        data, y = self._predictor.read_one(row)[0], inputs.vector([label], "y", 1)
+        return float(model._feed(data, y, [weight], offset=None if offset == 0 else [offset])[0])
+
+    def _learn_class(self, model: OneVsAll, row: Any, label: Any, weight: float) -> Float64:
+        with model._locked():  # what the core and the model know of the classes changes together
+            number, new = model._classes.number(label, weight)
+            with model._classes.joining(new):
+                if self._columns is not None:
+                    scores = model._learn_row_wide(self._columns, row, number, weight, len(new))
+                    if scores is not None:
+                        return scores
+                for plain in self._plain(row):
+                    scores = model._learn_row_wide(self._rows.columns, plain, number, weight, len(new))
+                    if scores is not None:
+                        return scores
+                data = self._predictor.read_one(row)[0]
+                return model._feed(data, np.array([number]), [weight], len(new))
+
+    def _plain(self, row: Any) -> Iterator[dict[str, Any]]:
+        """The row with what is in it made plain, if it is a mapping."""
+        plain = self._predictor._plain(row)
+        if plain is not None:
+            yield plain

@@ -1,0 +1,158 @@
+"""A replica of another server's folder: the newest snapshot of each stream, and its log as it grows.
+
+Nothing in the folder is changed or locked. After the same record a stream has the same bits here and there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from ...errors import Error
+from ..house import HouseError
+from ..log import LogError, Tail
+from ..log.reader import Reader
+from ..log.segments import listed
+from ..settings import Settings
+from ..streams import Stream
+from ..streams.recovery import newest_state
+from .replica import FollowedStream, ReplicaHouse
+
+_SOONEST, _LATEST = 0.005, 0.05  # seconds between looks at the logs: after news, and after a long time without
+_BYTES = 256 << 10  # of a log that are read at once, so that requests are answered in between
+_LOOK = 0.5  # seconds between looks for streams that come and go
+
+_log = logging.getLogger("unitless.serve")
+
+
+class _Files:
+    """What there is to say about a log that somebody else writes."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.tail, self.reader = Tail(folder, 1), Reader(folder)
+
+    @property
+    def segments(self) -> list[tuple[int, Path, int]]:
+        """First sequence number, path and bytes of each file, oldest first."""
+        with contextlib.suppress(OSError):
+            return [(int(path.stem), path, path.stat().st_size) for path in listed(self._folder)]
+        return []
+
+    @property
+    def bytes(self) -> int:
+        """The bytes of all files."""
+        return sum(size for _, _, size in self.segments)
+
+    def close(self) -> None:
+        """Close all files."""
+        self.tail.close()
+        self.reader.close()
+
+
+class _Begun(NamedTuple):
+    stream: Stream
+    files: _Files
+
+
+class DirectoryReplica(ReplicaHouse):
+    """The streams of another server's folder.
+
+    Args:
+        folder: of the other server.
+        settings: of this one.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        if not (folder / "streams").is_dir():
+            raise HouseError(f"{folder} is not the data folder of a server: there is no folder `streams` in it")
+        super().__init__(folder, settings)
+        self._looked = 0.0
+
+    async def begin(self) -> None:
+        """Come to the state of this moment."""
+        await self._look()
+
+    async def run(self) -> None:
+        """Follow until it is cancelled."""
+        pause = _SOONEST
+        while True:
+            moved = False
+            for name, live in list(self.streams.items()):
+                assert isinstance(live, FollowedStream)
+                moved |= await self._follow(name, live)
+            if time.monotonic() - self._looked > _LOOK:
+                await self._look()
+            pause = _SOONEST if moved else min(1.1 * pause, _LATEST)
+            await asyncio.sleep(0 if moved else pause)
+
+    async def _follow(self, name: str, live: FollowedStream) -> bool:
+        """Apply some of what is new; whether there was anything."""
+        try:
+            records = live.log.tail.read(_BYTES)
+        except (OSError, LogError) as error:
+            await self._begin_again(name, live, error)
+            return False
+        live.follow(records)
+        if live.stream.mismatch is not None and live.stream.mismatch not in live.notes:
+            live.notes.append(live.stream.mismatch)
+        return bool(records)
+
+    async def _begin_again(self, name: str, live: FollowedStream, error: Exception) -> None:
+        """The log was cut or has moved on: take the newest snapshot."""
+        path = self.folders[name]
+        if not path.exists():
+            self._forget(name)
+            return
+        _log.warning("the log of %r cannot be followed further, it is begun again: %s", name, error)
+        try:
+            stream, files = await asyncio.to_thread(_begun, path)
+        except (OSError, Error) as again:
+            live.notes[:] = [f"the log cannot be followed: {again}"]
+            await asyncio.sleep(_LOOK)
+            return
+        live.log.close()
+        live.stream, live.log = stream, files
+        live.notes.clear()
+
+    async def _look(self) -> None:
+        """Find streams that have come, forget those that have gone."""
+        self._looked = time.monotonic()
+        for name, path in list(self.folders.items()):
+            if not path.exists():
+                self._forget(name)
+        known = set(self.folders.values())
+        for path in sorted((self.folder / "streams").iterdir()):
+            if path.name.startswith(".") or path in known:
+                continue
+            try:
+                stream, files = await asyncio.to_thread(_begun, path)
+            except (OSError, Error, ValueError, LookupError) as error:
+                _log.warning("the stream in %s cannot be followed yet: %s", path, error)
+                continue
+            if stream.champion:
+                self.streams[stream.name] = FollowedStream(stream, files, self.settings, self.tallies)
+                self.folders[stream.name] = path
+
+    def _forget(self, name: str) -> None:
+        self.streams.pop(name).close()
+        del self.folders[name]
+
+
+def _begun(path: Path) -> _Begun:
+    """A stream as it is at this moment."""
+    files = _Files(path / "log")
+    try:
+        stream = newest_state(path, files.reader.read, lambda text: _log.warning("%s", text))
+        files.tail = Tail(path / "log", stream.seq + 1)
+        while records := files.tail.read():
+            for record in records:
+                stream.apply(record)
+    except BaseException:
+        files.close()
+        raise
+    return _Begun(stream, files)

@@ -1,0 +1,359 @@
+"""The routes of the server, except what the protocol class answers itself; an ASGI application."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response, StreamingResponse
+from starlette.routing import Route
+
+from .. import sse, views
+from ..events import Form
+from ..problems import Problem
+from . import inference_v2, rows
+from .access import Role, require
+from .batches import Batch
+from .bodies import BODIES, LINES
+from .openapi import document
+from .pages import POLICY, File, read_all
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from ..live import LiveStream
+    from .protocol import Service
+
+Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+FILE = "application/octet-stream"
+_log = logging.getLogger("unitless.serve")
+
+
+def make(service: Service) -> ASGIApp:
+    """The application of a server."""
+    routes = _Routes(service)
+    app = Starlette(
+        routes=routes.all(),
+        exception_handlers={Problem: _said_no, HTTPException: _not_found, Exception: _failed},  # type: ignore[dict-item]
+    )
+    return _Headers(app, service)
+
+
+class _Headers:
+    """What every answer has: it is what it says it is, nobody frames it, and answers of the API are not kept."""
+
+    def __init__(self, app: ASGIApp, service: Service) -> None:
+        self._app, self._service = app, service
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answered = False
+
+        async def sent(message: Message) -> None:
+            nonlocal answered
+            if message["type"] == "http.response.start":
+                headers = message["headers"]
+                headers.append((b"x-content-type-options", b"nosniff"))
+                headers.append((b"content-security-policy", POLICY.encode()))
+                headers.append((b"referrer-policy", b"no-referrer"))
+                if not any(name == b"cache-control" for name, _ in headers):
+                    headers.append((b"cache-control", b"no-store"))
+                self._service.count(scope["path"].rpartition("/")[2], message["status"])
+            await send(message)
+            answered = message["type"] == "http.response.body" and not message.get("more_body", False)
+
+        try:
+            await self._app(scope, receive, sent)
+        except Exception:
+            if not answered:  # else it was reported, and the client knows
+                raise
+
+
+def problem_response(problem: Problem) -> Response:
+    """A problem as an answer."""
+    return Response(problem.body(), problem.status, problem.headers, "application/problem+json")
+
+
+async def _said_no(_: Request, problem: Problem) -> Response:
+    return problem_response(problem)
+
+
+async def _not_found(request: Request, error: HTTPException) -> Response:
+    if error.status_code == 404:
+        problem = Problem(404, "not found", f"There is nothing at {request.url.path[:200]!r}; see /openapi.json.")
+    elif error.status_code == 405:
+        allowed = (error.headers or {}).get("Allow", "")
+        problem = Problem(405, "not this method", f"{request.method} is not for this address; it takes {allowed}.")
+    else:
+        problem = Problem(error.status_code, str(error.detail))
+    problem.headers.update({name.lower(): value for name, value in (error.headers or {}).items()})
+    return problem_response(problem)
+
+
+async def _failed(request: Request, error: Exception) -> Response:
+    _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
+    return problem_response(Problem(500, "an error of the server", "Its log says more."))
+
+
+def answer(fields: Any, status: int = 200) -> Response:
+    """An answer of JSON."""
+    return Response(rows.encode(fields), status, media_type="application/json")
+
+
+def content_type(request: Request) -> str:
+    """What a body is, without parameters."""
+    encoding = request.headers.get("content-encoding", "identity")
+    if encoding != "identity":
+        raise Problem(415, "encoded body", f"The body is encoded with {encoding!r}; send it as it is.")
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+async def read_json(request: Request) -> Any:
+    """The JSON of a body.
+
+    Raises:
+        Problem: 415 if it says that it is something else, 400 if it is not JSON.
+    """
+    kind = content_type(request)
+    if kind != "application/json":
+        raise unsupported(kind, "application/json")
+    try:
+        return msgspec.json.decode(await request.body())
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise Problem(400, "this is not JSON", str(error)) from None
+
+
+async def read_object(request: Request) -> dict[str, Any]:
+    """The same where it has to be an object."""
+    found = await read_json(request)
+    if not isinstance(found, dict):
+        raise Problem(422, "not an object", f"The body has to be a JSON object, not {type(found).__name__}.")
+    return found
+
+
+def unsupported(kind: str, *taken: str) -> Problem:
+    """A body of a kind that is not taken."""
+    said = f"is {kind!r}" if kind else "is missing"
+    hint = " (curl: --json instead of -d)" if taken[0] == "application/json" else ""
+    return Problem(415, "not this content", f"The content type {said}; send {' or '.join(taken)}{hint}.")
+
+
+class _Routes:
+    """The functions behind the addresses."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._files: dict[str, File] | None = None
+        self._document: bytes | None = None
+
+    @property
+    def _house(self) -> Any:
+        return self._service.house
+
+    def all(self) -> list[Route]:
+        """Every address, who may use it, and what it does."""
+        read, admin = self._for(Role.read), self._for(Role.admin)
+        one = "/v1/models/{name}"
+        return [
+            Route("/", self.page, methods=["GET"]),
+            Route("/page/{path:path}", self.page, methods=["GET"]),
+            Route("/health/live", self.live, methods=["GET"]),
+            Route("/health/ready", self.ready, methods=["GET"]),
+            Route("/openapi.json", self.openapi, methods=["GET"]),
+            Route("/metrics", read(self.prometheus), methods=["GET"]),
+            Route("/v1/models", read(self.models), methods=["GET"]),
+            Route(one, self.model, methods=["GET", "PUT", "DELETE"]),
+            Route(one + "/promote", admin(self.promote), methods=["POST"]),
+            Route(one + "/snapshot", admin(self.snapshot), methods=["POST"]),
+            Route(one + "/file", admin(self.file), methods=["GET"]),
+            *(Route(f"{one}/{action}", self._rows(action), methods=["POST"]) for action in rows.KINDS),
+            Route(one + "/explain", read(self.explain), methods=["GET", "POST"]),
+            Route(one + "/weights", read(self.weights), methods=["GET"]),
+            Route(one + "/metrics", read(self.metrics), methods=["GET"]),
+            Route(one + "/events", read(self.events), methods=["GET"]),
+            *inference_v2.routes(self._service, read),
+        ]
+
+    # ----- who may do what
+
+    def _role(self, request: Request) -> Role:
+        header = request.headers.get("authorization")
+        host = request.headers.get("host")
+        return self._service.access.role(
+            None if header is None else header.encode("latin-1"), None if host is None else host.encode("latin-1")
+        )
+
+    def _for(self, least: Role) -> Callable[[Endpoint], Endpoint]:
+        def guarded(endpoint: Endpoint) -> Endpoint:
+            async def answered(request: Request) -> Response:
+                require(self._role(request), least)
+                return await endpoint(request)
+
+            return answered
+
+        return guarded
+
+    def _find(self, request: Request) -> tuple[LiveStream, str]:
+        return rows.find(self._house, request.path_params["name"], request.query_params.get("model"))
+
+    # ----- the server
+
+    async def page(self, request: Request) -> Response:
+        if self._files is None:
+            self._files = await asyncio.to_thread(read_all)
+        file = self._files.get(request.path_params.get("path", "index.html"))
+        if file is None:
+            raise HTTPException(404)
+        headers = {"etag": file.tag, "cache-control": "no-cache"}
+        if request.headers.get("if-none-match") == file.tag:
+            return Response(status_code=304, headers=headers)
+        return Response(file.content, headers=headers, media_type=file.kind)
+
+    async def live(self, request: Request) -> Response:
+        return answer({"status": "live"})
+
+    async def ready(self, request: Request) -> Response:
+        self._service.check_ready()
+        return answer({"status": "ready"})
+
+    async def openapi(self, request: Request) -> Response:
+        if self._document is None:
+            self._document = document()
+        return Response(self._document, media_type="application/json")
+
+    async def prometheus(self, request: Request) -> Response:
+        from .. import prometheus  # noqa: PLC0415  (its library is needed only here)
+
+        self._service.check_ready()
+        return Response(prometheus.render(self._house), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    # ----- models
+
+    async def models(self, request: Request) -> Response:
+        return answer(views.models(self._house))
+
+    async def model(self, request: Request) -> Response:
+        role, name = self._role(request), request.path_params["name"]
+        if request.method == "PUT":
+            require(role, Role.admin)
+            made = await self._create(request, name)
+            return answer(views.details(*self._house.find(name)), 201 if made else 200)
+        if request.method == "DELETE":
+            require(role, Role.admin)
+            await self._house.delete(name)
+            return Response(status_code=204)
+        require(role, Role.read)
+        return answer(views.details(*self._find(request)))
+
+    async def _create(self, request: Request, name: str) -> bool:
+        kind = content_type(request)
+        if kind != FILE:
+            if kind != "application/json":
+                raise unsupported(kind, "application/json", FILE)
+            return bool(await self._house.create(name, await read_object(request)))
+        asked: dict[str, Any] = dict(request.query_params)
+        if "replay" in asked:
+            asked["replay"] = asked["replay"] == "true"
+        return bool(await self._house.create(name, asked, await request.body()))
+
+    async def promote(self, request: Request) -> Response:
+        await self._house.promote(request.path_params["name"])
+        return answer(views.details(*self._house.find(request.path_params["name"])))
+
+    async def snapshot(self, request: Request) -> Response:
+        live, _ = self._find(request)
+        return answer({"stream": live.name, "snapshot_seq": await self._service.snapshot(live)})
+
+    async def file(self, request: Request) -> Response:
+        live, name = self._find(request)
+        headers = {"content-disposition": f'attachment; filename="{name}.unitless"'}
+        return Response(live.model(name).file(), headers=headers, media_type=FILE)
+
+    # ----- rows
+
+    def _rows(self, action: str) -> Endpoint:
+        async def endpoint(request: Request) -> Response:
+            role = self._role(request)
+            kind = content_type(request)
+            if kind != "application/json" and kind not in BODIES:
+                raise unsupported(kind, "application/json", *BODIES)
+            require(role, Role.read if action == "predict" else Role.write)
+            live, model = self._find(request)
+            await _reached(request, live)
+            if kind == "application/json":
+                return await self._one(action, request, live, model, role)
+            body = BODIES[kind](request.query_params.get("label", "label"))
+            batch = Batch(live, model, action, role, body, self._service.limits.body)
+            lines = batch.answers(request.stream())
+            first = await anext(lines)
+            return StreamingResponse(_all(first, lines), media_type=LINES)
+
+        return endpoint
+
+    async def _one(self, action: str, request: Request, live: LiveStream, model: str, role: Role) -> Response:
+        body = await request.body()
+        row = rows.read(body)
+        rows.check(action, row)
+        require(role, rows.needed(action, row))
+        if action == "predict" and row.id is None:
+            return Response(rows.predict(live, model, row), media_type="application/json")
+        payload = rows.logged(action, row, body, model)
+        (outcome,) = await live.submitted(rows.KINDS[action], Form.json, 1, payload, [row])
+        if outcome.problem is not None:
+            raise outcome.problem
+        return answer(rows.fields(action, outcome))
+
+    # ----- looking at a model
+
+    async def explain(self, request: Request) -> Response:
+        live, model = self._find(request)
+        if request.method == "POST":
+            features = (await read_object(request)).get("features")
+        elif "id" in request.query_params:
+            features = views.waiting_features(live, request.query_params["id"])
+        else:
+            try:
+                features = msgspec.json.decode(request.query_params.get("features", "null"))
+            except msgspec.DecodeError as error:
+                raise Problem(400, "this is not JSON", str(error)) from None
+        if not isinstance(features, dict | list):
+            raise Problem(422, "no features", '"features" is missing: the features by name, or the id of a prediction.')
+        return answer(views.explain(live, model, features))
+
+    async def weights(self, request: Request) -> Response:
+        most = request.query_params.get("most", "100")
+        if not most.isdecimal() or not 1 <= int(most) <= 100_000:
+            raise Problem(422, "not a number", "most has to be a whole number between 1 and 100,000.")
+        return answer(views.weights(*self._find(request), int(most)))
+
+    async def metrics(self, request: Request) -> Response:
+        return answer(views.metrics(*self._find(request)))
+
+    async def events(self, request: Request) -> Response:
+        live, _ = self._find(request)
+        headers = {"x-accel-buffering": "no"}  # proxies are not to collect them
+        return StreamingResponse(sse.events(live), headers=headers, media_type="text/event-stream")
+
+
+async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    try:
+        async for lines in rest:
+            yield lines
+    except ClientDisconnect:
+        return
+
+
+async def _reached(request: Request, live: LiveStream) -> None:
+    """Wait until the stream has what the client has written before."""
+    asked = request.headers.get("unitless-min-seq")
+    if asked is not None:
+        if not asked.isdecimal():
+            raise Problem(400, "not a number", "Unitless-Min-Seq has to be a whole number.")
+        await live.reached(int(asked))

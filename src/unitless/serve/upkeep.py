@@ -1,0 +1,89 @@
+"""What a server does beside answering: it has snapshots written, and lets go of the log that nobody needs any more."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from .snapshotting import Snapshotter
+from .streams import retention
+
+if TYPE_CHECKING:
+    from .house import House
+    from .live import LiveStream
+    from .snapshotter import Report
+
+_log = logging.getLogger("unitless.serve")
+
+
+class Upkeep:
+    """Snapshots and retention of all streams of a house.
+
+    Args:
+        house: which.
+    """
+
+    def __init__(self, house: House) -> None:
+        self._house = house
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._snapshotter = Snapshotter(
+            house.folder,
+            house.settings.snapshot_every,
+            house.settings.retain,
+            self._counted,
+            told=self._told,
+            say=_log.warning,
+        )
+
+    def start(self) -> None:
+        """Begin."""
+        self._keep(self._house.keep_time())
+        self._snapshotter.start()
+
+    def _keep(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("work beside the requests failed", exc_info=error)
+
+    async def snapshot(self, live: LiveStream) -> int:
+        """Write a snapshot of a stream now; gives the last record that it has."""
+        report = await self._snapshotter.request(self._house.folders[live.name].name)
+        return report.snapshot_seq
+
+    async def stop(self, timeout: float) -> None:
+        """Write last snapshots, as far as there is time, and end."""
+        for task in list(self._tasks):
+            task.cancel()
+        if not await self._snapshotter.stop(timeout):
+            _log.warning("there was no time for the last snapshots; the next start reads more of the logs")
+
+    def _counted(self) -> Mapping[str, int]:
+        streams = self._house.streams
+        return {path.name: streams[name].stream.seq for name, path in self._house.folders.items() if name in streams}
+
+    def _told(self, report: Report) -> None:
+        for name, path in self._house.folders.items():
+            if path.name == report.stream and name in self._house.streams:
+                live = self._house.streams[name]
+                if report.snapshot_seq > live.snapshot_seq:
+                    live.snapshot_seq = report.snapshot_seq
+                    self._keep(self._let_go(live))
+                for text in (report.mismatch, report.error):
+                    if text is not None and text not in live.notes:
+                        live.notes.append(text)
+                        _log.error("%s: %s", name, text)
+
+    async def _let_go(self, live: LiveStream) -> None:
+        """Drop what is older than all snapshots and all that waits, if the log is larger than it may be."""
+        path = self._house.folders[live.name]
+        if live.replaying or live.log.bytes <= self._house.settings.retain:
+            return
+        needed = [await asyncio.to_thread(retention.needed_by_snapshots, path)]
+        live.log.drop_before(retention.first_kept(live.log.segments, needed=needed, retain=self._house.settings.retain))

@@ -1,0 +1,130 @@
+"""What the server shows of its streams and models: the JSON of the addresses that only read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import Error
+from ..version import __version__
+from .live import LiveStream
+from .problems import Problem, refused
+from .served import describe
+
+
+def models(house: Any) -> dict[str, Any]:
+    """All models, in short, and the server."""
+    found = [summary(live, model.name) for live, model in house.models]
+    found += [_replaying(live, name) for live in house.streams.values() for name in live.replaying]
+    settings = house.settings
+    server = {
+        "version": __version__,
+        "started": house.started,
+        "durability": settings.durability,
+        "follower": settings.follow is not None,
+        "seq": sum(live.stream.seq for live in house.streams.values()),
+    }
+    return {"models": found, "server": server}
+
+
+def summary(live: LiveStream, name: str) -> dict[str, Any]:
+    """A model in short."""
+    said = describe.summary(live.model(name))
+    return {
+        **said,
+        "stream": live.name,
+        "waiting": len(live.stream.join),
+        "seq": live.stream.seq,
+        "status": "ready",
+        "progress": None,
+        "notes": [*said["notes"], *live.notes, *([] if live.failure is None else [live.failure])],
+    }
+
+
+def _replaying(live: LiveStream, name: str) -> dict[str, Any]:
+    """A model that still learns from history."""
+    return {
+        "name": name,
+        "stream": live.name,
+        "role": "challenger",
+        "status": "replaying",
+        "progress": live.replaying[name],
+        "metrics": {},
+        "examples": 0,
+        "notes": [],
+    }
+
+
+def details(live: LiveStream, name: str) -> dict[str, Any]:
+    """A model."""
+    served = live.model(name)
+    model = served.model
+    features = 0 if model is None else None if model.nbytes > describe.LARGE else len(model.scales)
+    return {**summary(live, name), "options": served.options, "features": features, "digest": served.digest}
+
+
+def metrics(live: LiveStream, name: str) -> dict[str, Any]:
+    """How good a model is, how its stream stands, and how it was in the last minutes and hours."""
+    served, stream, log = live.model(name), live.stream, live.log
+    others = [
+        {"name": one.name, "role": one.role, "metrics": describe.summary(one)["metrics"]}
+        for one in stream.models.values()
+    ]
+    return {
+        "name": name,
+        "stream": live.name,
+        "seq": stream.seq,
+        "time": stream.time / 1e6,
+        "examples": served.examples,
+        **describe.progress(served),
+        "waiting": len(stream.join),
+        "expired": stream.join.expired,
+        "duplicates": stream.counts["duplicate"],
+        "rejected": stream.counts["refused"] + stream.counts["failed"],
+        "models": others,
+        "log": {
+            "seq": stream.seq,
+            "synced_seq": live.synced_seq,
+            "snapshot_seq": live.snapshot_seq,
+            "bytes": log.bytes,
+            "segments": len(log.segments),
+            "lag": stream.seq - live.synced_seq,
+        },
+        "moments": {"seconds": live.moments.seconds(), "minutes": live.moments.minutes()},
+        "recent": live.moments.recent(),
+    }
+
+
+def explain(live: LiveStream, name: str, features: Any) -> dict[str, Any]:
+    """Why a model says what it says of a row.
+
+    Raises:
+        Problem: 422 if it cannot use the row.
+    """
+    try:
+        return describe.explanation(live.model(name), features)
+    except Error as error:
+        raise refused(error) from None
+
+
+def weights(live: LiveStream, name: str, most: int) -> dict[str, Any]:
+    """What matters to a model.
+
+    Raises:
+        Problem: 422 if there is too much of it.
+    """
+    try:
+        return describe.features(live.model(name), most)
+    except Error as error:
+        raise Problem(422, "this cannot be listed", str(error)) from None
+
+
+def waiting_features(live: LiveStream, id: str) -> Any:
+    """The features of a prediction that waits for its label.
+
+    Raises:
+        Problem: 404 if there is no such prediction.
+    """
+    waiting = live.stream.join.waiting(id)
+    if waiting is None:
+        raise Problem(404, "no such id", f"no prediction with the id {id[:80]!r} waits for its label")
+    return live.stream.features_of(waiting)

@@ -1,0 +1,278 @@
+"""A trained model that learns rows one at a time becomes, to the last bit, what frames of these rows make it."""
+
+from __future__ import annotations
+
+import functools
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import unitless as ul
+from unitless.inference.row_learning import RowLearning
+from unitless.models import file as model_file
+
+N = 200
+LINEAR: dict[str, Any] = {"shape": "linear", "experts": "none"}
+OPTIONS: dict[str, dict[str, Any]] = {
+    "usual": {},
+    "linear": LINEAR,
+    "literal": {**LINEAR, "centre": False, "learning_rate": 0.3},
+    "curves": {"shape": "curves"},
+    "curves only": {"shape": "curves only", "experts": "none"},
+    "trees": {"shape": "trees", "experts": "none"},
+    "experts": {"shape": "linear", "experts": "auto"},
+    "words": {"words": ["said"]},
+    "linear words": {**LINEAR, "words": ["said"]},
+    "snag": {**LINEAR, "rule": "snag"},
+    "hashed": {**LINEAR, "bits": 6},
+    "products": {**LINEAR, "interactions": 2},
+    "hashed products": {**LINEAR, "bits": 7, "interactions": [("age", "job=*"), ("pay", "on=true")]},
+    "sparse": {**LINEAR, "sparsity": 1.0},
+    "averaged": {**LINEAR, "average": True},
+    "absent": {**LINEAR, "missing": "absent"},
+    "strict": {**LINEAR, "missing": "error"},
+}
+LABELS: dict[str, list[Any]] = {"number": [3.5, -1.0, 8.0], "two": [1.0, 0.0], "three": ["a", "b", "c"]}
+PLAIN: dict[str, Any] = {"age": 31, "pay": 2500.5, "member": 1, "job": "pilot", "on": True, "said": "a cold day"}
+
+
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 80, N),
+            "pay": rng.lognormal(8, 1, N),
+            "member": rng.integers(0, 2, N),  # a flag
+            "job": rng.choice(["clerk", "pilot", "köchin"], N),
+            "on": rng.random(N) < 0.5,
+            "said": rng.choice(["a cold day", "the sun, the sun", "Rain and wind", "warm sun and rain"], N),
+        }
+    )
+    y = frame["age"] / 10 + frame["member"] + 3 * (frame["job"] == "pilot") - 2 * frame["on"]
+    frame["number"], frame["two"] = y, np.where(y > 5, "rich", "poor")
+    frame["three"] = pd.cut(y, 3, labels=list("abc")).astype(str)
+    return frame
+
+
+@functools.cache
+def trained(target: str, options: str) -> bytes:
+    """A model that `train` made, saved."""
+    chosen = OPTIONS[options]
+    frame = people().drop(columns=[name for name in LABELS if name != target])
+    if "words" not in chosen:
+        frame = frame.drop(columns="said")
+    if chosen.get("missing") != "error":
+        frame.loc[3, "pay"] = np.nan
+        frame.loc[5, "job"] = None
+    return model_file.to_bytes(ul.train(frame, target, shuffle=False, **chosen).model)
+
+
+def loaded(saved: bytes) -> Any:
+    return model_file.from_bytes(saved)
+
+
+def row_learning(model: Any) -> RowLearning:
+    return RowLearning(ul.Predictor(model))
+
+
+def framed(row: dict[str, Any], model: Any) -> pd.DataFrame:
+    """The row as a frame; what has no value as a column of nothing."""
+    there = {name: row.get(name) for name in ul.Predictor(model).features}
+    return pd.DataFrame([{k: None if isinstance(v, float) and v != v else v for k, v in there.items()}])  # noqa: PLR0124
+
+
+def learn_framed(model: Any, row: dict[str, Any], label: Any, weight: float) -> Any:
+    try:
+        return model.learn(framed(row, model), [label], [weight])
+    except ul.InputError as error:
+        return type(error)
+
+
+def learn_row(learning: RowLearning, row: dict[str, Any], label: Any, weight: float) -> Any:
+    try:
+        return learning.learn(row, label, weight)
+    except ul.InputError as error:
+        return type(error)
+
+
+def same(one: Any, other: Any) -> bool:
+    return one is other or np.array_equal(np.ravel(one), np.ravel(other))
+
+
+def agree(saved: bytes, rows: list[tuple[dict[str, Any], Any, float]]) -> None:
+    """Rows that are learned one at a time, from mappings and from frames."""
+    one, other = loaded(saved), loaded(saved)
+    learning = row_learning(one)
+    for row, label, weight in rows:
+        assert same(learn_row(learning, row, label, weight), learn_framed(other, row, label, weight)), row
+        assert learning._predictor.score_one(PLAIN) is not None  # what is remembered of names is not only learning's
+    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+
+
+@pytest.mark.parametrize("target", LABELS)
+@pytest.mark.parametrize("options", OPTIONS)
+def test_rows_are_learned_as_frames_of_one_row(options: str, target: str) -> None:
+    rows = [
+        PLAIN,
+        {**PLAIN, "age": 1e9, "pay": -3.0, "member": 0, "said": "rain"},  # beyond what was seen
+        {**PLAIN, "job": "smith", "on": False, "said": "new words, and new again"},
+        {**PLAIN, "job": "smith", "age": 0, "pay": 0.0},
+        {**PLAIN, "job": "köchin", "said": "Köchin"},
+        {**PLAIN, "age": None, "job": None, "on": None, "said": None},
+        {"pay": math.nan},
+        {**PLAIN, "age": np.int64(31), "pay": np.float32(2500.1), "on": np.bool_(True)},
+        {**PLAIN, "age": Decimal("31.10"), "job": " smith "},
+        {**PLAIN, "age": "31"},
+        {**PLAIN, "age": [31]},
+        {**PLAIN, "age": 2**62 + 1, "pay": 5e-324},
+        {**PLAIN, "other": "x17", "number": 3.5},
+    ]
+    labels = LABELS[target]
+    weights = [1.0, 1.0, 2.5, 1.0, 0.0, 1.0]
+    agree(
+        trained(target, options),
+        [(row, labels[k % len(labels)], weights[k % len(weights)]) for k, row in enumerate(rows)],
+    )
+
+
+VALUES = {
+    "age": st.one_of(st.integers(-5, 90), st.floats(-1e6, 1e6), st.none(), st.just(math.nan)),
+    "pay": st.one_of(st.sampled_from([0, 1.5, 1e4]), st.floats(-1e150, 1e150), st.none()),
+    "member": st.one_of(st.integers(0, 1), st.booleans(), st.none()),
+    "job": st.one_of(st.sampled_from(["clerk", "pilot", "smith", "", " ", "NA", "é"]), st.text(max_size=3), st.none()),
+    "on": st.one_of(st.booleans(), st.none(), st.integers(0, 1)),
+    "said": st.one_of(st.sampled_from(["sun", "the day", "", "!", "ö, a"]), st.text("ab ,1'", max_size=9), st.none()),
+}
+ROWS = st.lists(
+    st.tuples(st.fixed_dictionaries({}, optional=VALUES), st.integers(0, 2), st.sampled_from([1.0, 1.0, 0.0, 3.5])),
+    max_size=8,
+)
+
+
+@settings(max_examples=100)
+@given(st.sampled_from(list(OPTIONS)), st.sampled_from(list(LABELS)), ROWS)
+def test_any_rows_are_learned_or_refused_as_frames_are(options: str, target: str, rows: Any) -> None:
+    labels = LABELS[target]
+    agree(trained(target, options), [(row, labels[k % len(labels)], weight) for row, k, weight in rows])
+
+
+@pytest.mark.parametrize("options", ["usual", "linear", "words", "hashed"])
+@pytest.mark.parametrize("target", LABELS)
+def test_rows_are_learned_as_one_frame_of_all(options: str, target: str) -> None:
+    one, other = loaded(trained(target, options)), loaded(trained(target, options))
+    frame = people().drop(columns=list(LABELS)).iloc[:60].drop(columns=[] if options == "words" else "said")
+    frame.loc[7, "job"] = "smith"
+    labels = [LABELS[target][k % len(LABELS[target])] for k in range(len(frame))]
+    learning = row_learning(one)
+    scores = [learning.learn(row, label) for row, label in zip(frame.to_dict("records"), labels, strict=True)]
+    assert np.array_equal(np.array(scores), other.learn(frame, labels))
+    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+
+
+@pytest.mark.parametrize("target", LABELS)
+def test_the_core_reads_plain_rows_by_itself(target: str) -> None:
+    model = loaded(trained(target, "words"))
+    columns = ul.Predictor(model)._columns
+    learn = model._learn_row_wide if target == "three" else model._learn_row
+    assert learn(columns, PLAIN, 1.0) is not None
+    assert learn(columns, {**PLAIN, "job": "smith", "said": "newer words", "age": None}, 1.0, 2.0) is not None
+    before = model_file.to_bytes(model)
+    assert learn(columns, {**PLAIN, "job": 5}, 1.0) is None
+    assert learn(columns, [("age", 5)], 1.0) is None
+    assert model_file.to_bytes(model) == before
+
+
+@pytest.mark.parametrize("row", [PLAIN, {**PLAIN, "age": "31"}])
+def test_classes_join_as_they_do_with_frames(row: dict[str, Any]) -> None:
+    models = []
+    for _ in range(2):
+        model: Any = loaded(trained("three", "usual"))
+        made: Any = ul.OneVsAll(**model.options.asdict())
+        made._training = model._training
+        models.append(made)
+    one, other = models
+    learning = row_learning(one)
+    for label, weight in [("b", 1.0), ("a", 1.0), ("new", 0.0), ("newer", 2.0), ("a", 1.0)]:
+        known = len(one.classes)
+        scores = learning.learn(row, label, weight)
+        assert len(scores) == max(known, len(one.classes))
+        assert same(scores, other.learn(framed(row, other), [label], [weight]))
+    assert one.classes == other.classes == ["b", "a", "newer"]
+    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+
+
+@pytest.mark.parametrize("label", [math.nan, 7.0, "rich"])
+def test_a_label_that_cannot_be_learned_changes_nothing(label: Any) -> None:
+    model = loaded(trained("two", "linear"))
+    with pytest.raises(ul.InputError, match="label is"):
+        row_learning(model).learn({**PLAIN, "job": "smith"}, label)
+    assert model_file.to_bytes(model) == trained("two", "linear")
+
+
+def test_names_of_a_row_that_was_not_learned_are_forgotten() -> None:
+    frame = pd.DataFrame({"x": np.arange(300.0) % 7, "job": [f"job {k % 5}" for k in range(300)]})
+    frame["y"] = frame["x"] + np.arange(300) % 5
+    options = {**LINEAR, "loss": "poisson", "rule": "gd", "learning_rate": 0.001, "centre": False}
+    model: Any = ul.train(frame, "y", shuffle=False, importance_aware=False, **options).model
+    learning = row_learning(model)
+    with pytest.raises(ul.DivergedError):
+        learning.learn({"x": 1e150, "job": "first"}, 2.0)
+    learning.learn({"x": 0.0, "job": "second"}, 2.0)  # has the number that the other name would have had
+    for job in ("job 3", "first", "second"):
+        assert same(learning._predictor.score_one({"x": 0.0, "job": job}), model.predict(_one(0.0, job)))
+
+
+def _one(x: float, job: str) -> pd.DataFrame:
+    return pd.DataFrame({"x": [x], "job": [job]})
+
+
+def test_a_model_that_goes_back_is_read_as_it_is_then() -> None:
+    model = loaded(trained("number", "linear"))
+    learning, state = row_learning(model), model._remembered()
+    learning.learn({**PLAIN, "job": "smith"}, 3.0)
+    learning.learn({**PLAIN, "job": "baker"}, 9.0)
+    model._go_back(state)
+    learning.learn({**PLAIN, "job": "baker"}, 4.0)
+    other = loaded(trained("number", "linear"))
+    other.learn(framed({**PLAIN, "job": "baker"}, other), [4.0])
+    assert model_file.to_bytes(model) == model_file.to_bytes(other)
+
+
+def test_a_column_that_training_never_saw_is_centred_as_in_a_frame() -> None:
+    frame = people()[["age", "pay", "member", "number"]]
+    frame["pay"], frame["member"] = np.nan, np.where(np.arange(N) < 1, 1.0, np.nan)
+    saved = model_file.to_bytes(ul.train(frame, "number", shuffle=False, **LINEAR).model)
+    rows = [{"age": 30 + k, "pay": 1000.0 + k, "member": k % 2} for k in range(6)]
+    agree(saved, [(row, 3.0, 1.0) for row in rows])
+
+
+def test_offsets_of_rows_are_those_of_their_column() -> None:
+    frame = people()[["age", "job"]].assign(exposure=np.log(np.arange(N) % 5 + 1.0), count=np.arange(N) % 4)
+    saved = model_file.to_bytes(ul.train(frame, "count", loss="poisson", offset="exposure", shuffle=False).model)
+    one, other = loaded(saved), loaded(saved)
+    learning = row_learning(one)
+    for row in ({"age": 31, "job": "pilot", "exposure": 0.5}, {"age": "31", "job": "pilot", "exposure": 0.7}):
+        score = learning.learn(row, 2.0)
+        plain = pd.DataFrame([{**row, "age": 31}])
+        assert same(score, other.learn(plain, [2.0]))
+    with pytest.raises(ul.InputError, match="the offset 'exposure' is missing"):
+        learning.learn({"age": 31}, 2.0)
+    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+
+
+def test_rows_may_be_series_and_frames() -> None:
+    one, other = loaded(trained("two", "linear")), loaded(trained("two", "linear"))
+    learning = row_learning(one)
+    learning.learn(pd.Series(PLAIN), 1.0)
+    learning.learn(framed(PLAIN, one), 0.0)
+    for label in (1.0, 0.0):
+        other.learn(framed(PLAIN, other), [label])
+    assert model_file.to_bytes(one) == model_file.to_bytes(other)
+    with pytest.raises(ul.InputError, match="it must have names and values"):
+        learning.learn(5, 1.0)

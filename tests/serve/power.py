@@ -1,0 +1,80 @@
+"""Power cuts, simulated: what the disk may hold of a log when the machine stops, given what was synced.
+
+python tests/serve/power.py SYNCED serve --data DIR …    runs the command line, and writes down in a file what is synced
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from unitless.serve.log import Log
+
+PAGE = 4096
+
+
+def observer(synced: Path) -> Callable[[Path, int], None]:
+    """Writes down each sync of a log. Whoever is told of a sync is told after it stands in that file."""
+    handle = os.open(synced, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+
+    def observe(path: Path, size: int) -> None:
+        os.write(handle, f"{size} {path}\n".encode())
+
+    return observe
+
+
+def observe_all_logs(synced: Path) -> None:
+    """From now on each log that this process opens is observed."""
+    open_log, observe = Log.open, observer(synced)
+
+    def open_observed(folder: Path, **options: Any) -> Log:
+        return open_log(folder, **{"observer": observe, **options})
+
+    Log.open = open_observed  # type: ignore[method-assign, assignment]
+
+
+def synced_bytes(synced: Path) -> dict[Path, int]:
+    """Up to which byte each file was synced, as an observer has written it down."""
+    lines = [line.split(" ", 1) for line in synced.read_text("utf-8").splitlines()]
+    return {Path(path): int(size) for size, path in lines}
+
+
+def cut_power(folder: Path, synced: Mapping[Path, int], chance: random.Random) -> None:
+    """Leave of each file of a log what was synced, and of the rest what the system may have written by chance."""
+    for path in sorted(folder.glob("*.seg")):
+        kept, data = synced.get(path), path.read_bytes()
+        if kept is None and chance.random() < 0.5:
+            path.unlink()  # nor was its name synced
+        elif kept is None or kept < len(data):
+            kept = kept or 0
+            path.write_bytes(data[:kept] + unsynced(data[kept:], kept, chance))
+
+
+def unsynced(data: bytes, start: int, chance: random.Random) -> bytes:
+    """What may be left of bytes that begin at some place of a file and were never synced."""
+    left = bytearray(data[: chance.randint(0, len(data))])
+    how = chance.choice(("as it is", "bits", "pages", "zeros", "longer"))
+    if how == "bits" and left:
+        for _ in range(chance.randint(1, 3)):
+            left[chance.randrange(len(left))] ^= 1 << chance.randrange(8)
+    elif how == "pages":  # some of them were not written, though later ones were
+        for page in range(start // PAGE, (start + len(left)) // PAGE + 1):
+            if chance.random() < 0.5:
+                first, last = max(page * PAGE - start, 0), min((page + 1) * PAGE - start, len(left))
+                left[first:last] = bytes(last - first)
+    elif how == "zeros":
+        left[:] = bytes(len(left))
+    elif how == "longer":  # the file got its size before its bytes
+        left += bytes(chance.randint(1, PAGE))
+    return bytes(left)
+
+
+if __name__ == "__main__":
+    from unitless.cli import main
+
+    observe_all_logs(Path(sys.argv.pop(1)))
+    main()

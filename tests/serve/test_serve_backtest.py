@@ -1,0 +1,171 @@
+"""A model that learns from history is the one that would have been there from the start, to the bit."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("msgspec")
+from unitless.serve.events import Form, Kind
+from unitless.serve.house import House
+from unitless.serve.problems import Problem
+from unitless.serve.settings import Settings
+from unitless.serve.streams import snapshots
+
+OPTIONS = {"stream": "a", "role": "challenger", "learning_rate": 0.3, "shape": "linear", "experts": "none"}
+
+
+def with_house(folder: Path, test: Callable[[House], Awaitable[None]], **settings: Any) -> None:
+    async def whole() -> None:
+        given = {"data": folder, "durability": "process", "snapshot_every": 1000} | settings
+        house = House.open(folder, Settings.of(environment={}, **given))
+        house.start()
+        try:
+            await asyncio.wait_for(test(house), 60)
+        finally:
+            await house.stop()
+            await house.drain()
+            house.close()
+
+    asyncio.run(whole())
+
+
+def row(k: int, **more: Any) -> bytes:
+    return json.dumps({"features": {"x": k % 11, "y": (k * 7) % 5, "city": f"c{k % 4}"}, **more}).encode()
+
+
+async def history(house: House, first: int, last: int) -> None:
+    """Rows of all kinds: with and without ids, twice, with late labels, with labels that the champion refuses."""
+    live = house.streams["a"]
+    for k in range(first, last):
+        events = [(Kind.learn, row(k, label=k % 3, weight=1.0 + k % 2))]
+        if k % 5 == 0:
+            events.append((Kind.learn, row(k, label=k % 3, id=f"learned {k}")))
+            events.append((Kind.learn, row(k, label=k % 3, id=f"learned {k}")))
+        if k % 4 == 0:
+            events.append((Kind.prediction, row(k, id=f"asked {k}", model="a")))
+        if k % 4 == 3 and k > 38:
+            events.append((Kind.label, json.dumps({"id": f"asked {k - 39}", "label": k % 3}).encode()))
+        if k % 20 == 0:
+            events.append((Kind.learn, row(k, label="dog")))
+        for kind, payload in events:
+            await live.submitted(kind, Form.json, 1, payload)
+        if k % 25 == 0:
+            live.tick()
+
+
+def state(house: House, name: str) -> dict[str, Any]:
+    model = house.streams["a"].stream.models[name]
+    parts: dict[str, Any] = dict(model.parts())
+    told = json.loads(parts.pop("state.json"))
+    return {**parts, **{key: value for key, value in told.items() if key not in ("name", "created")}}
+
+
+async def joined(house: House, name: str) -> None:
+    live = house.streams["a"]
+    while name not in live.stream.models:
+        assert name in house.backtests, live.notes
+        await asyncio.sleep(0.01)
+    while name in house.backtests:
+        await asyncio.sleep(0.01)
+
+
+def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", {})
+        await house.create("early", OPTIONS)
+        await history(house, 0, 200)
+        assert await house.create("late", OPTIONS | {"replay": True})
+        assert house.streams["a"].replaying == {"late": 0.0}
+        assert not await house.create("late", OPTIONS | {"replay": True})
+        with pytest.raises(Problem, match="learns from history"):
+            house.find("late")
+        k = 200
+        while "late" in house.backtests:  # the stream goes on meanwhile
+            await history(house, k, k + 1)
+            k += 1
+            await asyncio.sleep(0.002)
+        await history(house, k, k + 50)
+        assert state(house, "late") == state(house, "early")
+        assert state(house, "late")["learned"] > 250
+        assert house.streams["a"].replaying == {}
+        assert not (house.folders["a"] / "backtests.json").exists()
+        before.append(house.streams["a"].stream.fingerprint())
+
+    async def again(house: House) -> None:
+        assert house.streams["a"].stream.fingerprint() == before[0]
+        assert state(house, "late") == state(house, "early")
+
+    before: list[str] = []
+    with_house(tmp_path, test)
+    for path in snapshots.listed(next((tmp_path / "streams").iterdir())):
+        snapshots.remove(path)  # so that the log alone says what happened
+    with_house(tmp_path, again)
+
+
+def test_what_a_crash_interrupts_begins_again(tmp_path: Path) -> None:
+    async def begin(house: House) -> None:
+        await house.create("a", {})
+        await house.create("early", OPTIONS)
+        await history(house, 0, 100)
+        await house.create("late", OPTIONS | {"replay": True})
+
+    async def test(house: House) -> None:
+        assert "late" in house.backtests
+        await joined(house, "late")
+        assert state(house, "late") == state(house, "early")
+
+    with_house(tmp_path, begin)
+    (folder,) = (tmp_path / "streams").iterdir()
+    (folder / ".backtest-abandoned").write_bytes(b"half")
+    with_house(tmp_path, test)
+    assert sorted(path.name for path in folder.iterdir()) == ["log", "manifest.json", "snapshots"]
+
+
+def test_a_model_on_its_way_can_be_deleted(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", {})
+        await history(house, 0, 20)
+        await house.create("late", OPTIONS | {"replay": True})
+        with pytest.raises(Problem, match="other options"):
+            await house.create("late", {"stream": "a", "replay": True})
+        await house.delete("late")
+        assert "late" not in house.backtests
+        assert house.streams["a"].replaying == {}
+        with pytest.raises(Problem, match="no model"):
+            house.find("late")
+        await house.delete("a")
+
+    with_house(tmp_path, test)
+    assert list((tmp_path / "streams").iterdir()) == []
+
+
+def test_what_is_left_of_a_long_log_is_replayed_from_a_snapshot(tmp_path: Path) -> None:
+    """The log is cut; a model with its history is one that was created when the oldest snapshot was taken."""
+
+    async def test(house: House) -> None:
+        await house.create("a", {})
+        await history(house, 0, 130)
+        await house.snapshot("a")
+        await house.create("early", OPTIONS)
+        await history(house, 130, 190)
+        await house.snapshot("a")
+        live = house.streams["a"]
+        assert 1 < live.log.first_seq < snapshots.seqs(house.folders["a"])[0]
+        await house.create("late", OPTIONS | {"replay": True})
+        await joined(house, "late")
+        assert state(house, "late") == state(house, "early")
+        assert state(house, "late")["learned"] > 60
+        with_history.append(live.stream.fingerprint())
+
+    async def again(house: House) -> None:
+        assert house.streams["a"].stream.fingerprint() == with_history[0]
+
+    with_history: list[str] = []
+    with_house(tmp_path, test, retain="10kB", segment="4kB")
+    with_house(tmp_path, again, retain="10kB", segment="4kB")

@@ -1,0 +1,185 @@
+"""Replicas of another server's folder."""
+
+import asyncio
+import json
+import shutil
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("msgspec")
+
+from unitless.serve.events import Form, Kind
+from unitless.serve.follow.directory import DirectoryReplica
+from unitless.serve.house import House, HouseError
+from unitless.serve.live import LiveStream
+from unitless.serve.problems import Problem
+from unitless.serve.settings import Settings
+from unitless.serve.streams import snapshots
+
+LINEAR = {"shape": "linear", "experts": "none"}
+
+
+def rows(count: int, seed: int = 0) -> list[bytes]:
+    x = np.random.default_rng(seed).normal(size=(count, 3)).tolist()
+    return [json.dumps({"features": {"a": a, "b": b}, "label": a - b + c}).encode() for a, b, c in x]
+
+
+async def learn(live: LiveStream, lines: list[bytes]) -> None:
+    for line in lines:
+        await live.submitted(Kind.learn, Form.json, 1, line)
+
+
+def followed(folder: Path, do: Callable[[House, DirectoryReplica], Awaitable[None]], **given: Any) -> None:
+    """A server, and a replica that follows its folder."""
+
+    async def run() -> None:
+        settings = Settings.of(data=folder, durability="process", environment={}, **given)
+        house = House.open(folder, settings)
+        try:
+            if not house.streams:
+                await house.create("a", LINEAR)
+            replica = DirectoryReplica(folder, Settings.of(follow=str(folder), environment={}))
+            await replica.begin()
+            task = asyncio.create_task(replica.run())
+            try:
+                await asyncio.wait_for(do(house, replica), 20)
+            finally:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                replica.close()
+            await house.drain()
+        finally:
+            house.close()
+
+    asyncio.run(run())
+
+
+async def same(house: House, replica: DirectoryReplica, name: str = "a") -> None:
+    there, here = house.streams[name], replica.streams[name]
+    await here.reached(there.stream.seq)
+    assert here.stream.fingerprint() == there.stream.fingerprint()
+
+
+def test_a_replica_has_the_same_bits(tmp_path: Path) -> None:
+    async def do(house: House, replica: DirectoryReplica) -> None:
+        live = house.streams["a"]
+        await learn(live, rows(300))
+        lines = b"".join(b"%d |x y:%d\n" % (k, k) for k in range(50))
+        await live.submitted(Kind.learn, Form.vw, 50, lines)
+        await house.create("b", {"stream": "a", **LINEAR})
+        await learn(live, rows(100, 1))
+        await house.promote("b")
+        await same(house, replica)
+        here = replica.streams["a"]
+        assert isinstance(here.lag, float)
+        assert here.predict({"a": 1.0}) == live.predict({"a": 1.0})
+        assert replica.find("a")[1] == "b"
+
+    followed(tmp_path, do)
+
+
+def test_labels_that_come_later_find_their_features(tmp_path: Path) -> None:
+    async def do(house: House, replica: DirectoryReplica) -> None:
+        live = house.streams["a"]
+        await learn(live, rows(10))
+        for k in range(20):
+            await live.submitted(Kind.prediction, Form.json, 1, b'{"features": {"a": %d}, "id": "%d"}' % (k, k))
+        for k in reversed(range(20)):
+            await live.submitted(Kind.label, Form.json, 1, b'{"label": %d, "id": "%d"}' % (2 * k, k))
+        assert live.stream.counts["joined"] == 20
+        live.tick()
+        await same(house, replica)
+
+    followed(tmp_path, do)
+
+
+def test_files_of_the_log_are_followed_one_after_the_other(tmp_path: Path) -> None:
+    async def do(house: House, replica: DirectoryReplica) -> None:
+        await learn(house.streams["a"], rows(200))
+        assert len(house.streams["a"].log.segments) > 2
+        assert replica.streams["a"].log.bytes == house.streams["a"].log.bytes
+        await same(house, replica)
+
+    followed(tmp_path, do, segment="4kB")
+
+
+def test_a_replica_begins_with_the_newest_snapshot(tmp_path: Path) -> None:
+    async def first(house: House, replica: DirectoryReplica) -> None:
+        live = house.streams["a"]
+        await learn(live, rows(200))
+        snapshots.write(house.folders["a"], live.stream, seq=live.stream.seq, position=live.stream.end)
+        live.log.drop_before(live.stream.seq)
+        assert live.log.first_seq > 1
+        await learn(live, rows(50, 1))
+        await same(house, replica)
+
+    async def again(house: House, replica: DirectoryReplica) -> None:
+        await same(house, replica)
+
+    followed(tmp_path, first, segment="4kB")
+    followed(tmp_path, again, segment="4kB")
+
+
+def test_streams_come_and_go(tmp_path: Path) -> None:
+    async def do(house: House, replica: DirectoryReplica) -> None:
+        await house.create("new", LINEAR)
+        await learn(house.streams["new"], rows(10))
+        while "new" not in replica.streams:
+            await asyncio.sleep(0.01)
+        await same(house, replica, "new")
+        await house.delete("new")
+        while "new" in replica.streams:
+            await asyncio.sleep(0.01)
+        with pytest.raises(Problem, match="no such model"):
+            replica.find("new")
+
+    followed(tmp_path, do)
+
+
+def test_a_log_that_was_cut_is_begun_again(tmp_path: Path) -> None:
+    copy = tmp_path / "copy"
+
+    async def do(house: House, replica: DirectoryReplica) -> None:
+        live = house.streams["a"]
+        await learn(live, rows(20))
+        path = live.log.segments[-1][1]
+        shutil.copytree(tmp_path / "data", copy)
+        other = DirectoryReplica(copy, Settings.of(follow=str(copy), environment={}))
+        await other.begin()
+        task = asyncio.create_task(other.run())
+        try:
+            cut = copy / path.relative_to(tmp_path / "data")
+            cut.write_bytes(cut.read_bytes()[:-10])
+            while other.streams["a"].stream.seq != live.stream.seq - 1:
+                await asyncio.sleep(0.01)
+            assert other.streams["a"].stream.models["a"].examples == 19
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            other.close()
+
+    followed(tmp_path / "data", do)
+
+
+def test_a_replica_refuses_all_but_predictions(tmp_path: Path) -> None:
+    async def do(house: House, replica: DirectoryReplica) -> None:
+        here = replica.streams["a"]
+        with pytest.raises(Problem, match="send this to the primary") as caught:
+            await here.submitted(Kind.learn, Form.json, 1, rows(1)[0])
+        assert caught.value.status == 403
+        for refused in (replica.create("x", {}), replica.promote("a"), replica.delete("a")):
+            with pytest.raises(Problem, match="this is a follower"):
+                await refused
+        with pytest.raises(Problem, match="not there yet"):
+            await here.reached(house.streams["a"].stream.seq + 1, 0.01)
+
+    followed(tmp_path, do)
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(HouseError, match="is not the data folder of a server"):
+        DirectoryReplica(tmp_path, Settings.of(follow=str(tmp_path), environment={}))
