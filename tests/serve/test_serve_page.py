@@ -232,8 +232,12 @@ def test_promoting_asks_first(context: BrowserContext, tmp_path: Path) -> None:
         expect(page.get_by_text("bold is the champion now.")).to_be_visible()
         expect(page.get_by_role("button", name="Promote houses")).to_be_visible()
         assert server.ask("GET", "v1/models/bold")["role"] == "champion"
-        page.get_by_label("Model", exact=True).select_option("bold")
+        expect(page.locator("#facts")).to_contain_text("challenger")
+        metrics = server.ask("GET", "v1/models/houses/metrics?model=houses")
+        assert float(tile(page, "loss").inner_text()) == pytest.approx(metrics["progressive"]["loss"], rel=1e-3)
+        page.get_by_role("combobox", name="Model").select_option("bold")
         expect(page.get_by_role("heading", level=1)).to_have_text("bold")
+        expect(page.locator("#facts")).to_contain_text("champion")
         assert seen.messages == []
     finally:
         server.stop()

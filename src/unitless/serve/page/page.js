@@ -44,6 +44,11 @@ const charts = {
 
 const streamOf = (name) => state.models.find((model) => model.name === name)?.stream;
 
+/** The address of something about a model. The name of a stream alone would mean its champion. */
+function about(name, what, more = "") {
+  return `v1/models/${streamOf(name) ?? name}/${what}?model=${name}${more}`;
+}
+
 /** The models of the stream that is looked at, with the latest numbers. */
 function companions() {
   const stream = streamOf(state.chosen);
@@ -209,7 +214,7 @@ function choose(name) {
 }
 
 function explain(example) {
-  showExplanation(example, post(`v1/models/${state.chosen}/explain`, { features: example.features }));
+  showExplanation(example, post(about(state.chosen, "explain"), { features: example.features }));
 }
 
 function promote(model) {
@@ -251,14 +256,14 @@ async function refreshModels() {
 }
 
 async function refreshWeights(name, signal) {
-  const { features, curves } = await get(`v1/models/${name}/weights?most=100`, signal);
+  const { features, curves } = await get(about(name, "weights", "&most=100"), signal);
   if (signal.aborted) return;
   showImportance(byId("importance"), features ?? []);
   showCurves(curves ?? []);
 }
 
 async function refreshMetrics(name, signal) {
-  const metrics = await get(`v1/models/${name}/metrics`, signal);
+  const metrics = await get(about(name, "metrics"), signal);
   if (signal.aborted) return;
   state.metrics = metrics;
   state.history.merge("seconds", metrics.moments?.seconds ?? []);
@@ -313,7 +318,7 @@ async function watch(name) {
     setInterval(() => document.hidden || Promise.all([refreshModels(), refreshMetrics(name, signal)]).catch(failed), 30000),
   ];
   try {
-    await follow(`v1/models/${name}/events`, signal, begun, (event, data) => take[event]?.(data));
+    await follow(about(name, "events"), signal, begun, (event, data) => take[event]?.(data));
     throw new Error("The connection ended.");
   } catch (error) {
     if (!signal.aborted) throw error;
