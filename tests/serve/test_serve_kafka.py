@@ -64,7 +64,7 @@ def test_a_replica_has_the_same_bits(broker: Kafka, tmp_path: Path) -> None:
     broker_checks.check_a_replica_has_the_same_bits(broker, tmp_path)
 
 
-def read(url: str, after: str | None, count: int) -> list[Any]:
+def read(url: str, after: str | None, count: int = 1) -> list[Any]:
     """So many messages, which may come one by one."""
 
     async def run() -> list[Any]:
