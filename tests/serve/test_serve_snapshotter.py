@@ -157,6 +157,28 @@ def test_a_state_that_differs_is_reported_and_not_kept(tmp_path: Path) -> None:
     assert snapshots.seqs(writer.folder) == []
 
 
+def test_a_damaged_snapshot_leaves_before_a_good_one(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+
+    async def make(snapshotter: Snapshotter, said: list[str]) -> None:
+        for _ in range(2):
+            writer.learn(3)
+            await snapshotter.request(NAME)
+
+    run(writer, make)
+    good, damaged = snapshots.listed(writer.folder)
+    (damaged / "000.part").write_bytes(b"?")
+    writer.learn(3)
+
+    async def again(snapshotter: Snapshotter, said: list[str]) -> None:
+        report = await snapshotter.request(NAME)
+        assert report.snapshot_seq == writer.stream.seq
+
+    run(writer, again)
+    assert snapshots.seqs(writer.folder) == [int(good.name), writer.stream.seq]
+    assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+
+
 def test_it_is_started_again_when_it_dies(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     writer.learn(5)
