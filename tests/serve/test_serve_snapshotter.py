@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("msgspec")
+from unitless.serve import snapshotter as process
 from unitless.serve.events import Form, Kind
 from unitless.serve.log import Log
 from unitless.serve.log.reader import Reader
@@ -223,3 +224,36 @@ def test_a_deleted_stream_is_forgotten(tmp_path: Path) -> None:
 
     run(writer, test)
     assert not writer.folder.exists()
+
+
+def test_many_records_make_a_snapshot_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_RECORDS", 50)
+    writer = Writer(tmp_path)
+    followed = process.Followed(writer.folder, 1e9)
+    for rows, due in ((40, False), (10, True)):
+        writer.learn(rows)
+        followed.counts = writer.stream.seq
+        followed.follow()
+        assert not followed.behind
+        assert followed.due(1000.0) is due
+    followed.snapshot()
+    assert not followed.due(0.0)
+    followed.close()
+
+
+def test_a_stream_without_news_is_let_go_and_taken_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_IDLE", -1.0)
+    writer = Writer(tmp_path)
+    followed = process.Followed(writer.folder, 1e9)
+    for _ in range(3):
+        writer.learn(10)
+        followed.counts = writer.stream.seq
+        followed.follow()
+        assert not followed.behind
+        followed.rest()
+        assert followed.due(0.0), "what no snapshot has is not let go"
+        followed.snapshot()
+        followed.rest()
+        assert not followed.due(0.0)
+    assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+    assert snapshots.seqs(writer.folder)[-1] == writer.stream.seq
