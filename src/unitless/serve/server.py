@@ -129,9 +129,9 @@ class Server:
 
     async def _open(self) -> Any:
         if self.settings.follow is not None:
-            from .follow import open_replica  # noqa: PLC0415  (few servers follow)
+            from .follow import replica  # noqa: PLC0415  (few servers follow)
 
-            house = open_replica(self.settings)
+            house = replica(self.settings)
             await house.begin()
             return house
         from .house import House  # noqa: PLC0415  (the library is imported while the server listens already)
@@ -164,7 +164,7 @@ class Server:
     async def _begin_beside(self) -> None:
         loop = asyncio.get_running_loop()
         if self.settings.follow is not None:
-            self._tasks.append(loop.create_task(self.house.run()))
+            self._tasks += [loop.create_task(self.house.run()), loop.create_task(self.house.keep_time())]
             return
         from .upkeep import Upkeep  # noqa: PLC0415
 

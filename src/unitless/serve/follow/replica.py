@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..backtesting import Backtests
 from ..events import Record
 from ..house import House
 from ..live import LiveStream
@@ -16,7 +15,6 @@ from ..problems import Problem
 from ..settings import Settings
 from ..streams import Stream
 from ..tallies import Tallies
-
 
 _NO_SYNCER: Any = None  # replicas write nothing
 

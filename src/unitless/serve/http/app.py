@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -291,8 +292,7 @@ class _Routes:
             body = BODIES[kind](request.query_params.get("label", "label"))
             batch = Batch(live, model, action, role, body, self._service.limits.body)
             lines = batch.answers(request.stream())
-            first = await anext(lines)
-            return StreamingResponse(_all(first, lines), media_type=LINES)
+            return _Streamed(await anext(lines), lines)
 
         return endpoint
 
@@ -341,13 +341,28 @@ class _Routes:
         return StreamingResponse(sse.events(live), headers=headers, media_type="text/event-stream")
 
 
-async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    yield first
-    try:
-        async for lines in rest:
-            yield lines
-    except ClientDisconnect:
-        return
+class _Streamed(Response):
+    """Lines that are sent as they come. Unlike Starlette's own, it leaves the rest of the request to whoever reads it.
+
+    Args:
+        first: the lines that are there.
+        rest: gives the others.
+    """
+
+    media_type = LINES
+
+    def __init__(self, first: bytes, rest: AsyncIterator[bytes]) -> None:
+        super().__init__()
+        self.raw_headers = [header for header in self.raw_headers if header[0] != b"content-length"]
+        self._first, self._rest = first, rest
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
+        await send({"type": "http.response.body", "body": self._first, "more_body": True})
+        with contextlib.suppress(ClientDisconnect):
+            async for lines in self._rest:
+                await send({"type": "http.response.body", "body": lines, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
 
 
 async def _reached(request: Request, live: LiveStream) -> None:
