@@ -129,9 +129,9 @@ class Server:
 
     async def _open(self) -> Any:
         if self.settings.follow is not None:
-            from .follow import replica  # noqa: PLC0415  (few servers follow)
+            from .follow import open_replica  # noqa: PLC0415  (few servers follow)
 
-            house = replica(self.settings)
+            house = open_replica(self.settings)
             await house.begin()
             return house
         from .house import House  # noqa: PLC0415  (the library is imported while the server listens already)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -232,7 +231,7 @@ class _Routes:
         from .. import prometheus  # noqa: PLC0415  (its library is needed only here)
 
         self._service.check_ready()
-        return Response(prometheus.render(self._house), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(await prometheus.rendered(self._house), headers={"content-type": prometheus.CONTENT_TYPE})
 
     # ----- models
 
@@ -244,12 +243,16 @@ class _Routes:
         if request.method == "PUT":
             require(role, Role.admin)
             made = await self._create(request, name)
+            if name in self._house.backtests:
+                return answer(views.replaying(self._house, name), 202)
             return answer(views.details(*self._house.find(name)), 201 if made else 200)
         if request.method == "DELETE":
             require(role, Role.admin)
             await self._house.delete(name)
             return Response(status_code=204)
         require(role, Role.read)
+        if name in self._house.backtests:
+            return answer(views.replaying(self._house, name))
         return answer(views.details(*self._find(request)))
 
     async def _create(self, request: Request, name: str) -> bool:
@@ -292,7 +295,8 @@ class _Routes:
             body = BODIES[kind](request.query_params.get("label", "label"))
             batch = Batch(live, model, action, role, body, self._service.limits.body)
             lines = batch.answers(request.stream())
-            return _Streamed(await anext(lines), lines)
+            first = await anext(lines)
+            return _Lines(_all(first, lines), media_type=LINES)
 
         return endpoint
 
@@ -341,28 +345,20 @@ class _Routes:
         return StreamingResponse(sse.events(live), headers=headers, media_type="text/event-stream")
 
 
-class _Streamed(Response):
-    """Lines that are sent as they come. Unlike Starlette's own, it leaves the rest of the request to whoever reads it.
-
-    Args:
-        first: the lines that are there.
-        rest: gives the others.
-    """
-
-    media_type = LINES
-
-    def __init__(self, first: bytes, rest: AsyncIterator[bytes]) -> None:
-        super().__init__()
-        self.raw_headers = [header for header in self.raw_headers if header[0] != b"content-length"]
-        self._first, self._rest = first, rest
+class _Lines(StreamingResponse):
+    """Answers while the rows still come: nobody but their reader takes parts of the request."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": 200, "headers": self.raw_headers})
-        await send({"type": "http.response.body", "body": self._first, "more_body": True})
-        with contextlib.suppress(ClientDisconnect):
-            async for lines in self._rest:
-                await send({"type": "http.response.body", "body": lines, "more_body": True})
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        await self.stream_response(send)
+
+
+async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    yield first
+    try:
+        async for lines in rest:
+            yield lines
+    except ClientDisconnect:
+        return
 
 
 async def _reached(request: Request, live: LiveStream) -> None:
