@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ..serve.settings import SAFETY, SETTINGS
@@ -58,6 +59,7 @@ def command(*, new_token: str | None, **given: Any) -> int:
     """
     if new_token is not None:
         return _new_token(new_token, given["token_file"])
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would only wait, and not quietly
     from ..serve import serve  # noqa: PLC0415
 
     serve(**{name: None if value is False or value == [] else value for name, value in given.items()})

@@ -14,6 +14,7 @@ from .. import whole_file
 from . import calls, connection, many
 from .answers import Explanation, Learned, LearnedMany, Metrics, Model, Models, Prediction, Weights
 from .calls import Attempts, Call, Features
+from .retries import Patience
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -158,9 +159,12 @@ class AsyncClient:
         while (pause := await self._downloaded(call, attempts, path)) is not None:
             await asyncio.sleep(pause)
 
-    async def wait_ready(self, timeout: float = 30.0) -> None:
-        """Wait until the server takes requests."""
+    async def wait_ready(self, model: str | None = None, *, timeout: float = 30.0) -> None:
+        """Wait until the server takes requests and, if a model is named, until it has learned what it is to replay."""
         await self._ask(calls.ready(), patience=timeout)
+        patience = Patience(timeout)
+        while model is not None and (await self.model(model))["status"] != "ready":
+            await asyncio.sleep(patience.next_pause(f"{model!r} is not ready after {timeout:g} seconds"))
 
     @property
     def _url(self) -> str:

@@ -14,6 +14,7 @@ from .. import whole_file
 from . import calls, connection, many
 from .answers import Explanation, Learned, LearnedMany, Metrics, Model, Models, Prediction, Weights
 from .calls import Attempts, Call, Features
+from .retries import Patience
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -149,9 +150,12 @@ class Client:
         while (pause := self._downloaded(call, attempts, path)) is not None:
             time.sleep(pause)
 
-    def wait_ready(self, timeout: float = 30.0) -> None:
-        """Wait until the server takes requests."""
+    def wait_ready(self, model: str | None = None, *, timeout: float = 30.0) -> None:
+        """Wait until the server takes requests and, if a model is named, until it has learned what it is to replay."""
         self._ask(calls.ready(), patience=timeout)
+        patience = Patience(timeout)
+        while model is not None and self.model(model)["status"] != "ready":
+            time.sleep(patience.next_pause(f"{model!r} is not ready after {timeout:g} seconds"))
 
     @property
     def _url(self) -> str:

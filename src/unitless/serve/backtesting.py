@@ -42,7 +42,15 @@ class Backtests:
         self._running: dict[str, tuple[LiveStream, Path, Created, asyncio.Task[None]]] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._running
+        return name in self._running and name not in self._running[name][0].stream.models
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of models that have not joined yet."""
+        return (name for name, (live, *_) in self._running.items() if name not in live.stream.models)
+
+    def stream(self, name: str) -> LiveStream:
+        """The stream that a model is to join."""
+        return self._running[name][0]
 
     def created(self, name: str) -> Created:
         """What a model that is on its way was asked to be."""
@@ -103,7 +111,8 @@ class Backtests:
                         await asyncio.sleep(tries)
             live.replaying.pop(name)
             await asyncio.to_thread(_keep, folder, [one for one in self._of(live) if one is not created])
-            self._running.pop(name, None)
+            if name in self._running and self.created(name) is created:
+                del self._running[name]
         finally:
             live.replaying.pop(name, None)
 

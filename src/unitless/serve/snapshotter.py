@@ -35,6 +35,8 @@ from .streams.recovery import newest_state
 
 _ROUND = 0.5  # seconds between looks at the logs
 _BYTES = 4 << 20  # of one log at a time, so that memory is bounded and all streams get their turn
+_RECORDS = 200_000  # after which a snapshot is due before its time, so that a crash does not take long to recover from
+_SHARE = 10.0  # times as long as a snapshot takes is waited for the next such one
 _IDLE = 300.0  # seconds after which a stream without news is let go; its snapshot has all
 
 
@@ -100,7 +102,9 @@ class Followed:
         """Whether it is time for a snapshot."""
         if self._open is None or self.failed or self.report.seq <= self.report.snapshot_seq:
             return False
-        return (self.wanted and not self.behind) or time.monotonic() - self._written >= every
+        since = time.monotonic() - self._written
+        many = self.report.seq - self.report.snapshot_seq >= _RECORDS and since >= _SHARE * self.report.seconds
+        return (self.wanted and not self.behind) or many or since >= every
 
     def snapshot(self) -> None:
         """Write one, after the log is on the disk as far as that."""

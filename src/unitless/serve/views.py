@@ -14,7 +14,7 @@ from .served import describe
 def models(house: Any) -> dict[str, Any]:
     """All models, in short, and the server."""
     found = [summary(live, model.name) for live, model in house.models]
-    found += [_replaying(live, name) for live in house.streams.values() for name in live.replaying]
+    found += [replaying(house, name) for name in house.backtests]
     settings = house.settings
     server = {
         "version": __version__,
@@ -40,14 +40,16 @@ def summary(live: LiveStream, name: str) -> dict[str, Any]:
     }
 
 
-def _replaying(live: LiveStream, name: str) -> dict[str, Any]:
+def replaying(house: Any, name: str) -> dict[str, Any]:
     """A model that still learns from history."""
+    created = house.backtests.created(name)
     return {
         "name": name,
-        "stream": live.name,
-        "role": "challenger",
+        "stream": house.backtests.stream(name).name,
+        "role": created.role,
+        "options": created.options,
         "status": "replaying",
-        "progress": live.replaying[name],
+        "progress": house.backtests.progress(name),
         "metrics": {},
         "examples": 0,
         "notes": [],

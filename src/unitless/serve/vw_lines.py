@@ -318,6 +318,9 @@ async def _only_model(house: House) -> str:
             option="vw_model",
         )
     if not names:
-        await house.create(NAME, OPTIONS)
+        try:
+            await house.create(NAME, OPTIONS)
+        except Problem as problem:
+            raise OptionError(f"needs a model, and none can be made: {problem.detail}", option="vw_port") from None
         return NAME
     return names[0]

@@ -77,8 +77,8 @@ class DirectoryReplica(ReplicaHouse):
         """Come to the state of this moment."""
         await self._look()
 
-    async def run(self) -> None:
-        """Follow until it is cancelled."""
+    async def follow(self) -> None:
+        """Apply what is written, as it comes."""
         pause = _SOONEST
         while True:
             moved = False
@@ -115,9 +115,7 @@ class DirectoryReplica(ReplicaHouse):
             live.notes[:] = [f"the log cannot be followed: {again}"]
             await asyncio.sleep(_LOOK)
             return
-        live.log.close()
-        live.stream, live.log = stream, files
-        live.notes.clear()
+        live.begin_again(stream, files)
 
     async def _look(self) -> None:
         """Find streams that have come, forget those that have gone."""
@@ -126,7 +124,12 @@ class DirectoryReplica(ReplicaHouse):
             if not path.exists():
                 self._forget(name)
         known = set(self.folders.values())
-        for path in sorted((self.folder / "streams").iterdir()):
+        try:
+            paths = sorted((self.folder / "streams").iterdir())
+        except OSError as error:
+            _log.warning("%s cannot be read: %s", self.folder, error)
+            return
+        for path in paths:
             if path.name.startswith(".") or path in known:
                 continue
             try:

@@ -231,7 +231,7 @@ class _Routes:
         from .. import prometheus  # noqa: PLC0415  (its library is needed only here)
 
         self._service.check_ready()
-        return Response(prometheus.render(self._house), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(await prometheus.rendered(self._house), headers={"content-type": prometheus.CONTENT_TYPE})
 
     # ----- models
 
@@ -243,12 +243,16 @@ class _Routes:
         if request.method == "PUT":
             require(role, Role.admin)
             made = await self._create(request, name)
+            if name in self._house.backtests:
+                return answer(views.replaying(self._house, name), 202)
             return answer(views.details(*self._house.find(name)), 201 if made else 200)
         if request.method == "DELETE":
             require(role, Role.admin)
             await self._house.delete(name)
             return Response(status_code=204)
         require(role, Role.read)
+        if name in self._house.backtests:
+            return answer(views.replaying(self._house, name))
         return answer(views.details(*self._find(request)))
 
     async def _create(self, request: Request, name: str) -> bool:
@@ -292,7 +296,7 @@ class _Routes:
             batch = Batch(live, model, action, role, body, self._service.limits.body)
             lines = batch.answers(request.stream())
             first = await anext(lines)
-            return StreamingResponse(_all(first, lines), media_type=LINES)
+            return _Lines(_all(first, lines), media_type=LINES)
 
         return endpoint
 
@@ -339,6 +343,13 @@ class _Routes:
         live, _ = self._find(request)
         headers = {"x-accel-buffering": "no"}  # proxies are not to collect them
         return StreamingResponse(sse.events(live), headers=headers, media_type="text/event-stream")
+
+
+class _Lines(StreamingResponse):
+    """Answers while the rows still come: nobody but their reader takes parts of the request."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.stream_response(send)
 
 
 async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
