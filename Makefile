@@ -84,7 +84,7 @@ test-spark: $(VENV)/.test
 
 test-page: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --editable '.[page-test]'
-	@command -v chromium || command -v chromium-browser || command -v google-chrome || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }
 	$(BIN)/python -m pytest -q tests/serve/test_serve_page.py
 
 test-redis: $(VENV)/.test

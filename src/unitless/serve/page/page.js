@@ -72,9 +72,9 @@ function showChoice() {
   const select = byId("model");
   const streams = new Map();
   for (const model of state.models) streams.set(model.stream, [...(streams.get(model.stream) ?? []), model]);
-  const key = JSON.stringify([...streams].map(([name, models]) => [name, models.map((model) => [model.name, model.role])]));
+  const key = JSON.stringify([...streams].map(([name, models]) => [name, models.map((model) => [model.name, model.role, model.status])]));
   if (select.dataset.key !== key) {
-    const option = (model) => make("option", { value: model.name }, model.role === "champion" ? model.name : `${model.name} (${model.role})`);
+    const option = (model) => make("option", { value: model.name, disabled: model.status === "replaying" }, model.role === "champion" ? model.name : `${model.name} (${model.role})`);
     const group = ([name, models]) => (models.length === 1 ? option(models[0]) : make("optgroup", { label: `stream ${name}` }, ...models.map(option)));
     select.replaceChildren(...[...streams].map(group));
     select.dataset.key = key;
@@ -283,6 +283,7 @@ async function refreshMetrics(name, signal) {
 const take = {
   moment(moment) {
     state.now = moment.now ?? state.now;
+    if (Object.keys(state.now?.replaying ?? {}).some((name) => !streamOf(name))) refreshModels().catch(() => {});
     state.history.add(moment);
     drawSoon();
   },
@@ -322,6 +323,7 @@ async function watch(name) {
   const timers = [
     setInterval(() => state.newExamples && !byId("explain-dialog").open && ((state.newExamples = false), showRecent(byId("recent"), state.recent, explain)), 1500),
     setInterval(() => document.hidden || refreshWeights(name, signal).catch(failed), 20000), // they take the server some time
+    setInterval(() => state.models.some((model) => model.status !== "ready") && refreshModels().catch(() => {}), 2000),
     setInterval(() => document.hidden || Promise.all([refreshModels(), refreshMetrics(name, signal)]).catch(failed), 30000),
   ];
   try {
@@ -338,8 +340,9 @@ async function watch(name) {
 /** The model that the address names, or the first. */
 function wanted() {
   const name = decodeURIComponent(location.hash.slice(1));
-  const named = state.models.find((model) => model.name === name) ?? state.models.find((model) => model.name === state.chosen);
-  return (named ?? state.models.find((model) => model.role === "champion") ?? state.models[0])?.name;
+  const ready = state.models.filter((model) => model.status !== "replaying");
+  const named = ready.find((model) => model.name === name) ?? ready.find((model) => model.name === state.chosen);
+  return (named ?? ready.find((model) => model.role === "champion") ?? ready[0])?.name;
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -360,7 +363,12 @@ async function run() {
         await pause(1500);
       }
     } catch (error) {
-      if (error.status === 404) continue;
+      if (error.status === 404) {
+        history.replaceState(null, "", location.pathname);
+        state.chosen = null;
+        await pause(500);
+        continue;
+      }
       lost += 1;
       connection("lost", everConnected ? "Connection lost, trying again" : `Cannot connect, trying again`);
       await pause(Math.min(500 * 1.6 ** (lost - 1), 5000));
