@@ -8,9 +8,14 @@ import { History } from "./history.js";
 import { bytes, clock, count, duration, metric, metricName, number, percent, rate, scores } from "./numbers.js";
 import { showExplanation, showImportance, showModels, showRecent } from "./tables.js";
 
-const CREATE = `curl -X PUT ${location.origin}/v1/models/houses -H 'Content-Type: application/json' -d '{}'
-curl ${location.origin}/v1/models/houses/learn -H 'Content-Type: application/json' \\
-  -d '{"features": {"area": 120, "age": 15, "town": "Ulm"}, "label": 410000}'`;
+/** Commands for the terminal that make a model and teach it a row. */
+function commands() {
+  const model = new URL("v1/models/houses", document.baseURI);
+  const token = sessionStorage.getItem("token") ? ' -H "Authorization: Bearer $TOKEN"' : "";
+  return `curl${token} -X PUT ${model} --json '{}'
+curl${token} ${model}/learn --json \\
+  '{"features": {"area": 120, "age": 15, "town": "Ulm"}, "label": 410000}'`;
+}
 
 const state = {
   models: [], // summaries of all models
@@ -38,6 +43,11 @@ const charts = {
 // --- what is shown -----------------------------------------------------------------------------------------------------
 
 const streamOf = (name) => state.models.find((model) => model.name === name)?.stream;
+
+/** The address of something about a model. The name of a stream alone would mean its champion. */
+function about(name, what, more = "") {
+  return `v1/models/${streamOf(name) ?? name}/${what}?model=${name}${more}`;
+}
 
 /** The models of the stream that is looked at, with the latest numbers. */
 function companions() {
@@ -204,7 +214,7 @@ function choose(name) {
 }
 
 function explain(example) {
-  showExplanation(example, post(`v1/models/${state.chosen}/explain`, { features: example.features }));
+  showExplanation(example, post(about(state.chosen, "explain"), { features: example.features }));
 }
 
 function promote(model) {
@@ -246,14 +256,14 @@ async function refreshModels() {
 }
 
 async function refreshWeights(name, signal) {
-  const { features, curves } = await get(`v1/models/${name}/weights?most=100`, signal);
+  const { features, curves } = await get(about(name, "weights", "&most=100"), signal);
   if (signal.aborted) return;
   showImportance(byId("importance"), features ?? []);
   showCurves(curves ?? []);
 }
 
 async function refreshMetrics(name, signal) {
-  const metrics = await get(`v1/models/${name}/metrics`, signal);
+  const metrics = await get(about(name, "metrics"), signal);
   if (signal.aborted) return;
   state.metrics = metrics;
   state.history.merge("seconds", metrics.moments?.seconds ?? []);
@@ -308,7 +318,7 @@ async function watch(name) {
     setInterval(() => document.hidden || Promise.all([refreshModels(), refreshMetrics(name, signal)]).catch(failed), 30000),
   ];
   try {
-    await follow(`v1/models/${name}/events`, signal, begun, (event, data) => take[event]?.(data));
+    await follow(about(name, "events"), signal, begun, (event, data) => take[event]?.(data));
     throw new Error("The connection ended.");
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -336,6 +346,7 @@ async function run() {
       } else {
         state.chosen = null;
         document.title = "unitless";
+        say(byId("create"), commands());
         show("empty");
         connection("live", "Live");
         lost = 0;
@@ -366,8 +377,7 @@ function chooseTheme() {
   dark.addEventListener("change", drawSoon);
 }
 
-byId("create").textContent = CREATE;
-byId("copy").addEventListener("click", () => navigator.clipboard?.writeText(CREATE).then(() => say(byId("copy"), "Copied")));
+byId("copy").addEventListener("click", () => navigator.clipboard?.writeText(commands()).then(() => say(byId("copy"), "Copied")));
 byId("charts").append(...Object.values(charts).map((chart) => chart.element));
 byId("model").addEventListener("change", (event) => choose(event.target.value));
 addEventListener("hashchange", () => watching?.abort());
