@@ -164,7 +164,7 @@ class Server:
     async def _begin_beside(self) -> None:
         loop = asyncio.get_running_loop()
         if self.settings.follow is not None:
-            self._tasks += [loop.create_task(self.house.run()), loop.create_task(self.house.keep_time())]
+            self._tasks.append(loop.create_task(self.house.run()))
             return
         from .upkeep import Upkeep  # noqa: PLC0415
 
