@@ -238,7 +238,7 @@ class LiveStream:
             return
         now = time.time_ns() // 1000
         since = (now - round(seconds * 1e6) for seconds in (self.settings.label_wait, self.settings.id_window))
-        self._write_now(Kind.tick, lambda: self.stream.ticked(*since), _nobody)
+        self._write_now(Kind.tick, lambda: self.stream.ticked(*since, self.settings.most_done), _nobody)
         self._last_tick = self.stream.seq
 
     def beat(self, now: float) -> None:
