@@ -16,6 +16,7 @@ import msgspec
 
 from ...errors import Error, InputError
 from ..events import Form, Kind, Record, Row, broker_position, rows_of
+from ..log import LogError
 from ..problems import Problem, refused
 from ..served import Said, ServedModel
 from ..served.vw import VwSaid, VwText
@@ -100,6 +101,9 @@ class Stream:
         Args:
             record: the next one of the log.
             rows: those of the record, if somebody has read them already.
+
+        Raises:
+            OSError, LogError, MemoryError: features could not be read from the log. The state is of no more use.
         """
         self.seq, self.time, self.end = record.seq + record.rows - 1, record.time, record.end
         if record.kind in _OF_ROWS:
@@ -128,6 +132,8 @@ class Stream:
     ) -> Outcome:
         try:
             outcome = act(self, row, record, place)
+        except (OSError, LogError, MemoryError):  # of this machine and moment: a replay would come to something else
+            raise
         except Exception as error:  # a row that nobody thought of must not stop the service, now or in a replay
             problem = Problem(500, "the row could not be used", f"{type(error).__name__}: {error}")
             outcome = Outcome("failed", record.seq + place, self.champion, problem=problem)
