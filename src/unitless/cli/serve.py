@@ -36,6 +36,7 @@ def _flag(name: str) -> Flag:
         about["help"] + default,
         kind,
         False if kind is bool else None,
+        short="-q" if name == "quiet" else "",
         panel=about["panel"],
         metavar=about["metavar"],
         many=about["many"],
