@@ -48,6 +48,10 @@ def test_a_model_is_made_taught_asked_and_removed(server: Server, tmp_path: Path
         assert answer.prediction == pytest.approx(280_000, rel=0.01)
         assert answer.seq is not None
         assert answer.seq >= result.seq
+        limits = client.predict("prices", row, interval=0.9)
+        assert limits.low is not None
+        assert limits.high is not None
+        assert limits.low <= answer.prediction <= limits.high
         assert [one.prediction for one in client.predict_many("prices", [row, row])] == [answer.prediction] * 2
         assert client.explain("prices", row)["prediction"] == pytest.approx(answer.prediction)
         assert {one["feature"] for one in client.weights("prices", most=1)["features"]} == {"area"}

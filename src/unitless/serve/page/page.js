@@ -5,7 +5,7 @@ import { Chart, colour } from "./charts.js";
 import { curve, steps } from "./curves.js";
 import { byId, make, say } from "./elements.js";
 import { History } from "./history.js";
-import { bytes, clock, count, duration, metric, metricName, number, percent, rate, scores } from "./numbers.js";
+import { bytes, clock, count, duration, metric, metricName, number, percent, rate, scores, value } from "./numbers.js";
 import { showExplanation, showImportance, showModels, showRecent } from "./tables.js";
 
 /** Commands for the terminal that make a model and teach it a row. */
@@ -72,9 +72,9 @@ function showChoice() {
   const select = byId("model");
   const streams = new Map();
   for (const model of state.models) streams.set(model.stream, [...(streams.get(model.stream) ?? []), model]);
-  const key = JSON.stringify([...streams].map(([name, models]) => [name, models.map((model) => [model.name, model.role])]));
+  const key = JSON.stringify([...streams].map(([name, models]) => [name, models.map((model) => [model.name, model.role, model.status])]));
   if (select.dataset.key !== key) {
-    const option = (model) => make("option", { value: model.name }, model.role === "champion" ? model.name : `${model.name} (${model.role})`);
+    const option = (model) => make("option", { value: model.name, disabled: model.status === "replaying" }, model.role === "champion" ? model.name : `${model.name} (${model.role})`);
     const group = ([name, models]) => (models.length === 1 ? option(models[0]) : make("optgroup", { label: `stream ${name}` }, ...models.map(option)));
     select.replaceChildren(...[...streams].map(group));
     select.dataset.key = key;
@@ -121,13 +121,20 @@ function showTiles(model) {
   const main = ["accuracy", "rmse", "mae"].find((name) => found[name] != null);
   const wrong = model.role === "champion" ? recently((moment) => moment.error) : null;
   const log = now.log ?? metrics?.log ?? {};
-  tile("examples")("Examples", count(model.examples), model.weight != null && Math.abs(model.weight - model.examples) > 0.5 ? `weight ${number(model.weight)}` : "learned");
+  tile("examples")("Examples", count(model.examples), "learned");
   tile("rate")("Rows per second", rate(history.rate("learned")), `${rate(history.rate("predicted"))} predicted`);
   tile("loss")("Loss", number(found.loss), loss == null ? "of all examples" : `${number(loss)} of late`);
   if (main) tile("score")(metricName(main), metric(main, found[main]), wrong == null ? "of all examples" : `${percent(1 - wrong)} of late`);
   else byId("tiles").querySelector('[data-name="score"]')?.remove();
-  tile("waiting")("Waiting labels", count(now.waiting ?? model.waiting), metrics?.delay_cost == null ? "predicted, label to come" : `delay costs ${number(metrics.delay_cost, 2)}`);
+  tile("waiting")("Waiting labels", count(now.waiting ?? model.waiting), delayed(metrics) ?? "predicted, label to come");
   tile("lag")("Log lag", count(log.lag), log.seq == null ? "rows not on disk yet" : `rows, of ${count(log.seq)}`);
+}
+
+/** What it costs that labels come late: the loss of what was served beside that of predictions at learning time. */
+function delayed(metrics) {
+  if (!metrics?.served || !(metrics.joined?.loss > 0)) return null;
+  const cost = metrics.served.loss / metrics.joined.loss - 1;
+  return `delay adds ${percent(Math.abs(cost) < 0.0005 ? 0 : cost).replace("-", "−")} to loss`;
 }
 
 let spokenAt = 0;
@@ -185,7 +192,7 @@ function showCharts() {
 
 function showCurves(curves) {
   byId("curves-part").hidden = !curves.length;
-  byId("curves").replaceChildren(...curves.slice(0, 24).map((one) => (one.text ? steps(one.feature, one.x, one.y) : curve(one.feature, one.x, one.y, number))));
+  byId("curves").replaceChildren(...curves.slice(0, 24).map((one) => (one.text ? steps(one.feature, one.x, one.y) : curve(one.feature, one.x, one.y, value))));
 }
 
 /** Everything that the latest moment may have changed. */
@@ -276,6 +283,7 @@ async function refreshMetrics(name, signal) {
 const take = {
   moment(moment) {
     state.now = moment.now ?? state.now;
+    if (Object.keys(state.now?.replaying ?? {}).some((name) => !streamOf(name))) refreshModels().catch(() => {});
     state.history.add(moment);
     drawSoon();
   },
@@ -314,7 +322,8 @@ async function watch(name) {
   // The tables change more slowly than the charts, so that they can be read.
   const timers = [
     setInterval(() => state.newExamples && !byId("explain-dialog").open && ((state.newExamples = false), showRecent(byId("recent"), state.recent, explain)), 1500),
-    setInterval(() => document.hidden || refreshWeights(name, signal).catch(failed), 10000),
+    setInterval(() => document.hidden || refreshWeights(name, signal).catch(failed), 20000), // they take the server some time
+    setInterval(() => state.models.some((model) => model.status !== "ready") && refreshModels().catch(() => {}), 2000),
     setInterval(() => document.hidden || Promise.all([refreshModels(), refreshMetrics(name, signal)]).catch(failed), 30000),
   ];
   try {
@@ -331,8 +340,9 @@ async function watch(name) {
 /** The model that the address names, or the first. */
 function wanted() {
   const name = decodeURIComponent(location.hash.slice(1));
-  const named = state.models.find((model) => model.name === name) ?? state.models.find((model) => model.name === state.chosen);
-  return (named ?? state.models.find((model) => model.role === "champion") ?? state.models[0])?.name;
+  const ready = state.models.filter((model) => model.status !== "replaying");
+  const named = ready.find((model) => model.name === name) ?? ready.find((model) => model.name === state.chosen);
+  return (named ?? ready.find((model) => model.role === "champion") ?? ready[0])?.name;
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -353,7 +363,12 @@ async function run() {
         await pause(1500);
       }
     } catch (error) {
-      if (error.status === 404) continue;
+      if (error.status === 404) {
+        history.replaceState(null, "", location.pathname);
+        state.chosen = null;
+        await pause(500);
+        continue;
+      }
       lost += 1;
       connection("lost", everConnected ? "Connection lost, trying again" : `Cannot connect, trying again`);
       await pause(Math.min(500 * 1.6 ** (lost - 1), 5000));
