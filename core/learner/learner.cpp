@@ -498,7 +498,7 @@ void Learner::predict(const Table& table, const Asking& asked, Results& results)
 std::vector<std::string> Learner::word_names(std::string_view column, std::string_view text) {
     std::vector<std::string> names;
     std::unordered_set<std::string> met;
-    WordFeatures().read(column, text, [&](std::string& name, std::size_t stem) -> std::optional<std::uint32_t> {
+    words_.read(column, text, [&](std::string& name, std::size_t stem) -> std::optional<std::uint32_t> {
         if (!met.insert(name).second) return std::nullopt;
         preparation_.word(name, stem, false);
         names.push_back(name);

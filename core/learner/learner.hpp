@@ -21,6 +21,7 @@
 #include "learner/results.hpp"
 #include "preparation/dense_rows.hpp"
 #include "preparation/preparation.hpp"
+#include "preparation/table_values.hpp"
 #include "rows/named_rows.hpp"
 #include "rows/table.hpp"
 
@@ -126,8 +127,7 @@ class Learner {
     void predict_named(std::size_t count, const double* values, const Asking& asking, const Resolve& resolve,
                        double* predictions);
 
-    // The same for a row of a table, of a learner that has learned: `add(preparation, looking, weight)` adds what is in
-    // it to the row that is being built.
+    // The same for a row of a table, of a learner that has learned: `add(to)` adds what is in it to a SingleTableRow.
     template <class Add>
     void learn_added(const Labels& given, const Add& add, double* predictions);
     template <class Add>
@@ -206,6 +206,7 @@ class Learner {
     Preparation preparation_;
     std::unique_ptr<Engine> engine_;
     LabelEncoder labels_;
+    WordFeatures words_;
     std::vector<double> slopes_;
     std::uint64_t slopes_at_ = 0;  // the number of examples when they were true
 
@@ -336,14 +337,14 @@ void Learner::learn_named(std::size_t count, const double* values, const Labels&
 template <class Add>
 void Learner::learn_added(const Labels& given, const Add& add, double* predictions) {
     learn_one(given, 0, predictions, [&](Looking looking, double weight) {
-        preparation_.prepare_one(looking, 0, [&] { add(preparation_, looking, weight); });
+        preparation_.prepare_one(looking, 0, [&] { add(SingleTableRow(preparation_, words_, looking, weight)); });
     });
 }
 
 template <class Add>
 void Learner::predict_added(const Asking& asking, const Add& add, double* predictions) {
     predict_one(asking, predictions, [&](Looking looking, double weight) {
-        preparation_.prepare_one(looking, 0, [&] { add(preparation_, looking, weight); });
+        preparation_.prepare_one(looking, 0, [&] { add(SingleTableRow(preparation_, words_, looking, weight)); });
     });
 }
 

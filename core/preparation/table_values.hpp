@@ -49,4 +49,41 @@ void add_words(Preparation& to, WordFeatures& words, std::string_view column, st
         to.row().add(feature, to.centred(feature, 1.0, looking, weight));
 }
 
+// A row that comes alone, on its way in; what it changes is remembered, so that it can be taken back.
+class SingleTableRow {
+  public:
+    SingleTableRow(Preparation& to, WordFeatures& words, Looking looking, double weight)
+        : to_(to), words_(words), looking_(looking), weight_(weight) {}
+
+    // The number of a name, or 0; while learning it gets one.
+    std::uint32_t feature(std::string_view name) {
+        return to_.feature(name, looking_ == Looking::learning).value_or(0);
+    }
+    // `flag`: it is 0 or 1, and has no mean to speak of.
+    template <class Name>
+    void add_number(std::uint32_t feature, double x, bool flag, Name name) {
+        remember(feature);
+        unitless::add_number(to_, feature, x, flag ? Offset::kept : Offset::removed, looking_, weight_, name);
+    }
+    template <class Name>
+    void add_category(std::uint32_t feature, Name name) {
+        remember(feature);
+        unitless::add_category(to_, feature, looking_, weight_, name);
+    }
+    void add_words(std::string_view column, std::string_view text) {
+        unitless::add_words(to_, words_, column, text, looking_, weight_,
+                            [&](std::uint32_t feature) { remember(feature); });
+    }
+
+  private:
+    Preparation& to_;
+    WordFeatures& words_;
+    Looking looking_;
+    double weight_;
+
+    void remember(std::uint32_t feature) {
+        if (looking_ == Looking::learning && to_.centring()) to_.centre().remember(feature);
+    }
+};
+
 }  // namespace unitless

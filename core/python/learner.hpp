@@ -227,9 +227,7 @@ class PyLearner {
         const auto guard = lock();
         if (!learner.has_learned()) return false;  // the first row of a table settles more than one row can
         double* const predictions = result.to_learn(learner, new_classes);
-        const auto add = [&](Preparation& to, Looking looking, double weight) {
-            row.add_to(to, looking, weight, names_);
-        };
+        const auto add = [&](const auto& to) { row.add_to(to, names_); };
         remembering([&] { learner.learn_added(label.given(new_classes), add, predictions); });
         return true;
     }
@@ -238,9 +236,7 @@ class PyLearner {
         TableRow row(columns);
         if (!row.read(x.ptr())) return false;
         const auto guard = lock();
-        const auto add = [&](Preparation& to, Looking looking, double weight) {
-            row.add_to(to, looking, weight, names_);
-        };
+        const auto add = [&](const auto& to) { row.add_to(to, names_); };
         learner.predict_added(asking, add, result.to_predict(learner));
         return true;
     }

@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "preparation/table_values.hpp"
 #include "python/named_row.hpp"
 #include "rows/table.hpp"
 #include "text/written_number.hpp"
@@ -57,27 +56,23 @@ class TableColumns {
         std::uint32_t column;
         What what;
     };
-    struct Memory {
-        std::vector<Value> values;
-        WordFeatures words;
-    };
     std::vector<Column> columns_;
     bool may_miss_, indicators_;
     MissingMarks marks_;
     bool trim_;
     std::uint64_t names_ = 0;  // to which numbers of names the known ones belong
     KnownStrings known_;
-    Memory spare_;
+    std::vector<Value> spare_;
 };
 
 // Its memory is borrowed from the columns' spare, so that a stream of rows allocates nothing.
 class TableRow {
   public:
-    explicit TableRow(TableColumns& table) : table_(table), memory_(std::move(table.spare_)) { memory_.values.clear(); }
+    explicit TableRow(TableColumns& table) : table_(table), values_(std::move(table.spare_)) { values_.clear(); }
     TableRow(const TableRow&) = delete;
     ~TableRow() {
-        for (const auto& value : memory_.values) Py_XDECREF(value.text);
-        table_.spare_ = std::move(memory_);
+        for (const auto& value : values_) Py_XDECREF(value.text);
+        table_.spare_ = std::move(values_);
     }
 
     // False: something is in it that has to be looked at with more care; nothing is wrong with it yet.
@@ -96,61 +91,57 @@ class TableRow {
         return true;
     }
 
-    // To the row that a learner is building; the caller holds the learner's lock. `names`: a number that is another one
-    // for every learner, and once names that have numbers have been forgotten.
-    void add_to(Preparation& to, Looking looking, double weight, std::uint64_t names) {
+    // To a SingleTableRow; the caller holds the learner's lock. `names`: a number that is another one for every
+    // learner, and once names that have numbers have been forgotten.
+    template <class To>
+    void add_to(To to, std::uint64_t names) {
         if (table_.names_ != names) {
             table_.names_ = names;
             table_.known_.forget();
             for (auto& column : table_.columns_) std::fill_n(column.features, 3, 0);
         }
-        const bool grow = looking == Looking::learning;
-        const auto remember = [&](std::uint32_t feature) {
-            if (grow && to.centring()) to.centre().remember(feature);
-        };
-        for (const TableColumns::Value& value : memory_.values) {
+        for (const TableColumns::Value& value : values_) {
             TableColumns::Column& column = table_.columns_[value.column];
             if (value.text && column.kind == TableColumns::Kind::words) {
-                add_words(to, memory_.words, column.name, letters_of(value.text), looking, weight, remember);
+                to.add_words(column.name, letters_of(value.text));
                 continue;
             }
-            const std::uint32_t feature = find(to, value, column, grow);
+            const std::uint32_t feature = find(to, value, column);
             if (!feature) continue;
-            remember(feature);
             const auto name = [&] { return name_of(value); };
             if (column.is_number() && value.what != TableColumns::missing) {
-                const Offset offset = column.kind == TableColumns::Kind::flag ? Offset::kept : Offset::removed;
-                add_number(to, feature, value.x, offset, looking, weight, name);
+                to.add_number(feature, value.x, column.kind == TableColumns::Kind::flag, name);
             } else {
-                add_category(to, feature, looking, weight, name);
+                to.add_category(feature, name);
             }
         }
     }
 
   private:
     TableColumns& table_;
-    TableColumns::Memory memory_;
+    std::vector<TableColumns::Value> values_;
     std::string name_;
 
     static std::string_view letters_of(PyObject* ascii) {
         return {static_cast<const char*>(PyUnicode_DATA(ascii)), static_cast<std::size_t>(PyUnicode_GET_LENGTH(ascii))};
     }
 
-    std::uint32_t find(Preparation& to, const TableColumns::Value& value, TableColumns::Column& column, bool grow) {
+    template <class To>
+    std::uint32_t find(To& to, const TableColumns::Value& value, TableColumns::Column& column) {
         if (!value.text) {
             std::uint32_t& feature = column.features[value.what];
-            if (!feature) feature = to.feature(name_of(value), grow).value_or(0);
+            if (!feature) feature = to.feature(name_of(value));
             return feature;
         }
         KnownStrings& known = table_.known_;
         if (const auto feature = known.find(value.text, value.column); feature != KnownStrings::none) return feature;
-        const auto feature = to.feature(name_of(value), grow);
-        if (feature) known.remember(value.text, *feature, value.column);
-        return feature.value_or(0);
+        const std::uint32_t feature = to.feature(name_of(value));
+        if (feature) known.remember(value.text, feature, value.column);
+        return feature;
     }
 
     void add(std::uint32_t column, double x, PyObject* text, TableColumns::What what) {
-        memory_.values.push_back({text, x, column, what});
+        values_.push_back({text, x, column, what});
         Py_XINCREF(text);
     }
 
