@@ -82,14 +82,14 @@ test-spark: $(VENV)/.test
 	$(BIN)/python -m pytest -q tests/distributed/test_spark.py tests/distributed/test_training_spark.py
 	$(BIN)/python -m pytest -q tests/test_docs.py -k spark
 
-test-redis: $(VENV)/.test
-	@command -v redis-server >/dev/null || { echo "redis-server is not installed: apt-get install redis-server"; exit 1; }
-	$(BIN)/python -m pytest -q tests/serve/test_serve_redis.py tests/serve/test_serve_kafka.py
-
 test-page: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet --editable '.[page-test]'
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }
 	$(BIN)/python -m pytest -q tests/serve/test_serve_page.py
+
+test-redis: $(VENV)/.test
+	@command -v redis-server >/dev/null || { echo "redis-server is not installed: apt-get install redis-server"; exit 1; }
+	$(BIN)/python -m pytest -q tests/serve/test_serve_redis.py tests/serve/test_serve_kafka.py
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .

@@ -34,7 +34,7 @@ def observe_all_logs(synced: Path) -> None:
     def open_observed(folder: Path, **options: Any) -> Log:
         return open_log(folder, **{"observer": observe, **options})
 
-    Log.open = open_observed  # type: ignore[method-assign, assignment]
+    Log.open = open_observed  # type: ignore[method-assign]
 
 
 def synced_bytes(synced: Path) -> dict[Path, int]:

@@ -25,7 +25,7 @@ from unitless.serve.events import Form, Kind, Record
 from unitless.serve.log import Log, LogError, Syncer, Tail
 from unitless.serve.log import log as log_module
 from unitless.serve.log import records as record_module
-from unitless.serve.log.segments import SEGMENT_HEADER_BYTES
+from unitless.serve.log.segments import SEGMENT_HEADER_BYTES, Segment
 
 HEADER = record_module.HEADER_BYTES
 
@@ -82,6 +82,21 @@ def test_records_come_back_as_they_were_written(folder: Path) -> None:
         assert log.bytes == sum(size for _, _, size in log.segments)
         assert [path.stat().st_size for _, path, _ in log.segments] == [size for _, _, size in log.segments]
         assert log.cut is None
+
+
+def test_the_bytes_of_a_log_are_those_of_format_1() -> None:
+    """Logs outlive versions: whoever changes these bytes needs a new number of the format, and must read the old."""
+    group = [(Kind.learn, Form.lines, 2, b"{}\n{}"), (Kind.tick, Form.json, 1, b"")]
+    data, _, _ = record_module.encode(group, 3, 1_700_000_000_000_000, 0)
+    records = """
+        05000000 02 81 0200 e9536b49 0300000000000000 00401e18240a0600 7b7d0a7b7d
+        00000000 04 00 0100 1a9e1dbb 0500000000000000 00401e18240a0600"""
+    assert data == bytes.fromhex(records)
+    header = f"""
+        756e69746c6f670a 01000000 312e322e33 {"00" * 39}
+        0300000000000000 4d00000000000000 0500000000000000 cdab0000 6cb8565f"""
+    segment = Segment(Path(), library="1.2.3", first_seq=3, base=77, time=5, previous_crc=0xABCD)
+    assert segment.header() == bytes.fromhex(header)
 
 
 def test_numbers_and_positions_have_no_gaps(folder: Path) -> None:

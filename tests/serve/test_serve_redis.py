@@ -19,8 +19,10 @@ import redis
 
 from unitless.errors import OptionError
 from unitless.serve.follow import ingestion
+from unitless.serve.follow.broker import BrokerReplica
 from unitless.serve.follow.redis_stream import RedisStream
 from unitless.serve.follow.source import LostMessages, SourceError, open_source
+from unitless.serve.settings import Settings
 
 
 class Redis:
@@ -110,6 +112,20 @@ def test_messages_that_were_trimmed_before_they_were_read_are_not_passed_over(br
     broker.send(broker_checks.learned(10))
     broker.client.xtrim(broker.stream, maxlen=5, approximate=False)
     broker_checks.primary(tmp_path, broker, then)
+
+
+def test_a_replica_does_not_begin_in_the_middle(broker: Redis) -> None:
+    broker.send(broker_checks.learned(10))
+    broker.client.xtrim(broker.stream, maxlen=5, approximate=False)
+
+    async def run() -> None:
+        replica = BrokerReplica(broker.url, Settings.of(follow=broker.url, new=["a"], environment={}))
+        with pytest.raises(OptionError, match="no longer begins with its first message"):
+            await replica.begin()
+        await replica.drain()
+        replica.close()
+
+    asyncio.run(run())
 
 
 def test_a_broker_that_is_away_is_waited_for(broker: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

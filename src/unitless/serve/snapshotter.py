@@ -96,7 +96,19 @@ class Followed:
     def _begin(self) -> None:
         reader = Reader(self.folder / "log")
         stream = newest_state(self.folder, reader.read, self._note)
+        for path in snapshots.listed(self.folder):
+            if int(path.name) > stream.seq:
+                self._remove_damaged(path)
+        self.report.snapshot_seq = max(snapshots.seqs(self.folder), default=0)
         self._open = stream, Tail(self.folder / "log", stream.seq + 1), reader
+
+    @staticmethod
+    def _remove_damaged(path: Path) -> None:
+        """So that a good one does not have to leave instead."""
+        try:
+            snapshots.read(path)
+        except snapshots.SnapshotError:
+            snapshots.remove(path)
 
     def due(self, every: float) -> bool:
         """Whether it is time for a snapshot."""

@@ -85,6 +85,7 @@ class Upkeep:
                 if report.snapshot_seq > live.snapshot_seq:
                     live.snapshot_seq = report.snapshot_seq
                     self._keep(self._let_go(live))
+                live.stream.mismatch = live.stream.mismatch or report.mismatch
                 for text in (report.mismatch, report.error):
                     if text is not None and text not in live.notes:
                         live.notes.append(text)

@@ -193,10 +193,11 @@ class VwLines(asyncio.Protocol):
     def _learned(self, model: str, lines: _Lines, answer: _Answer, found: list[Outcome] | Problem) -> None:
         """A record has been written, and learned."""
         self._learning -= 1
-        if isinstance(found, Problem):
-            answer.text = _problem_lines(found, lines)
+        problem = found if isinstance(found, Problem) else found[0].problem
+        if problem is not None:
+            answer.text = _problem_lines(problem, lines)
         else:
-            said = found[0].lines or {}
+            said = found[0].lines or {}  # type: ignore[index]
             answer.text = _text(said.get(model) or next(iter(said.values())), lines.text)
         self._go()
 

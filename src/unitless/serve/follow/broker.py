@@ -99,6 +99,11 @@ class BrokerReplica(ReplicaHouse):
 
     async def _read(self) -> bool:
         """Apply some messages; whether there were any."""
+        if self._after is None and not await self.source.whole():
+            raise OptionError(
+                f"{self.source.name} no longer begins with its first message, which a replica needs; follow the folder "
+                "of a server that has learned it, or keep all messages"
+            )
         messages = await self.source.read(self._after)
         for message in messages:
             self._after = message.position

@@ -55,6 +55,16 @@ class RedisStream:
             raise SourceError(f"{self._shown} cannot be read: {error}") from None
         return [_message(name.decode(), fields) for name, fields in entries]
 
+    async def whole(self) -> bool:
+        """Whether all messages are there that the stream ever had; Redis says so from version 7 on."""
+        try:
+            if not await self._redis.exists(self._stream):
+                return True
+            facts: Any = await self._redis.xinfo_stream(self._stream)
+        except (RedisError, OSError) as error:
+            raise SourceError(f"{self._shown} cannot be read: {error}") from None
+        return bool(facts.get("entries-added", facts["length"]) == facts["length"])
+
     async def _check(self, after: str) -> None:
         """That the messages just read are those that followed a position.
 

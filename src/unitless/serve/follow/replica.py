@@ -13,6 +13,7 @@ from ..events import Form, Kind, Record, Row, rows_of
 from ..house import House
 from ..live import LiveStream
 from ..problems import Problem
+from ..served.vw import VwText
 from ..settings import Settings
 from ..streams import Stream
 from ..tallies import Tallies
@@ -66,10 +67,11 @@ class FollowedStream(LiveStream):
     def take(self, record: Record, rows: list[Row] | None = None) -> None:
         """Apply one record; the rows are those of the record, if they have been read already."""
         self.lag = max(0.0, time.time() - record.time / 1e6)
-        if rows is None and record.kind in _OF_ROWS and record.form is not Form.vw:
-            rows = rows_of(record)
-        shown = self._watch.shown(record.kind, rows) if self.moments.wants_example else None
-        self._watch.observe(record.kind, record, self.stream.apply(record, rows), shown)
+        given: list[Row] | VwText | None = rows
+        if rows is None and record.kind in _OF_ROWS:
+            given = VwText(record.payload) if record.form is Form.vw else rows_of(record)
+        shown = self._watch.shown(record.kind, given) if self.moments.wants_example else None
+        self._watch.observe(record.kind, record, self.stream.apply(record, given), shown)
 
     def tick(self) -> None:
         """The primary writes down that time passes."""

@@ -335,6 +335,11 @@ class ServedModel:
         flat = self.model._ask(data, False, offset)
         return flat.reshape(data.rows, -1) if self._several and data.rows else flat
 
+    def score_of(self, prediction: Any) -> float | None:
+        """The score behind what `vw.work` says of a row, where it is the same."""
+        same = self.model is not None and not self._several and (self._binary or self._link.name == "identity")
+        return float(prediction) if same else None
+
     def count_served(self, served: Any, at_learning: Any, label: Any, weight: float) -> None:
         """The label of an earlier prediction came: how good was that, and how good is the one at learning time?"""
         model = self.model

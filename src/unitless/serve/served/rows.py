@@ -70,6 +70,8 @@ class NamedFeatures:
         return []
 
     def _plain(self, features: dict[str, Any]) -> dict[str, Any]:
+        if not isinstance(features, dict):
+            raise InputError("the features are a list", advice='this model takes them by name, such as {"age": 31}')
         return read_mapping(features, self._policy, self._as_text)[0]
 
     def _learn_first(self, row: dict[str, Any], label: Any, weight: float) -> Any:

@@ -257,7 +257,12 @@ class Stream:
     def _learn_text(self, record: Record, lines: Any) -> list[Outcome]:
         from .text import learn_text  # noqa: PLC0415  (it needs what is made here)
 
-        return learn_text(self, record, lines or VwText(record.payload))
+        try:
+            return learn_text(self, record, lines or VwText(record.payload))
+        except Exception as error:  # as with a row that nobody thought of
+            problem = Problem(500, "the lines could not be used", f"{type(error).__name__}: {error}")
+            self.counts["failed"] += record.rows
+            return [Outcome("failed", record.seq, self.champion, problem=problem)]
 
     # ------------------------------------------------------------------------------------------------ models
 
