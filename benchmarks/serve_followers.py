@@ -47,6 +47,7 @@ def follower(primary: Server) -> Iterator[Server]:
     port, folder = serve_servers.free_port(), primary.folder
     command = [sys.executable, "-m", "unitless", "serve", "--follow", str(folder / "data"), "--port", str(port)]
     with serve_servers.running([*command, "--token-file", str(folder / "tokens"), "--quiet"], port) as process:
+        serve_servers.wait_until_ready(process, port)
         yield Server(process, process.pid, port, token=primary.token, folder=folder)
 
 
