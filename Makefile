@@ -1,6 +1,8 @@
 # make demo    what it is about, on bundled data: numbers and a picture
 # make test    tests, linter, types, formatting
 # make test-spark   distributed training on Spark; needs Java
+# make test-redis   messages of brokers; needs redis-server
+# make test-page   the server's live page in a browser; needs Chromium
 # make sanitize   the core and its Python bindings under the address and undefined-behaviour sanitizers
 # make sanitize-threads   many threads at one model under the thread sanitizer
 # make fuzz    readers of text, numbers and model files against inputs made up to break them; ten minutes, needs Clang
@@ -21,7 +23,7 @@ CPP := $(shell find core tests -name '*.hpp' -o -name '*.cpp')
 export UNITLESS_WERROR := ON
 export UNITLESS_TESTS := build/core
 
-.PHONY: demo test test-spark pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs gallery wheel clean bench-serve crash-serve
+.PHONY: demo test test-spark test-redis test-page pytest lint types format-check core-tests format sanitize sanitize-threads fuzz cross bench docs gallery wheel clean bench-serve crash-serve
 
 define install
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -79,6 +81,15 @@ test-spark: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet 'pyspark>=3.5'
 	$(BIN)/python -m pytest -q tests/distributed/test_spark.py tests/distributed/test_training_spark.py
 	$(BIN)/python -m pytest -q tests/test_docs.py -k spark
+
+test-page: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet --editable '.[page-test]'
+	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || { echo "Chromium is not installed: apt-get install chromium"; exit 1; }
+	$(BIN)/python -m pytest -q tests/serve/test_serve_page.py
+
+test-redis: $(VENV)/.test
+	@command -v redis-server >/dev/null || { echo "redis-server is not installed: apt-get install redis-server"; exit 1; }
+	$(BIN)/python -m pytest -q tests/serve/test_serve_redis.py tests/serve/test_serve_kafka.py
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .

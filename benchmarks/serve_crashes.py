@@ -24,7 +24,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests" / "serve")
 
 import crashes
 
-OPTIONS = ("--durability", "disk", "--segment", "4MB", "--snapshot-every", "5s", "--tick", "2s")
+SETTINGS = {"durability": "disk", "segment": "4MB", "snapshot_every": "5s", "tick": "2s"}
 
 
 def arguments() -> argparse.Namespace:
@@ -52,7 +52,7 @@ def main() -> None:
     kinds += ["starting"] * (options.kills // 20) + ["snapshots"] * (options.kills // 20)
     random.Random(options.seed).shuffle(kinds)
     with tempfile.TemporaryDirectory(prefix="unitless-crashes-", dir=options.data) as folder:
-        server = crashes.Server(pathlib.Path(folder), *OPTIONS)
+        server = crashes.Server(pathlib.Path(folder), **SETTINGS)
         try:
             running: dict[str, Any] = {"seed": options.seed, "rows": options.rows, "say": say}
             story = asyncio.run(crashes.crash_again_and_again(server, kinds, longest=0.8, **running))

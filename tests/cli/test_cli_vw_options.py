@@ -135,7 +135,11 @@ FIRST = "these are options of Vowpal Wabbit; here they are:\n"
             "  --span_server host  nothing: one command deals the rows to all workers, --on local, ray, dask or spark\n"
             "The command: unitless train a.vw --on local --workers 4",
         ),
-        ("train a.vw --daemon", "  --daemon  not available yet\nThere is no command here that does this."),
+        (
+            "train a.vw --daemon",
+            "  --daemon  a command of its own: unitless serve --data FOLDER --vw-port PORT\n"
+            "The command without --daemon: unitless train a.vw",
+        ),
     ],
 )
 def test_the_command_is_said_in_our_words(words: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -56,14 +56,14 @@ class Server:
 
     Args:
         folder: for its data, its output and the notes of syncs.
-        options: of the command.
+        settings: of the server.
     """
 
-    def __init__(self, folder: Path, *options: str) -> None:
+    def __init__(self, folder: Path, **settings: Any) -> None:
         self.folder, self.data, self.notes = folder, folder / "data", folder / "notes"
         self.port = free_port()
-        serve = ["serve", "--data", str(self.data), "--port", str(self.port), *options]
-        self._command = [sys.executable, str(HERE / "observed_server.py"), str(self.notes), *serve]
+        chosen = json.dumps({"data": str(self.data), "port": self.port} | settings)
+        self._command = [sys.executable, str(HERE / "observed_server.py"), str(self.notes), chosen]
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

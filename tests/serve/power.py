@@ -18,7 +18,7 @@ PAGE = 4096
 
 
 def observer(synced: Path) -> Callable[[Path, int], None]:
-    """Writes down each sync of a log. Whoever is told of a sync is told after it stands in that file."""
+    """Writes down each sync of a log, before anybody else is told of it. Whoever opens the log must be observed."""
     handle = os.open(synced, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
 
     def observe(path: Path, size: int) -> None:
@@ -34,7 +34,7 @@ def observe_all_logs(synced: Path) -> None:
     def open_observed(folder: Path, **options: Any) -> Log:
         return open_log(folder, **{"observer": observe, **options})
 
-    Log.open = open_observed  # type: ignore[method-assign, assignment]
+    Log.open = open_observed  # type: ignore[method-assign]
 
 
 def synced_bytes(synced: Path) -> dict[Path, int]:
@@ -57,7 +57,7 @@ def cut_power(folder: Path, synced: Mapping[Path, int], chance: random.Random) -
 def unsynced(data: bytes, start: int, chance: random.Random) -> bytes:
     """What may be left of bytes that begin at some place of a file and were never synced."""
     left = bytearray(data[: chance.randint(0, len(data))])
-    how = chance.choice(("as it is", "bits", "pages", "zeros", "longer"))
+    how = chance.choice(("as it is", "bits", "pages", "zeros", "size"))
     if how == "bits" and left:
         for _ in range(chance.randint(1, 3)):
             left[chance.randrange(len(left))] ^= 1 << chance.randrange(8)
@@ -68,8 +68,8 @@ def unsynced(data: bytes, start: int, chance: random.Random) -> bytes:
                 left[first:last] = bytes(last - first)
     elif how == "zeros":
         left[:] = bytes(len(left))
-    elif how == "longer":  # the file got its size before its bytes
-        left += bytes(chance.randint(1, PAGE))
+    elif how == "size":  # the file got its size before its bytes
+        left += bytes(len(data) - len(left))
     return bytes(left)
 
 

@@ -4,31 +4,37 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
 pytest.importorskip("msgspec")
+from unitless.serve import background
 from unitless.serve.events import Form, Kind
 from unitless.serve.house import House
 from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
+from unitless.serve.upkeep import Upkeep
 
 OPTIONS = {"stream": "a", "role": "challenger", "learning_rate": 0.3, "shape": "linear", "experts": "none"}
 
+Test: TypeAlias = Callable[[House, Upkeep], Awaitable[None]]
 
-def with_house(folder: Path, test: Callable[[House], Awaitable[None]], **settings: Any) -> None:
+
+def with_house(folder: Path, test: Test, **settings: Any) -> None:
     async def whole() -> None:
         given = {"data": folder, "durability": "process", "snapshot_every": 1000} | settings
         house = House.open(folder, Settings.of(environment={}, **given))
-        house.start()
+        upkeep = Upkeep(house)
+        upkeep.start()
         try:
-            await asyncio.wait_for(test(house), 60)
+            await asyncio.wait_for(test(house, upkeep), 60)
         finally:
-            await house.stop()
+            await upkeep.stop(5.0)
             await house.drain()
             house.close()
 
@@ -71,12 +77,12 @@ async def joined(house: House, name: str) -> None:
     while name not in live.stream.models:
         assert name in house.backtests, live.notes
         await asyncio.sleep(0.01)
-    while name in house.backtests:
+    while (house.folders["a"] / "backtests.json").exists():
         await asyncio.sleep(0.01)
 
 
 def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
+    async def test(house: House, upkeep: Upkeep) -> None:
         await house.create("a", {})
         await house.create("early", OPTIONS)
         await history(house, 0, 200)
@@ -90,14 +96,14 @@ def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Pat
             await history(house, k, k + 1)
             k += 1
             await asyncio.sleep(0.002)
+        await joined(house, "late")
         await history(house, k, k + 50)
         assert state(house, "late") == state(house, "early")
         assert state(house, "late")["learned"] > 250
         assert house.streams["a"].replaying == {}
-        assert not (house.folders["a"] / "backtests.json").exists()
         before.append(house.streams["a"].stream.fingerprint())
 
-    async def again(house: House) -> None:
+    async def again(house: House, upkeep: Upkeep) -> None:
         assert house.streams["a"].stream.fingerprint() == before[0]
         assert state(house, "late") == state(house, "early")
 
@@ -109,13 +115,13 @@ def test_a_model_with_history_is_one_that_was_there_from_the_start(tmp_path: Pat
 
 
 def test_what_a_crash_interrupts_begins_again(tmp_path: Path) -> None:
-    async def begin(house: House) -> None:
+    async def begin(house: House, upkeep: Upkeep) -> None:
         await house.create("a", {})
         await house.create("early", OPTIONS)
         await history(house, 0, 100)
         await house.create("late", OPTIONS | {"replay": True})
 
-    async def test(house: House) -> None:
+    async def test(house: House, upkeep: Upkeep) -> None:
         assert "late" in house.backtests
         await joined(house, "late")
         assert state(house, "late") == state(house, "early")
@@ -128,7 +134,7 @@ def test_what_a_crash_interrupts_begins_again(tmp_path: Path) -> None:
 
 
 def test_a_model_on_its_way_can_be_deleted(tmp_path: Path) -> None:
-    async def test(house: House) -> None:
+    async def test(house: House, upkeep: Upkeep) -> None:
         await house.create("a", {})
         await history(house, 0, 20)
         await house.create("late", OPTIONS | {"replay": True})
@@ -148,24 +154,46 @@ def test_a_model_on_its_way_can_be_deleted(tmp_path: Path) -> None:
 def test_what_is_left_of_a_long_log_is_replayed_from_a_snapshot(tmp_path: Path) -> None:
     """The log is cut; a model with its history is one that was created when the oldest snapshot was taken."""
 
-    async def test(house: House) -> None:
+    async def test(house: House, upkeep: Upkeep) -> None:
         await house.create("a", {})
         await history(house, 0, 130)
-        await house.snapshot("a")
+        await upkeep.snapshot(house.streams["a"])
         await house.create("early", OPTIONS)
         await history(house, 130, 190)
-        await house.snapshot("a")
+        await upkeep.snapshot(house.streams["a"])
         live = house.streams["a"]
-        assert 1 < live.log.first_seq < snapshots.seqs(house.folders["a"])[0]
+        while live.log.first_seq == 1:
+            await asyncio.sleep(0.01)
+        assert live.log.first_seq < snapshots.seqs(house.folders["a"])[0]
         await house.create("late", OPTIONS | {"replay": True})
         await joined(house, "late")
         assert state(house, "late") == state(house, "early")
         assert state(house, "late")["learned"] > 60
         with_history.append(live.stream.fingerprint())
 
-    async def again(house: House) -> None:
+    async def again(house: House, upkeep: Upkeep) -> None:
         assert house.streams["a"].stream.fingerprint() == with_history[0]
 
     with_history: list[str] = []
     with_house(tmp_path, test, retain="10kB", segment="4kB")
     with_house(tmp_path, again, retain="10kB", segment="4kB")
+
+
+def test_the_history_is_asked_for_over_http(tmp_path: Path) -> None:
+    httpx = pytest.importorskip("httpx")
+    pytest.importorskip("uvicorn")
+    with background(data=tmp_path, port=0, durability="process") as server, httpx.Client(base_url=server.url) as http:
+        assert http.put("/v1/models/a", json={}).status_code == 201
+        lines = b"\n".join(row(k, label=k % 3) for k in range(300))
+        learned = http.post("/v1/models/a/learn", content=lines, headers={"content-type": "application/x-ndjson"})
+        assert learned.text.count("learned") == 300
+        answer = http.put("/v1/models/b", json=OPTIONS | {"replay": True})
+        assert answer.status_code == 202
+        assert answer.json()["status"] == "replaying"
+        assert {one["name"]: one["status"] for one in http.get("/v1/models").json()["models"]}["a"] == "ready"
+        while (there := http.get("/v1/models/b").json())["status"] == "replaying":
+            assert 0 <= there["progress"] <= 1
+            time.sleep(0.05)
+        assert there["examples"] == 300
+        assert http.put("/v1/models/b", json=OPTIONS | {"replay": True}).status_code == 200
+        assert http.post("/v1/models/b/snapshot").json() == {"stream": "a", "snapshot_seq": there["seq"]}

@@ -32,6 +32,7 @@ class Server(ThreadingHTTPServer):
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
         self.faults: list[str] = []
+        self.progress: list[str] = []
         self.learned: dict[str, dict[str, Any]] = {}
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
         self.seen = threading.Lock()
@@ -91,6 +92,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def carry_out(self, body: bytes, fault: str) -> tuple[int, Any]:
         verb = self.path.rpartition("/")[2]
+        if self.command == "GET" and self.server.progress and verb == "m":
+            return 200, {"name": "m", "status": self.server.progress.pop(0)}
         if verb == "file":
             return 200, b"the model" * 1000
         if self.command == "DELETE":
@@ -327,8 +330,17 @@ def test_a_server_that_is_not_there_is_named() -> None:
 def test_waiting_until_the_server_is_ready(server: Server) -> None:
     server.faults = ["drop before", "503", "503"]
     with Client(server.url, retry_for=0) as client:
-        client.wait_ready(5)
+        client.wait_ready(timeout=5)
     assert [request[1] for request in server.requests] == ["/health/ready"] * 4
+
+
+def test_waiting_for_a_model_that_learns_from_history(server: Server) -> None:
+    server.progress = ["replaying", "replaying", "ready"]
+    with Client(server.url) as client:
+        client.wait_ready("m", timeout=5)
+        server.progress = ["replaying"] * 1000
+        with pytest.raises(ClientError, match="'m' is not ready after"):
+            client.wait_ready("m", timeout=0.05)
 
 
 @pytest.mark.parametrize(

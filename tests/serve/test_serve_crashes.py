@@ -10,14 +10,10 @@ from pathlib import Path
 import crashes
 import pytest
 
-pytest.importorskip("unitless.serve.server")
-pytest.importorskip("pandas")
-
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[crashes.Server]:
-    options = ("--durability", "disk", "--segment", "1MB", "--snapshot-every", "1s", "--tick", "0.5s")
-    server = crashes.Server(tmp_path, *options)
+    server = crashes.Server(tmp_path, durability="disk", segment="1MB", snapshot_every="1s", tick="0.5s")
     yield server
     server.abandon()
 

@@ -183,3 +183,36 @@ def test_a_replica_refuses_all_but_predictions(tmp_path: Path) -> None:
 def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     with pytest.raises(HouseError, match="is not the data folder of a server"):
         DirectoryReplica(tmp_path, Settings.of(follow=str(tmp_path), environment={}))
+
+
+def test_a_replica_answers_over_http(tmp_path: Path) -> None:
+    httpx = pytest.importorskip("httpx")
+    server = pytest.importorskip("unitless.serve.server")
+
+    async def run() -> None:
+        common: dict[str, Any] = {"port": 0, "quiet": True, "environment": {}}
+        primary = server.Server(Settings.of(data=tmp_path, new=[f"a={json.dumps(LINEAR)}"], **common))
+        await primary.start()
+        replica = server.Server(Settings.of(follow=str(tmp_path), **common))
+        await replica.start()
+        try:
+            async with httpx.AsyncClient() as client:
+                row = {"features": {"a": 1.0}}
+                for label in (1.0, 2.0, 3.0):
+                    learned = await client.post(f"{primary.url}v1/models/a/learn", json={**row, "label": label})
+                seq = learned.json()["seq"]
+                here, there = [
+                    await client.post(f"{one.url}v1/models/a/predict", json=row, headers={"Unitless-Min-Seq": str(seq)})
+                    for one in (replica, primary)
+                ]
+                assert here.json() == there.json()
+                refused = await client.post(f"{replica.url}v1/models/a/learn", json={**row, "label": 1.0})
+                assert refused.status_code == 403
+                about = (await client.get(f"{replica.url}v1/models")).json()
+                assert about["server"]["follower"] is True
+                assert "unitless_follower_lag_seconds" in (await client.get(f"{replica.url}metrics")).text
+        finally:
+            await replica.stop()
+            await primary.stop()
+
+    asyncio.run(run())

@@ -25,7 +25,7 @@ from unitless.serve.events import Form, Kind, Record
 from unitless.serve.log import Log, LogError, Syncer, Tail
 from unitless.serve.log import log as log_module
 from unitless.serve.log import records as record_module
-from unitless.serve.log.segments import SEGMENT_HEADER_BYTES
+from unitless.serve.log.segments import SEGMENT_HEADER_BYTES, Segment
 
 HEADER = record_module.HEADER_BYTES
 
@@ -82,6 +82,21 @@ def test_records_come_back_as_they_were_written(folder: Path) -> None:
         assert log.bytes == sum(size for _, _, size in log.segments)
         assert [path.stat().st_size for _, path, _ in log.segments] == [size for _, _, size in log.segments]
         assert log.cut is None
+
+
+def test_the_bytes_of_a_log_are_those_of_format_1() -> None:
+    """Logs outlive versions: whoever changes these bytes needs a new number of the format, and must read the old."""
+    group = [(Kind.learn, Form.lines, 2, b"{}\n{}"), (Kind.tick, Form.json, 1, b"")]
+    data, _, _ = record_module.encode(group, 3, 1_700_000_000_000_000, 0)
+    records = """
+        05000000 02 81 0200 e9536b49 0300000000000000 00401e18240a0600 7b7d0a7b7d
+        00000000 04 00 0100 1a9e1dbb 0500000000000000 00401e18240a0600"""
+    assert data == bytes.fromhex(records)
+    header = f"""
+        756e69746c6f670a 01000000 312e322e33 {"00" * 39}
+        0300000000000000 4d00000000000000 0500000000000000 cdab0000 6cb8565f"""
+    segment = Segment(Path(), library="1.2.3", first_seq=3, base=77, time=5, previous_crc=0xABCD)
+    assert segment.header() == bytes.fromhex(header)
 
 
 def test_numbers_and_positions_have_no_gaps(folder: Path) -> None:
@@ -242,6 +257,26 @@ def test_zeros_at_the_end_are_not_records(folder: Path) -> None:
     for start, count in starts:
         put(path, data[:start] + bytes(len(data) - start))
         assert found(folder) == written[:count]
+
+
+def test_zeros_are_not_even_the_record_zero() -> None:
+    zeros = bytes(10 * HEADER)
+    assert record_module.decode(zeros, 0, 0) == []
+    assert record_module.walk(zeros, 0, 0, 1 << 64).used == 0
+
+
+@pytest.mark.parametrize("step", [-1, 1])
+def test_a_record_with_another_number_than_the_next_is_not_taken(folder: Path, step: int) -> None:
+    written = filled(folder)
+    data, _, _ = record_module.encode([event(1)], written[-1].seq + written[-1].rows + step, 2000, 0)
+    with last_file(folder).open("ab") as file:
+        file.write(data)
+    with Tail(folder, 1) as tail:
+        assert everything(tail) == written
+    with Log.open(folder) as log:
+        assert list(log.records(1)) == written
+        assert log.cut is not None
+        assert log.cut.removed == len(data)
 
 
 def test_what_is_cut_and_what_is_kept_is_on_the_disk_when_the_log_is_open(
@@ -660,6 +695,32 @@ def test_requests_during_a_sync_are_answered_by_the_next_one(folder: Path, monke
         syncer.close()
 
 
+def test_a_file_is_not_closed_while_it_is_synced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow(handle: int) -> None:
+        begun.set()
+        assert go_on.wait(20)
+        os.fstat(handle)  # fails if it is closed
+
+    monkeypatch.setattr(log_module, "_sync_data", slow)
+    answers, syncer = Answers(), Syncer()
+    with Log.open(folder, segment_bytes=300) as log:
+        first = log.append([event(1)], time=1)
+        syncer.sync(log, log.end, answers)
+        assert begun.wait(20)
+        threading.Timer(0.1, go_on.set).start()
+        log.append([event(2, size=300)], time=1)
+        assert log.synced_end == first[-1].end
+        assert answers.wait(1) == [None]
+        for number in range(200):
+            log.append([event(number, size=100)], time=1)
+            syncer.sync(log, log.end, answers)
+        assert answers.wait(200) == [None] * 201
+        assert log.synced_end == log.end
+        syncer.close()
+
+
 def test_answers_can_be_given_elsewhere_and_one_that_fails_harms_no_other(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -727,6 +788,91 @@ def test_readers_see_exactly_what_another_process_writes(folder: Path) -> None:
     for size, (tail, records) in readers.items():
         assert records + everything(tail, size) == written
         tail.close()
+
+
+KILLED = """
+import itertools, pathlib, sys
+from unitless.serve.events import Form, Kind
+from unitless.serve.log import Log
+log = Log.open(pathlib.Path(sys.argv[1]), segment_bytes=50_000)
+for number in itertools.count(log.next_seq):
+    records = log.append([(Kind.learn, Form.json, 1, b"%d" % number * 50)] * 3, number)
+    print(records[-1].seq, flush=True)
+"""
+
+
+def test_a_killed_writer_loses_nothing_and_its_readers_go_on(folder: Path) -> None:
+    tail, read = Tail(folder, 1), list[Record]()
+    for lines in (1, 40, 400):
+        writer = subprocess.Popen([sys.executable, "-c", KILLED, str(folder)], stdout=subprocess.PIPE, text=True)
+        assert writer.stdout is not None
+        said = [writer.stdout.readline() for _ in range(lines)]
+        writer.kill()
+        said += writer.stdout.readlines()
+        writer.wait()
+        writer.stdout.close()
+        acknowledged = max(int(line) for line in said if line.endswith("\n"))
+        records = found(folder)
+        assert records[-1].seq >= acknowledged
+        read += everything(tail)
+        assert read == records
+    tail.close()
+
+
+SYNCED = """
+import pathlib, sys, threading
+import power
+from unitless.serve.events import Form, Kind
+from unitless.serve.log import Log, Syncer
+power.observe_all_logs(pathlib.Path(sys.argv[2]))
+log, syncer = Log.open(pathlib.Path(sys.argv[1]), segment_bytes=3_000), Syncer()
+while True:
+    seq = log.append([(Kind.learn, Form.json, 1, b"%d" % log.next_seq * 20)] * 3, 1)[-1].seq
+    syncer.sync(log, log.end, lambda error, seq=seq: print(seq, flush=True))
+"""
+
+
+def test_what_was_said_to_be_on_the_disk_survives_power_cuts(folder: Path, tmp_path: Path) -> None:
+    chance, synced = random.Random(3), tmp_path / "synced"
+    observer = power.observer(synced)  # recovery syncs too
+    path = os.pathsep.join([str(Path(power.__file__).parent), *sys.path])
+    for lines in (1, 30, 300):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", SYNCED, str(folder), str(synced)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONPATH": path},
+        )
+        assert writer.stdout is not None
+        said = [writer.stdout.readline() for _ in range(lines)]
+        writer.kill()
+        said += writer.stdout.readlines()
+        writer.wait()
+        writer.stdout.close()
+        before = found(folder, read_only=True)
+        power.cut_power(folder, power.synced_bytes(synced), chance)
+        left = found(folder, observer=observer)
+        assert left == before[: len(left)]
+        assert left[-1].seq >= max(int(line) for line in said if line.endswith("\n"))
+
+
+def test_a_power_cut_takes_only_what_was_not_synced(folder: Path) -> None:
+    synced: dict[Path, int] = {}
+    with Log.open(folder, observer=synced.__setitem__) as log:
+        log.append([event(1)], time=1)
+        log.sync()
+        for number in range(300):
+            log.append([event(number, size=50)], time=1)
+    path = last_file(folder)
+    data, kept, sizes = path.read_bytes(), synced[path], set()
+    for seed in range(50):
+        path.write_bytes(data)
+        power.cut_power(folder, synced, random.Random(seed))
+        left = path.read_bytes()
+        assert left[:kept] == data[:kept]
+        sizes.add(len(left))
+    assert min(sizes) < len(data) // 4
+    assert len(sizes) > 25
 
 
 def test_a_reader_waits_for_a_log_and_for_a_record(folder: Path) -> None:

@@ -54,7 +54,9 @@ def house() -> Any:
         seq=130,
         mismatch=None,
     )
+    settings = SimpleNamespace(follow=None, durability="disk")
     live = SimpleNamespace(
+        settings=settings,
         stream=stream,
         log=SimpleNamespace(bytes=5000, segments=[1, 2]),
         tallies=StreamTallies(),
@@ -71,7 +73,6 @@ def house() -> Any:
     counted.sync_seconds.observe(0.003)
     live.tallies.predicted = 11
     live.tallies.label_delay.observe(30)
-    settings = SimpleNamespace(follow=None, durability="disk")
     return SimpleNamespace(settings=settings, tallies=counted, streams={"prices": live})
 
 
@@ -125,10 +126,13 @@ def test_what_is_not_known_is_left_out() -> None:
     assert not any(name == "unitless_follower_lag_seconds" for name, _ in names)
 
 
-def test_a_follower_says_how_far_it_is_behind() -> None:
+def test_a_follower_says_how_far_it_is_behind_and_nothing_of_what_it_does_not_do() -> None:
     server = house()
-    server.streams["prices"].lag = 0.25
-    assert read(prometheus.render(server))["unitless_follower_lag_seconds", (("stream", "prices"),)] == 0.25
+    server.settings.follow, server.streams["prices"].lag = "elsewhere", 0.25
+    found = read(prometheus.render(server))
+    assert found["unitless_follower_lag_seconds", (("stream", "prices"),)] == 0.25
+    written = {"unitless_snapshot_seq", "unitless_writable", "unitless_sync_seconds_count", "unitless_queue_rows"}
+    assert not written & {name for name, _ in found}
 
 
 def test_a_log_that_failed_is_seen() -> None:

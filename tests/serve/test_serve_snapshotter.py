@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import signal
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,11 +14,11 @@ from typing import Any
 import pytest
 
 pytest.importorskip("msgspec")
+from unitless.serve import snapshotter as process
 from unitless.serve.events import Form, Kind
 from unitless.serve.log import Log
 from unitless.serve.log.reader import Reader
 from unitless.serve.problems import Problem
-from unitless.serve.snapshotter import Report
 from unitless.serve.snapshotting import Snapshotter
 from unitless.serve.streams import Created, Stream, created_payload, recovery, snapshots
 
@@ -34,6 +35,7 @@ class Writer:
         self.log = Log.open(self.folder / "log", segment_bytes=segment_bytes)
         self.stream = Stream("a", self.log.read)
         self.time = 1_000_000
+        self.deleted = False
         self.append((Kind.create, created_payload(Created("a", "champion", {}))))
 
     def append(self, *events: tuple[Kind, bytes]) -> None:
@@ -57,7 +59,7 @@ class Writer:
         self.append((Kind.tick, self.stream.ticked(0, 0)))
 
     def counted(self) -> dict[str, int]:
-        return {NAME: self.stream.seq}
+        return {} if self.deleted else {NAME: self.stream.seq}
 
     def recovered(self) -> Stream:
         return recovery.newest_state(self.folder, Reader(self.folder / "log").read, pytest.fail)
@@ -68,7 +70,11 @@ def run(writer: Writer, test: Callable[[Snapshotter, list[str]], Awaitable[None]
         said: list[str] = []
         data = writer.folder.parents[1]
         snapshotter = Snapshotter(
-            data, options.get("every", 1000.0), options.get("retain", 1 << 30), writer.counted, say=said.append
+            data,
+            options.get("every", 1000.0),
+            options.get("retain", 1 << 30),
+            writer.counted,
+            say=said.append,
         )
         snapshotter.start()
         try:
@@ -95,11 +101,14 @@ def test_a_snapshot_is_the_state(tmp_path: Path) -> None:
         assert writer.recovered().fingerprint() == writer.stream.fingerprint()
         writer.learn(10)
         writer.label("p")
+        assert snapshotter.pid is not None
+        for number in (signal.SIGINT, signal.SIGTERM):  # meant for the server, whose group gets them
+            os.kill(snapshotter.pid, number)
         await snapshotter.request(NAME)
         assert writer.recovered().fingerprint() == writer.stream.fingerprint()
         same = await snapshotter.request(NAME)
         assert same.snapshot_seq == writer.stream.seq
-        assert said == []
+        assert (said, snapshotter.deaths) == ([], 0)
 
     run(writer, test)
     newest = snapshots.read_newest(writer.folder)
@@ -123,35 +132,6 @@ def test_snapshots_come_by_themselves_and_at_the_end(tmp_path: Path) -> None:
     assert len(snapshots.listed(writer.folder)) <= snapshots.KEPT
 
 
-def test_records_that_do_not_count_yet_are_not_followed(tmp_path: Path) -> None:
-    writer = Writer(tmp_path)
-    writer.learn(20)
-    writer.counted = lambda: {NAME: 11}  # type: ignore[method-assign]
-
-    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
-        assert (await snapshotter.request(NAME)).snapshot_seq == 11
-
-    run(writer, test)
-    assert snapshots.seqs(writer.folder) == [11]
-
-
-def test_a_state_that_differs_is_reported_and_not_kept(tmp_path: Path) -> None:
-    writer = Writer(tmp_path)
-    writer.learn(5)
-    writer.stream.models["a"].digest ^= 1
-    tick = writer.stream.ticked(0, 0)
-    writer.append((Kind.tick, tick))
-
-    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
-        with pytest.raises(Problem, match="not those of the first time"):
-            await snapshotter.request(NAME)
-        assert snapshotter.reports[NAME].mismatch
-        assert len(said) == 1
-
-    run(writer, test)
-    assert snapshots.seqs(writer.folder) == []
-
-
 def test_it_is_started_again_when_it_dies(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
     writer.learn(5)
@@ -168,29 +148,117 @@ def test_it_is_started_again_when_it_dies(tmp_path: Path) -> None:
     run(writer, test)
 
 
-def test_signals_of_the_group_do_not_end_it(tmp_path: Path) -> None:
-    writer = Writer(tmp_path)
-
-    async def test(snapshotter: Snapshotter, said: list[str]) -> None:
-        await snapshotter.request(NAME)
-        assert snapshotter.pid is not None
-        for number in (signal.SIGINT, signal.SIGTERM):
-            os.kill(snapshotter.pid, number)
-        writer.learn(5)
-        assert (await snapshotter.request(NAME)).snapshot_seq == writer.stream.seq
-        assert snapshotter.deaths == 0
-
-    run(writer, test)
-
-
 def test_a_deleted_stream_is_forgotten(tmp_path: Path) -> None:
     writer = Writer(tmp_path)
 
     async def test(snapshotter: Snapshotter, said: list[str]) -> None:
         await snapshotter.request(NAME)
-        writer.counted = lambda: {}  # type: ignore[method-assign]
-        snapshotter.forget(NAME)
-        assert NAME not in snapshotter.reports
-        assert isinstance(Report(NAME), Report)
+        writer.deleted = True
+        shutil.rmtree(writer.folder)
+        while NAME in snapshotter.reports:
+            await asyncio.sleep(0.01)
+        with pytest.raises(Problem, match="the stream is deleted"):
+            await snapshotter.request(NAME)
+        assert snapshotter.deaths == 0
 
     run(writer, test)
+    assert not writer.folder.exists()
+
+
+def test_many_records_make_a_snapshot_due(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_RECORDS", 50)
+    writer = Writer(tmp_path)
+    followed = process.Followed(writer.folder, 1e9)
+    for rows, due in ((40, False), (10, True)):
+        writer.learn(rows)
+        followed.counts = writer.stream.seq
+        followed.follow()
+        assert not followed.behind
+        assert followed.due(1000.0) is due
+    followed.snapshot()
+    assert not followed.due(0.0)
+    followed.close()
+
+
+def test_a_stream_without_news_is_let_go_and_taken_up_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "_IDLE", -1.0)
+    writer = Writer(tmp_path)
+    followed = process.Followed(writer.folder, 1e9)
+    for _ in range(3):
+        writer.learn(10)
+        followed.counts = writer.stream.seq
+        followed.follow()
+        assert not followed.behind
+        followed.rest()
+        assert followed.due(0.0), "what no snapshot has is not let go"
+        followed.snapshot()
+        followed.rest()
+        assert not followed.due(0.0)
+    assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+    assert snapshots.seqs(writer.folder)[-1] == writer.stream.seq
+
+
+def followed_to(writer: Writer, seq: int) -> process.Followed:
+    followed = process.Followed(writer.folder, 1e9)
+    followed.counts = seq
+    followed.follow()
+    return followed
+
+
+def test_records_that_do_not_count_yet_are_not_followed(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(20)
+    followed = followed_to(writer, 11)
+    assert (followed.report.seq, followed.behind) == (11, False)
+    followed.counts = 13
+    followed.follow()
+    followed.snapshot()
+    assert snapshots.seqs(writer.folder) == [13]
+
+
+def test_a_state_that_differs_is_reported_and_not_kept(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(5)
+    writer.stream.models["a"].digest ^= 1
+    tick = writer.stream.ticked(0, 0)
+    writer.append((Kind.tick, tick))
+    followed = followed_to(writer, writer.stream.seq)
+    assert "not those of the first time" in str(followed.report.mismatch)
+    assert not followed.due(0.0)
+    assert not followed.behind
+
+
+def test_a_damaged_snapshot_leaves_before_a_good_one(tmp_path: Path) -> None:
+    writer = Writer(tmp_path)
+    for _ in range(2):
+        writer.learn(3)
+        followed_to(writer, writer.stream.seq).snapshot()
+    good, damaged = snapshots.listed(writer.folder)
+    (damaged / "000.part").write_bytes(b"?")
+    writer.learn(3)
+    followed = followed_to(writer, writer.stream.seq)
+    assert damaged.name in str(followed.report.error)
+    followed.snapshot()
+    assert snapshots.seqs(writer.folder) == [int(good.name), writer.stream.seq]
+    assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+
+
+def test_a_log_that_cannot_be_read_at_the_moment_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(5)
+    writer.predict("late")
+    writer.label("late")
+
+    def broken(reader: Reader, position: int) -> Any:
+        raise OSError(5, "Input/output error")
+
+    followed = process.Followed(writer.folder, 1e9)
+    followed.counts = writer.stream.seq
+    with monkeypatch.context() as now:
+        now.setattr(Reader, "read", broken)
+        with pytest.raises(OSError, match="Input"):
+            followed.follow()
+    assert followed.behind
+    followed.follow()
+    followed.snapshot()
+    assert writer.recovered().fingerprint() == writer.stream.fingerprint()

@@ -186,6 +186,35 @@ def test_every_model_of_the_stream_learns_the_lines(tmp_path: Path) -> None:
     served(tmp_path, talk, models={"a": {"shape": "linear"}})
 
 
+def test_a_model_of_a_table_refuses_lines(tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("a,b\n" + "".join(f"{k},{2 * k}\n" for k in range(50)))
+    ul.train(table, target="b", shape="linear").model.save(tmp_path / "table.unitless")
+
+    async def talk(house: House, reader: Any, writer: Any) -> None:
+        await house.create("t", {}, (tmp_path / "table.unitless").read_bytes())
+        writer.write(b"1 | a:1\n| a:1\n2 | a:1\n")
+        assert all(line.startswith("error: the model was trained on a table") for line in await answers(reader, 3))
+        assert house.streams["t"].stream.counts["refused"] == 2
+        assert house.streams["t"].stream.counts["learned"] == 0
+
+    served(tmp_path / "data", talk, vw_model="t")
+
+
+def test_those_who_look_see_a_line(tmp_path: Path) -> None:
+    async def talk(house: House, reader: Any, writer: Any) -> None:
+        writer.write(b"3 | a:1 b:2\n")
+        await answers(reader, 1)
+        await asyncio.sleep(0.3)
+        writer.write(b"5 |n a:1 c\n4 | a:2\n")
+        await answers(reader, 2)
+        example = house.streams["vw"].moments.recent()[0]
+        assert example.features == {"n^a": 1.0, "n^c": 1.0}
+        assert (example.label, example.prediction, example.loss) == (5.0, 3.0, 4.0)
+
+    served(tmp_path, talk)
+
+
 def test_a_line_without_an_end_closes_the_connection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vw_lines, "MOST_LINE", 1000)
 

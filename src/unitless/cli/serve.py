@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from ..serve.settings import SAFETY, SETTINGS
@@ -35,6 +36,7 @@ def _flag(name: str) -> Flag:
         about["help"] + default,
         kind,
         False if kind is bool else None,
+        short="-q" if name == "quiet" else "",
         panel=about["panel"],
         metavar=about["metavar"],
         many=about["many"],
@@ -50,14 +52,16 @@ OPTIONS = (
 
 
 def command(*, new_token: str | None, **given: Any) -> int:
-    """Serve models that learn while they predict: over HTTP, with a live page, and nothing is lost in a crash.
+    """Serve models that learn while they predict: over HTTP, with a live page; a crash loses nothing.
 
-    Rows are learned as they come. Each is written to a log before it is answered, so that after any crash the models
-    are what they would be without it. Settings can also stand in a file (--config) and in the environment
-    (UNITLESS_SERVE_PORT). SIGTERM and Ctrl-C bring all requests to an end, then stop.
+    Rows are learned as they come. Each is written to a log before it is answered, so that after
+    any crash the models are what they would be without it. Settings can also stand in a file
+    (--config) and in the environment (UNITLESS_SERVE_PORT). SIGTERM and Ctrl-C bring all
+    requests to an end, then stop.
     """
     if new_token is not None:
         return _new_token(new_token, given["token_file"])
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # its threads would only wait, and not quietly
     from ..serve import serve  # noqa: PLC0415
 
     serve(**{name: None if value is False or value == [] else value for name, value in given.items()})

@@ -246,8 +246,13 @@ OPTIONS = (
         "...",
     ),
     VwOption(("--total",), "--on says on what: local, ray, dask or spark", "--on local --workers {}", "NODES"),
-    VwOption(("--daemon", "--foreground"), "not available yet", other=True),
-    VwOption(("--port", "--num_children", "--pid_file", "--port_file"), "not available yet", value="...", other=True),
+    VwOption(
+        ("--daemon", "--foreground"), "a command of its own: unitless serve --data FOLDER --vw-port PORT", missing=True
+    ),
+    VwOption(("--port",), "unitless serve --data FOLDER --vw-port PORT", value="PORT", missing=True),
+    VwOption(
+        ("--num_children", "--pid_file", "--port_file"), "not needed by unitless serve", value="...", missing=True
+    ),
     VwOption(("--quiet",), "the same", "--quiet"),
     VwOption(("--driver_output_off", "--dont_output_best_constant"), "", "--quiet"),
     VwOption(("-P", "--progress"), "nothing: progress is shown at powers of two", "", "COUNT"),

@@ -52,6 +52,10 @@ class Prediction(_FromFields):
         probability: of two classes that of the second, of more classes that of the prediction.
         probabilities: of each class.
         scores: of each class, where there are more than two.
+        interval: the probability with which `low`, `high` and `set` hold, if limits were asked for.
+        low: the truth is not below, with this probability; None: nothing is known of it.
+        high: the truth is not above.
+        set: classes among which the truth is, with this probability.
         model: who answered.
         seq: the place in the log up to which the model had learned, or where a prediction with an id stands.
     """
@@ -61,6 +65,10 @@ class Prediction(_FromFields):
     probability: float | None = None
     probabilities: dict[str, float] | None = None
     scores: dict[str, float] | None = None
+    interval: float | None = None
+    low: float | None = None
+    high: float | None = None
+    set: list[Any] | None = None
     model: str | None = None
     seq: int | None = None
 

@@ -14,6 +14,7 @@ from .. import whole_file
 from . import calls, connection, many
 from .answers import Explanation, Learned, LearnedMany, Metrics, Model, Models, Prediction, Weights
 from .calls import Attempts, Call, Features
+from .retries import Patience
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -55,15 +56,22 @@ class AsyncClient:
         await self._http.aclose()
 
     async def predict(
-        self, model: str, features: Features, *, id: str | None = None, min_seq: int | None = None
+        self,
+        model: str,
+        features: Features,
+        *,
+        id: str | None = None,
+        interval: float | None = None,
+        min_seq: int | None = None,
     ) -> Prediction:
         """What a model says of a row.
 
         Args:
             id: by which the label is to come later, with `label`.
+            interval: the probability with which limits of the prediction are to hold, such as 0.9.
             min_seq: the model must have learned up to this place of its log; for followers.
         """
-        return await self._ask(calls.predict(model, features, id, min_seq))
+        return await self._ask(calls.predict(model, features, id, interval, min_seq))
 
     async def learn(
         self, model: str, features: Features, label: Any, *, weight: float | None = None, id: str | None = None
@@ -158,9 +166,12 @@ class AsyncClient:
         while (pause := await self._downloaded(call, attempts, path)) is not None:
             await asyncio.sleep(pause)
 
-    async def wait_ready(self, timeout: float = 30.0) -> None:
-        """Wait until the server takes requests."""
+    async def wait_ready(self, model: str | None = None, *, timeout: float = 30.0) -> None:
+        """Wait until the server takes requests and, if a model is named, until it has learned what it is to replay."""
         await self._ask(calls.ready(), patience=timeout)
+        patience = Patience(timeout)
+        while model is not None and (await self.model(model))["status"] != "ready":
+            await asyncio.sleep(patience.next_pause(f"{model!r} is not ready after {timeout:g} seconds"))
 
     @property
     def _url(self) -> str:

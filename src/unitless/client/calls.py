@@ -61,9 +61,11 @@ class Attempts(Generic[T]):
         return pause
 
 
-def predict(model: str, features: Features, id: str | None, min_seq: int | None) -> Call[Prediction]:
+def predict(
+    model: str, features: Features, id: str | None, interval: float | None, min_seq: int | None
+) -> Call[Prediction]:
     """What does a model say of a row?"""
-    body = {"features": features} | _given(id=id)
+    body = {"features": features} | _given(id=id, interval=interval)
     return _post(model, "predict", body, lambda answer: Prediction.from_fields(answer.json()), min_seq)
 
 

@@ -36,6 +36,13 @@ class Patience:
         self._pause = min(2 * self._pause, _LONGEST_PAUSE)
         return pause if now + pause <= self._until else None
 
+    def next_pause(self, otherwise: str) -> float:
+        """The same; raises an error with this text if there is to be no other try."""
+        pause = self.pause()
+        if pause is None:
+            raise ClientError(otherwise)
+        return pause
+
 
 def wished_pause(answer: httpx.Response) -> float:
     """What the server says in Retry-After, in seconds; 0 if it says nothing that can be understood."""

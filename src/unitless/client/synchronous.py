@@ -14,6 +14,7 @@ from .. import whole_file
 from . import calls, connection, many
 from .answers import Explanation, Learned, LearnedMany, Metrics, Model, Models, Prediction, Weights
 from .calls import Attempts, Call, Features
+from .retries import Patience
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -55,15 +56,22 @@ class Client:
         self._http.close()
 
     def predict(
-        self, model: str, features: Features, *, id: str | None = None, min_seq: int | None = None
+        self,
+        model: str,
+        features: Features,
+        *,
+        id: str | None = None,
+        interval: float | None = None,
+        min_seq: int | None = None,
     ) -> Prediction:
         """What a model says of a row.
 
         Args:
             id: by which the label is to come later, with `label`.
+            interval: the probability with which limits of the prediction are to hold, such as 0.9.
             min_seq: the model must have learned up to this place of its log; for followers.
         """
-        return self._ask(calls.predict(model, features, id, min_seq))
+        return self._ask(calls.predict(model, features, id, interval, min_seq))
 
     def learn(
         self, model: str, features: Features, label: Any, *, weight: float | None = None, id: str | None = None
@@ -149,9 +157,12 @@ class Client:
         while (pause := self._downloaded(call, attempts, path)) is not None:
             time.sleep(pause)
 
-    def wait_ready(self, timeout: float = 30.0) -> None:
-        """Wait until the server takes requests."""
+    def wait_ready(self, model: str | None = None, *, timeout: float = 30.0) -> None:
+        """Wait until the server takes requests and, if a model is named, until it has learned what it is to replay."""
         self._ask(calls.ready(), patience=timeout)
+        patience = Patience(timeout)
+        while model is not None and self.model(model)["status"] != "ready":
+            time.sleep(patience.next_pause(f"{model!r} is not ready after {timeout:g} seconds"))
 
     @property
     def _url(self) -> str:

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .background import Background
+    from .in_thread import Background
 
 __all__ = ["background", "serve"]
 
@@ -43,7 +43,7 @@ def background(**settings: Any) -> AbstractContextManager[Background]:
 
     read = Settings.of(**settings)
     try:
-        from .background import Background  # noqa: PLC0415
+        from .in_thread import Background  # noqa: PLC0415
     except ModuleNotFoundError as error:
         raise _missing(error) from None
     return Background(read)

@@ -31,6 +31,7 @@ from .streams.stream import Created, Lesson, created_payload
 LIST = "backtests.json"
 _RESULT = ".backtest-"  # how the names of results begin
 _NEAR = 10_000  # records before the end of the log at which what is learned begins to be remembered
+_MOST = 200_000  # rows that are remembered
 _SLICE = 256  # rows that are learned before others get their turn
 _TRIES = 3
 
@@ -42,7 +43,15 @@ class Backtests:
         self._running: dict[str, tuple[LiveStream, Path, Created, asyncio.Task[None]]] = {}
 
     def __contains__(self, name: str) -> bool:
-        return name in self._running
+        return name in self._running and name not in self._running[name][0].stream.models
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of models that have not joined yet."""
+        return (name for name, (live, *_) in self._running.items() if name not in live.stream.models)
+
+    def stream(self, name: str) -> LiveStream:
+        """The stream that a model is to join."""
+        return self._running[name][0]
 
     def created(self, name: str) -> Created:
         """What a model that is on its way was asked to be."""
@@ -103,7 +112,8 @@ class Backtests:
                         await asyncio.sleep(tries)
             live.replaying.pop(name)
             await asyncio.to_thread(_keep, folder, [one for one in self._of(live) if one is not created])
-            self._running.pop(name, None)
+            if name in self._running and self.created(name) is created:
+                del self._running[name]
         finally:
             live.replaying.pop(name, None)
 
@@ -115,6 +125,9 @@ class Backtests:
             with _heard(live, lessons) as listen:
                 await self._replay(live, child, created, result, listen)
                 model = await asyncio.to_thread(read_result, result)
+                await self._catch_up(model, lessons)
+                if listen.too_many:
+                    raise Problem(503, "the stream is too fast", "it learned more than could be remembered meanwhile")
                 await self._join(live, created, model, lessons)
         finally:
             await child.end()
@@ -137,12 +150,15 @@ class Backtests:
             child.tell(do="finish" if near else "follow", seq=live.stream.seq)
         raise Problem(500, "the history cannot be replayed", f"the process ended with code {await child.ended(1.0)}")
 
-    async def _join(self, live: LiveStream, created: Created, model: ServedModel, lessons: deque[Lesson]) -> None:
+    @staticmethod
+    async def _catch_up(model: ServedModel, lessons: deque[Lesson]) -> None:
         while lessons:
             for _ in range(min(_SLICE, len(lessons))):
                 lessons.popleft()(model)
             await asyncio.sleep(0)
 
+    @staticmethod
+    async def _join(live: LiveStream, created: Created, model: ServedModel, lessons: deque[Lesson]) -> None:
         def payload() -> bytes:
             while lessons:
                 lessons.popleft()(model)
@@ -157,8 +173,8 @@ class _Listen:
     """Remembers what a stream learns."""
 
     def __init__(self, live: LiveStream, lessons: deque[Lesson]) -> None:
-        self._live, self._take = live, lessons.append
-        self.listens = False
+        self._live, self._lessons = live, lessons
+        self.listens = self.too_many = False
 
     def begin(self) -> None:
         self.listens = True
@@ -167,6 +183,12 @@ class _Listen:
     def end(self) -> None:
         if self.listens:
             self._live.stream.listeners.remove(self._take)
+
+    def _take(self, lesson: Lesson) -> None:
+        if len(self._lessons) >= _MOST:
+            self.too_many = True
+        else:
+            self._lessons.append(lesson)
 
 
 @contextlib.contextmanager

@@ -33,9 +33,7 @@ from .moments import until_next_tick
 from .problems import Problem
 from .served import ServedModel
 from .settings import Settings
-from .snapshotter import Report
-from .snapshotting import Snapshotter
-from .streams import Created, Outcome, Stream, created_payload, named_payload, retention, snapshots
+from .streams import Created, Outcome, Stream, created_payload, named_payload, snapshots
 from .tallies import Tallies
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -60,9 +58,6 @@ class House:
         self.notes: list[str] = []
         self.changing: set[str] = set()  # names of models that are on their way in
         self.backtests = Backtests()
-        self.snapshotter = Snapshotter(
-            folder, settings.snapshot_every, settings.retain, self._counted, told=self._told, say=self.notes.append
-        )
         self._syncer = Syncer()
 
     @classmethod
@@ -230,7 +225,6 @@ class House:
         del self.streams[live.name]
         path = self.folders.pop(live.name)
         gone = path.with_name(_GONE + path.name)
-        self.snapshotter.forget(path.name)
 
         def remove() -> None:
             live.close()
@@ -252,41 +246,6 @@ class House:
             raise outcome.problem
         live.moments.models_changed([{"name": m.name, "role": m.role} for m in live.stream.models.values()])
         return outcome
-
-    # ------------------------------------------------------------------------------------------------ keeping
-
-    def start(self) -> None:
-        """Begin to write snapshots, and go on with what was on its way; in the event loop."""
-        self.snapshotter.start()
-        for name, live in self.streams.items():
-            self.backtests.resume(live, self.folders[name])
-
-    async def stop(self, timeout: float = 5.0) -> None:
-        """Write the last snapshots, unless it takes too long."""
-        await self.backtests.stop()
-        await self.snapshotter.stop(timeout)
-
-    async def snapshot(self, name: str) -> int:
-        """Write a snapshot of the stream of a model now; the last record that it holds."""
-        live, _ = self.find(name)
-        return (await self.snapshotter.request(self.folders[live.name].name)).snapshot_seq
-
-    def _counted(self) -> dict[str, int]:
-        return {self.folders[name].name: live.stream.seq for name, live in self.streams.items() if name in self.folders}
-
-    def _told(self, report: Report) -> None:
-        for name, path in self.folders.items():
-            if path.name == report.stream:
-                live = self.streams[name]
-                if report.snapshot_seq > live.snapshot_seq:
-                    live.snapshot_seq = report.snapshot_seq
-                    self._retain(live, path)
-
-    def _retain(self, live: LiveStream, path: Path) -> None:
-        """Remove what is no longer needed of a log that is too long."""
-        if live.log.bytes > self.settings.retain and not live.replaying:
-            needed = [retention.needed_by_snapshots(path)]
-            live.log.drop_before(retention.first_kept(live.log.segments, needed=needed, retain=self.settings.retain))
 
     # ------------------------------------------------------------------------------------------------ time
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, ProcessCollector
-from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.registry import Collector
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .live import LiveStream
     from .served import ServedModel
 
-CONTENT_TYPE = CONTENT_TYPE_LATEST
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"  # which every Prometheus reads
 COUNTER, GAUGE, HISTOGRAM = CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 
 
@@ -64,7 +64,9 @@ METRICS = {
     "unitless_log_segments": Described(GAUGE, "Files of the log.", _STREAM),
     "unitless_snapshot_seq": Described(GAUGE, "The last sequence number that a snapshot holds.", _STREAM),
     "unitless_replay_mismatch": Described(GAUGE, "1 if a replay of the log came to other scores, else 0.", _STREAM),
-    "unitless_follower_lag_seconds": Described(GAUGE, "How old the newest applied record is, of a follower.", _STREAM),
+    "unitless_follower_lag_seconds": Described(
+        GAUGE, "Of a follower: how old the last record was when it was applied.", _STREAM
+    ),
     # each model
     "unitless_model_info": Described(
         GAUGE, "Always 1; the labels say what it is.", ("stream", "model", "role", "task")
@@ -142,7 +144,8 @@ def _of_server(house: House) -> Iterator[Sample]:
     for (verb, status), count in tallies.requests.items():
         yield "unitless_requests_total", (verb, str(status)), count
     yield "unitless_connections", (), tallies.connections
-    yield "unitless_sync_seconds", (), tallies.sync_seconds
+    if house.settings.follow is None:
+        yield "unitless_sync_seconds", (), tallies.sync_seconds
 
 
 def _of_stream(live: LiveStream) -> Iterator[Sample]:
@@ -151,20 +154,21 @@ def _of_stream(live: LiveStream) -> Iterator[Sample]:
     for (kind, outcome), count in live.events.items():
         yield "unitless_events_total", (stream.name, kind, outcome), count
     yield "unitless_predictions_total", of, live.tallies.predicted
-    yield "unitless_queue_rows", of, live.queue
-    yield "unitless_writable", of, live.failure is None
     yield "unitless_labels_waiting", of, len(stream.join)
     yield "unitless_labels_expired_total", of, stream.join.expired
-    yield "unitless_label_delay_seconds", of, live.tallies.label_delay
     yield "unitless_ids_remembered", of, stream.join.done_count
     yield "unitless_log_seq", of, stream.seq
-    yield "unitless_log_synced_seq", of, live.synced_seq
     yield "unitless_log_bytes", of, log.bytes
     yield "unitless_log_segments", of, len(log.segments)
-    yield "unitless_snapshot_seq", of, live.snapshot_seq
     yield "unitless_replay_mismatch", of, stream.mismatch is not None
     if live.lag is not None:
         yield "unitless_follower_lag_seconds", of, live.lag
+    if live.settings.follow is None:  # what only those do that write
+        yield "unitless_label_delay_seconds", of, live.tallies.label_delay
+        yield "unitless_queue_rows", of, live.queue
+        yield "unitless_writable", of, live.failure is None
+        yield "unitless_log_synced_seq", of, live.synced_seq
+        yield "unitless_snapshot_seq", of, live.snapshot_seq
 
 
 def _of_model(stream: str, model: ServedModel) -> Iterator[Sample]:

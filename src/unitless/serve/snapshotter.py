@@ -35,6 +35,8 @@ from .streams.recovery import newest_state
 
 _ROUND = 0.5  # seconds between looks at the logs
 _BYTES = 4 << 20  # of one log at a time, so that memory is bounded and all streams get their turn
+_RECORDS = 200_000  # after which a snapshot is due before its time, so that a crash does not take long to recover from
+_SHARE = 10.0  # times as long as a snapshot takes is waited for the next such one
 _IDLE = 300.0  # seconds after which a stream without news is let go; its snapshot has all
 
 
@@ -84,7 +86,12 @@ class Followed:
         if not self._read:
             self._read.extend(tail.read(_BYTES))
         while self._read and (record := self._read[0]).seq + record.rows - 1 <= self.counts:
-            stream.apply(record)
+            try:
+                stream.apply(record)
+            except BaseException:  # half of it may be applied; begin again from a snapshot
+                self.close()
+                self.report.seq = 0
+                raise
             self._read.popleft()
         self._news = time.monotonic()
         self.report.seq, self.report.lag = stream.seq, max(0, self.counts - stream.seq)
@@ -94,13 +101,27 @@ class Followed:
     def _begin(self) -> None:
         reader = Reader(self.folder / "log")
         stream = newest_state(self.folder, reader.read, self._note)
+        for path in snapshots.listed(self.folder):
+            if int(path.name) > stream.seq:
+                self._remove_damaged(path)
+        self.report.snapshot_seq = max(snapshots.seqs(self.folder), default=0)
         self._open = stream, Tail(self.folder / "log", stream.seq + 1), reader
+
+    @staticmethod
+    def _remove_damaged(path: Path) -> None:
+        """So that a good one does not have to leave instead."""
+        try:
+            snapshots.read(path)
+        except snapshots.SnapshotError:
+            snapshots.remove(path)
 
     def due(self, every: float) -> bool:
         """Whether it is time for a snapshot."""
         if self._open is None or self.failed or self.report.seq <= self.report.snapshot_seq:
             return False
-        return (self.wanted and not self.behind) or time.monotonic() - self._written >= every
+        since = time.monotonic() - self._written
+        many = self.report.seq - self.report.snapshot_seq >= _RECORDS and since >= _SHARE * self.report.seconds
+        return (self.wanted and not self.behind) or many or since >= every
 
     def snapshot(self) -> None:
         """Write one, after the log is on the disk as far as that."""
@@ -130,6 +151,7 @@ class Followed:
             tail.close()
             reader.close()
         self._open = None
+        self._read.clear()
 
     def _note(self, text: str) -> None:
         self.report.error = text

@@ -74,14 +74,6 @@ class Snapshotter:
             raise Problem(500, "no snapshot", report.mismatch or report.error or "")
         return report
 
-    def forget(self, stream: str) -> None:
-        """The stream is deleted."""
-        self.reports.pop(stream, None)
-        self._sent.pop(stream, None)
-        if self._child is not None:
-            self._child.tell(do="forget", stream=stream)
-        self._answer(Report(stream, error="the stream is deleted"))
-
     async def stop(self, timeout: float = 5.0) -> bool:
         """Last snapshots, then the end; whether they were written in time."""
         self._stopping = True
@@ -133,10 +125,16 @@ class Snapshotter:
             await asyncio.sleep(_ROUND)
 
     def _follow(self, child: Child) -> None:
-        for stream, seq in self._counted().items():
+        counted = self._counted()
+        for stream, seq in counted.items():
             if self._sent.get(stream) != seq:
                 self._sent[stream] = seq
                 child.tell(do="follow", stream=stream, seq=seq)
+        for stream in {*self._sent, *self.reports, *self._waiting} - counted.keys():  # it was deleted
+            self._sent.pop(stream, None)
+            self.reports.pop(stream, None)
+            child.tell(do="forget", stream=stream)
+            self._answer(Report(stream, error="the stream is deleted"))
 
     def _ask(self, stream: str) -> None:
         if self._child is not None:
@@ -145,6 +143,8 @@ class Snapshotter:
     def _hear(self, message: dict[str, Any]) -> None:
         answer = message.pop("answer", False)
         report = msgspec.convert(message, Report)
+        if report.stream not in self._counted():
+            return
         before = self.reports.get(report.stream)
         self.reports[report.stream] = report
         for new, old in (

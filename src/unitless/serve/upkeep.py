@@ -1,4 +1,6 @@
-"""What a server does beside answering: it has snapshots written, and lets go of the log that nobody needs any more."""
+"""What a server does beside answering: it has snapshots written, lets go of the log that nobody needs any more, and
+goes on with models that were learning from history when it ended.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +39,17 @@ class Upkeep:
             say=_log.warning,
         )
 
+    @property
+    def pid(self) -> int | None:
+        """The number of the process that writes snapshots, if it runs."""
+        return self._snapshotter.pid
+
     def start(self) -> None:
         """Begin."""
         self._keep(self._house.keep_time())
         self._snapshotter.start()
+        for name, live in self._house.streams.items():
+            self._house.backtests.resume(live, self._house.folders[name])
 
     def _keep(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.get_running_loop().create_task(work)
@@ -61,6 +70,7 @@ class Upkeep:
         """Write last snapshots, as far as there is time, and end."""
         for task in list(self._tasks):
             task.cancel()
+        await self._house.backtests.stop()
         if not await self._snapshotter.stop(timeout):
             _log.warning("there was no time for the last snapshots; the next start reads more of the logs")
 
@@ -75,6 +85,7 @@ class Upkeep:
                 if report.snapshot_seq > live.snapshot_seq:
                     live.snapshot_seq = report.snapshot_seq
                     self._keep(self._let_go(live))
+                live.stream.mismatch = live.stream.mismatch or report.mismatch
                 for text in (report.mismatch, report.error):
                     if text is not None and text not in live.notes:
                         live.notes.append(text)
@@ -83,7 +94,9 @@ class Upkeep:
     async def _let_go(self, live: LiveStream) -> None:
         """Drop what is older than all snapshots and all that waits, if the log is larger than it may be."""
         path = self._house.folders[live.name]
-        if live.replaying or live.log.bytes <= self._house.settings.retain:
+        if live.log.bytes <= self._house.settings.retain:
             return
         needed = [await asyncio.to_thread(retention.needed_by_snapshots, path)]
+        if live.replaying or self._house.streams.get(live.name) is not live:  # its log is read by others, or gone
+            return
         live.log.drop_before(retention.first_kept(live.log.segments, needed=needed, retain=self._house.settings.retain))

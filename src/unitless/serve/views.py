@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ..errors import Error
 from ..version import __version__
 from .live import LiveStream
 from .problems import Problem, refused
-from .served import describe
+from .served import ServedModel, describe
+
+_said: WeakKeyDictionary[ServedModel, tuple[tuple[Any, ...], dict[str, Any]]] = WeakKeyDictionary()
 
 
-def models(house: Any) -> dict[str, Any]:
-    """All models, in short, and the server."""
-    found = [summary(live, model.name) for live, model in house.models]
-    found += [_replaying(live, name) for live in house.streams.values() for name in live.replaying]
+async def models(house: Any) -> dict[str, Any]:
+    """All models, in short, and the server. Other requests are answered in between: each takes milliseconds."""
+    found = []
+    for live, model in house.models:
+        if model.name in live.stream.models:
+            found.append(summary(live, model.name))
+        await asyncio.sleep(0)
+    found += [replaying(house, name) for name in house.backtests]
     settings = house.settings
     server = {
         "version": __version__,
@@ -28,7 +36,7 @@ def models(house: Any) -> dict[str, Any]:
 
 def summary(live: LiveStream, name: str) -> dict[str, Any]:
     """A model in short."""
-    said = describe.summary(live.model(name))
+    said = _summary(live.model(name))
     return {
         **said,
         "stream": live.name,
@@ -40,14 +48,25 @@ def summary(live: LiveStream, name: str) -> dict[str, Any]:
     }
 
 
-def _replaying(live: LiveStream, name: str) -> dict[str, Any]:
+def _summary(served: ServedModel) -> dict[str, Any]:
+    """What a model says of itself, made anew when it has changed."""
+    version = (served.learned, served.rejected, served.role)
+    known = _said.get(served)
+    if known is None or known[0] != version:
+        known = _said[served] = version, describe.summary(served)
+    return known[1]
+
+
+def replaying(house: Any, name: str) -> dict[str, Any]:
     """A model that still learns from history."""
+    created = house.backtests.created(name)
     return {
         "name": name,
-        "stream": live.name,
-        "role": "challenger",
+        "stream": house.backtests.stream(name).name,
+        "role": created.role,
+        "options": created.options,
         "status": "replaying",
-        "progress": live.replaying[name],
+        "progress": house.backtests.progress(name),
         "metrics": {},
         "examples": 0,
         "notes": [],
@@ -66,8 +85,7 @@ def metrics(live: LiveStream, name: str) -> dict[str, Any]:
     """How good a model is, how its stream stands, and how it was in the last minutes and hours."""
     served, stream, log = live.model(name), live.stream, live.log
     others = [
-        {"name": one.name, "role": one.role, "metrics": describe.summary(one)["metrics"]}
-        for one in stream.models.values()
+        {"name": one.name, "role": one.role, "metrics": _summary(one)["metrics"]} for one in stream.models.values()
     ]
     return {
         "name": name,

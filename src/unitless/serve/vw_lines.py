@@ -193,10 +193,11 @@ class VwLines(asyncio.Protocol):
     def _learned(self, model: str, lines: _Lines, answer: _Answer, found: list[Outcome] | Problem) -> None:
         """A record has been written, and learned."""
         self._learning -= 1
-        if isinstance(found, Problem):
-            answer.text = _problem_lines(found, lines)
+        problem = found if isinstance(found, Problem) else found[0].problem
+        if problem is not None:
+            answer.text = _problem_lines(problem, lines)
         else:
-            said = found[0].lines or {}
+            said = found[0].lines or {}  # type: ignore[index]
             answer.text = _text(said.get(model) or next(iter(said.values())), lines.text)
         self._go()
 
@@ -318,6 +319,9 @@ async def _only_model(house: House) -> str:
             option="vw_model",
         )
     if not names:
-        await house.create(NAME, OPTIONS)
+        try:
+            await house.create(NAME, OPTIONS)
+        except Problem as problem:
+            raise OptionError(f"needs a model, and none can be made: {problem.detail}", option="vw_port") from None
         return NAME
     return names[0]

@@ -10,6 +10,7 @@ from .events import Kind, Record, Row
 from .moments import Moments
 from .served import ServedModel
 from .served.describe import finite
+from .served.vw import VwText
 from .streams import Outcome, Stream
 from .tallies import StreamTallies
 
@@ -40,6 +41,9 @@ class Watch:
 
     def shown(self, kind: Kind, rows: object) -> _Shown | None:
         """The first row and its features, as it may become an example; asked before its record is applied."""
+        if isinstance(rows, VwText):
+            found = rows.first()
+            return None if found is None else (Row(label=found[1]), found[0])
         if not isinstance(rows, list) or not rows or kind not in (Kind.learn, Kind.label):
             return None
         row: Row = rows[0]

@@ -22,8 +22,8 @@ from ..streams import Stream
 from ..streams.recovery import newest_state
 from .replica import FollowedStream, ReplicaHouse
 
-_SOONEST, _LATEST = 0.005, 0.05  # seconds between looks at the logs: after news, and after a long time without
-_BYTES = 256 << 10  # of a log that are read at once, so that requests are answered in between
+_SOONEST, _LATEST = 0.005, 0.05  # seconds between looks at a log: after news, and after a long time without
+_BYTES = 64 << 10  # of a log that are read at once, so that requests are answered in between
 _LOOK = 0.5  # seconds between looks for streams that come and go
 
 _log = logging.getLogger("unitless.serve")
@@ -72,23 +72,27 @@ class DirectoryReplica(ReplicaHouse):
             raise HouseError(f"{folder} is not the data folder of a server: there is no folder `streams` in it")
         super().__init__(folder, settings)
         self._looked = 0.0
+        self._pauses: dict[str, float] = {}  # of each stream: seconds between looks at its log
+        self._next: dict[str, float] = {}  # when it is looked at again
 
     async def begin(self) -> None:
         """Come to the state of this moment."""
         await self._look()
 
-    async def run(self) -> None:
-        """Follow until it is cancelled."""
-        pause = _SOONEST
+    async def follow(self) -> None:
+        """Apply what is written, as it comes."""
         while True:
-            moved = False
+            moved, now = False, time.monotonic()
             for name, live in list(self.streams.items()):
                 assert isinstance(live, FollowedStream)
-                moved |= await self._follow(name, live)
-            if time.monotonic() - self._looked > _LOOK:
+                if now >= self._next.get(name, 0.0):
+                    found = await self._follow(name, live)
+                    pause = _SOONEST if found else min(1.1 * self._pauses.get(name, _SOONEST), _LATEST)
+                    self._pauses[name], self._next[name] = pause, 0.0 if found else now + pause
+                    moved |= found
+            if now - self._looked > _LOOK:
                 await self._look()
-            pause = _SOONEST if moved else min(1.1 * pause, _LATEST)
-            await asyncio.sleep(0 if moved else pause)
+            await asyncio.sleep(0 if moved else _SOONEST)
 
     async def _follow(self, name: str, live: FollowedStream) -> bool:
         """Apply some of what is new; whether there was anything."""
@@ -115,9 +119,7 @@ class DirectoryReplica(ReplicaHouse):
             live.notes[:] = [f"the log cannot be followed: {again}"]
             await asyncio.sleep(_LOOK)
             return
-        live.log.close()
-        live.stream, live.log = stream, files
-        live.notes.clear()
+        live.begin_again(stream, files)
 
     async def _look(self) -> None:
         """Find streams that have come, forget those that have gone."""
@@ -126,7 +128,12 @@ class DirectoryReplica(ReplicaHouse):
             if not path.exists():
                 self._forget(name)
         known = set(self.folders.values())
-        for path in sorted((self.folder / "streams").iterdir()):
+        try:
+            paths = sorted((self.folder / "streams").iterdir())
+        except OSError as error:
+            _log.warning("%s cannot be read: %s", self.folder, error)
+            return
+        for path in paths:
             if path.name.startswith(".") or path in known:
                 continue
             try:
@@ -140,7 +147,8 @@ class DirectoryReplica(ReplicaHouse):
 
     def _forget(self, name: str) -> None:
         self.streams.pop(name).close()
-        del self.folders[name]
+        for kept in (self.folders, self._pauses, self._next):
+            kept.pop(name, None)
 
 
 def _begun(path: Path) -> _Begun:

@@ -10,13 +10,14 @@ import asyncio
 import contextlib
 import logging
 
+from ...errors import OptionError
 from ..events import Form, from_broker
 from ..house import House
 from ..live import LiveStream
 from ..problems import Problem
 from ..settings import Settings
 from .messages import Bad, Run, runs
-from .source import LostMessages, Message, Source, SourceError, open_source
+from .source import MOST_MESSAGES, LostMessages, Message, Source, SourceError, open_source
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0  # seconds, after a failure
 
@@ -41,7 +42,7 @@ class Ingestion:
         self._told: tuple[LiveStream, str] | None = None
 
     async def run(self) -> None:
-        """Take messages until it is cancelled, or the broker has lost some."""
+        """Take messages until it is cancelled, or no more can be taken."""
         wait = _FIRST_WAIT
         known = False  # where to go on
         while True:
@@ -49,12 +50,12 @@ class Ingestion:
                 live, _ = self._house.find(self.name)
                 if not known:
                     self._after, known = live.stream.sources.get(self.source.name), True
-                messages = await self.source.read(self._after)
+                messages = await self.source.read(self._after, MOST_MESSAGES)
                 await self._take(live, messages)
                 if self.problem is not None:
                     self._tell(live, None)
                 wait = _FIRST_WAIT
-            except LostMessages as error:
+            except (LostMessages, OptionError) as error:
                 self._tell(None, str(error))
                 return
             except (SourceError, Problem) as error:
@@ -125,6 +126,13 @@ async def start(house: House, settings: Settings) -> Ingestions:
         try:
             house.find(name)
         except Problem:
-            await house.create(name, {})
+            await _made(house, name)
         found.append(Ingestion(house, name, source))
     return Ingestions(found)
+
+
+async def _made(house: House, name: str) -> None:
+    try:
+        await house.create(name, {})
+    except Problem as problem:
+        raise OptionError(f"names a model that cannot be made: {problem.detail}", option="ingest") from None

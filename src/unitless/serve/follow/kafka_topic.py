@@ -58,6 +58,17 @@ class KafkaTopic:
         """The messages after a position, or the oldest ones."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._read, after, most)
 
+    async def whole(self) -> bool:
+        """Whether the partition still begins with its first message."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._whole)
+
+    def _whole(self) -> bool:
+        try:
+            place = TopicPartition(self._topic, self._partition or 0)
+            return bool(self._consumer.get_watermark_offsets(place, PATIENCE)[0] == 0)
+        except KafkaException as error:
+            raise SourceError(f"{self._shown} cannot be read: {error.args[0]}") from None
+
     def _read(self, after: str | None, most: int) -> list[Message]:
         try:
             if self._next is False or self._next != after:

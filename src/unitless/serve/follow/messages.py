@@ -23,19 +23,17 @@ class Run:
     kind: Kind
     lines: list[bytes] = field(default_factory=list)  # a line of JSON for each
     position: str = ""  # of the last message
-    time: int = 0
 
 
 class Bad(NamedTuple):
     """A message that is no event."""
 
     position: str
-    time: int
     problem: str
 
 
-def event(value: bytes) -> tuple[Kind, bytes]:
-    """Which event a message is, and its line.
+def event(value: bytes) -> tuple[Kind, Row]:
+    """Which event a message is, and its row.
 
     Features with a label are learned; features with an id are a prediction that waits for its label; an id with a label
     is that label.
@@ -57,7 +55,7 @@ def event(value: bytes) -> tuple[Kind, bytes]:
         kind = Kind.prediction
     else:
         raise ValueError('it needs two of "features", "label" and "id"')
-    return kind, _write(Row(row.features, row.label, row.weight, row.id))
+    return kind, Row(row.features, row.label, row.weight, row.id)
 
 
 def runs(messages: Sequence[Message]) -> Iterator[Run | Bad]:
@@ -65,19 +63,19 @@ def runs(messages: Sequence[Message]) -> Iterator[Run | Bad]:
     run: Run | None = None
     for message in messages:
         try:
-            kind, line = event(message.value)
+            kind, row = event(message.value)
         except ValueError as error:
             if run is not None:
                 yield run
                 run = None
-            yield Bad(message.position, message.time, str(error))
+            yield Bad(message.position, str(error))
             continue
         if run is not None and run.kind is not kind:
             yield run
             run = None
         if run is None:
             run = Run(kind)
-        run.lines.append(line)
-        run.position, run.time = message.position, message.time
+        run.lines.append(_write(row))
+        run.position = message.position
     if run is not None:
         yield run

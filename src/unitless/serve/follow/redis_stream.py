@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -36,9 +37,15 @@ class RedisStream:
             self._redis: Redis = Redis.from_url(parts._replace(query=urlencode(query, doseq=True)).geturl())
         except ValueError as error:
             raise OptionError(f"{self._shown} has an address that cannot be used: {error}") from None
+        self._reading: asyncio.Future[list[Message]] | None = None
 
     async def read(self, after: str | None, most: int = MOST_MESSAGES) -> list[Message]:
         """The messages after a position, or the oldest ones."""
+        # In a task of its own: the client may take a cancellation for a timeout, and then nobody would hear of it.
+        self._reading = asyncio.ensure_future(self._read(after, most))
+        return await asyncio.shield(self._reading)
+
+    async def _read(self, after: str | None, most: int) -> list[Message]:
         try:
             answer: Any = await self._redis.xread({self._stream: after or "0-0"}, count=most, block=int(WAIT * 1000))
             entries = [entry for _, found in answer or [] for entry in found]
@@ -47,6 +54,16 @@ class RedisStream:
         except (RedisError, OSError) as error:
             raise SourceError(f"{self._shown} cannot be read: {error}") from None
         return [_message(name.decode(), fields) for name, fields in entries]
+
+    async def whole(self) -> bool:
+        """Whether all messages are there that the stream ever had; Redis says so from version 7 on."""
+        try:
+            if not await self._redis.exists(self._stream):
+                return True
+            facts: Any = await self._redis.xinfo_stream(self._stream)
+        except (RedisError, OSError) as error:
+            raise SourceError(f"{self._shown} cannot be read: {error}") from None
+        return bool(facts.get("entries-added", facts["length"]) == facts["length"])
 
     async def _check(self, after: str) -> None:
         """That the messages just read are those that followed a position.
@@ -63,6 +80,8 @@ class RedisStream:
 
     async def close(self) -> None:
         """Leave the broker."""
+        if self._reading is not None:
+            await asyncio.gather(self._reading, return_exceptions=True)
         await self._redis.aclose()
 
 

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NoReturn
 
-from ..backtesting import Backtests
-from ..events import Record
+from ..events import Form, Kind, Record, Row, rows_of
 from ..house import House
 from ..live import LiveStream
 from ..problems import Problem
+from ..served.vw import VwText
 from ..settings import Settings
 from ..streams import Stream
 from ..tallies import Tallies
-
+from ..watching import Watch
 
 _NO_SYNCER: Any = None  # replicas write nothing
+_OF_ROWS = (Kind.prediction, Kind.learn, Kind.label)
 
 
 def _refuse() -> NoReturn:
@@ -37,8 +39,15 @@ class FollowedStream(LiveStream):
 
     def __init__(self, stream: Stream, log: Any, settings: Settings, server: Tallies) -> None:
         self.log: Any
-        self.lag: float | None = None  # seconds from the last record's time until it was applied here
         super().__init__(stream, log, settings, _NO_SYNCER, server)
+
+    def begin_again(self, stream: Stream, log: Any) -> None:
+        """Go on from another state."""
+        self.log.close()
+        self.stream, self.log = stream, log
+        self._watch = Watch(stream, self.moments, self.tallies)
+        self.events = self._watch.events
+        self.notes.clear()
 
     @property
     def synced_seq(self) -> int:
@@ -52,14 +61,17 @@ class FollowedStream(LiveStream):
     def follow(self, records: Iterable[Record]) -> None:
         """Apply what others have written."""
         for record in records:
-            self._observed(record, self.stream.apply(record))
-            self.lag = max(0.0, time.time() - record.time / 1e6)
+            self.take(record)
         self._wake()
 
-    def _observed(self, record: Record, outcomes: list[Any]) -> None:
-        for outcome in outcomes:
-            status = outcome.status if outcome.problem is None else str(outcome.problem.status)
-            self.events[record.kind.name, status] += 1 if outcome.lines is None else record.rows
+    def take(self, record: Record, rows: list[Row] | None = None) -> None:
+        """Apply one record; the rows are those of the record, if they have been read already."""
+        self.lag = max(0.0, time.time() - record.time / 1e6)
+        given: list[Row] | VwText | None = rows
+        if rows is None and record.kind in _OF_ROWS:
+            given = VwText(record.payload) if record.form is Form.vw else rows_of(record)
+        shown = self._watch.shown(record.kind, given) if self.moments.wants_example else None
+        self._watch.observe(record.kind, record, self.stream.apply(record, given), shown)
 
     def tick(self) -> None:
         """The primary writes down that time passes."""
@@ -95,6 +107,10 @@ class ReplicaHouse(House):
         """Come to the state of this moment."""
         raise NotImplementedError
 
+    async def follow(self) -> None:
+        """Apply what others write, as it comes."""
+        raise NotImplementedError
+
     async def run(self) -> None:
         """Follow until it is cancelled."""
-        raise NotImplementedError
+        await asyncio.gather(self.follow(), self.keep_time())

@@ -35,6 +35,9 @@ class Source(Protocol):
     async def read(self, after: str | None, most: int = MOST_MESSAGES) -> list[Message]:
         """The messages after a position, or the oldest ones; waits a little for the first."""
 
+    async def whole(self) -> bool:
+        """Whether the broker still has all messages that it ever had."""
+
     async def close(self) -> None:
         """Leave the broker."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -231,24 +232,28 @@ class _Routes:
         from .. import prometheus  # noqa: PLC0415  (its library is needed only here)
 
         self._service.check_ready()
-        return Response(prometheus.render(self._house), media_type="text/plain; version=0.0.4; charset=utf-8")
+        return Response(await prometheus.rendered(self._house), headers={"content-type": prometheus.CONTENT_TYPE})
 
     # ----- models
 
     async def models(self, request: Request) -> Response:
-        return answer(views.models(self._house))
+        return answer(await views.models(self._house))
 
     async def model(self, request: Request) -> Response:
         role, name = self._role(request), request.path_params["name"]
         if request.method == "PUT":
             require(role, Role.admin)
             made = await self._create(request, name)
+            if name in self._house.backtests:
+                return answer(views.replaying(self._house, name), 202)
             return answer(views.details(*self._house.find(name)), 201 if made else 200)
         if request.method == "DELETE":
             require(role, Role.admin)
             await self._house.delete(name)
             return Response(status_code=204)
         require(role, Role.read)
+        if name in self._house.backtests:
+            return answer(views.replaying(self._house, name))
         return answer(views.details(*self._find(request)))
 
     async def _create(self, request: Request, name: str) -> bool:
@@ -292,7 +297,7 @@ class _Routes:
             batch = Batch(live, model, action, role, body, self._service.limits.body)
             lines = batch.answers(request.stream())
             first = await anext(lines)
-            return StreamingResponse(_all(first, lines), media_type=LINES)
+            return _Lines(_all(first, lines), media_type=LINES)
 
         return endpoint
 
@@ -324,13 +329,13 @@ class _Routes:
                 raise Problem(400, "this is not JSON", str(error)) from None
         if not isinstance(features, dict | list):
             raise Problem(422, "no features", '"features" is missing: the features by name, or the id of a prediction.')
-        return answer(views.explain(live, model, features))
+        return answer(await asyncio.to_thread(views.explain, live, model, features))
 
     async def weights(self, request: Request) -> Response:
         most = request.query_params.get("most", "100")
-        if not most.isdecimal() or not 1 <= int(most) <= 100_000:
-            raise Problem(422, "not a number", "most has to be a whole number between 1 and 100,000.")
-        return answer(views.weights(*self._find(request), int(most)))
+        if not re.fullmatch(r"[1-9]\d{0,4}", most, re.ASCII):
+            raise Problem(422, "not a number", "most has to be a whole number between 1 and 99,999.")
+        return answer(await asyncio.to_thread(views.weights, *self._find(request), int(most)))
 
     async def metrics(self, request: Request) -> Response:
         return answer(views.metrics(*self._find(request)))
@@ -339,6 +344,13 @@ class _Routes:
         live, _ = self._find(request)
         headers = {"x-accel-buffering": "no"}  # proxies are not to collect them
         return StreamingResponse(sse.events(live), headers=headers, media_type="text/event-stream")
+
+
+class _Lines(StreamingResponse):
+    """Answers while the rows still come: nobody but their reader takes parts of the request."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.stream_response(send)
 
 
 async def _all(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
@@ -354,6 +366,6 @@ async def _reached(request: Request, live: LiveStream) -> None:
     """Wait until the stream has what the client has written before."""
     asked = request.headers.get("unitless-min-seq")
     if asked is not None:
-        if not asked.isdecimal():
+        if not re.fullmatch(r"\d{1,18}", asked, re.ASCII):
             raise Problem(400, "not a number", "Unitless-Min-Seq has to be a whole number.")
         await live.reached(int(asked))

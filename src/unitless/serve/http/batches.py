@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -77,28 +76,29 @@ class Batch:
             task.cancel()
 
     async def _work(self, pieces: AsyncIterator[bytes]) -> None:
-        waiting: deque[Awaitable[bytes]] = deque()
+        waiting: asyncio.Queue[Awaitable[bytes] | None] = asyncio.Queue(IN_FLIGHT)
+        speaking = asyncio.ensure_future(self._speak(waiting))
         try:
             async for piece in pieces:
                 await self._feed(self._body.feed(piece), waiting)
             await self._feed(self._body.end(), waiting)
         finally:  # what was taken is answered, whatever comes after it
-            while waiting:
-                self._say(await waiting.popleft())
+            await waiting.put(None)
+            await speaking
 
-    async def _feed(self, items: Iterator[Item], waiting: deque[Awaitable[bytes]]) -> None:
+    async def _feed(self, items: Iterator[Item], waiting: asyncio.Queue[Awaitable[bytes] | None]) -> None:
         while part := list(islice(items, SLICE)):
-            waiting.append(await self._take(part))
-            while len(waiting) > IN_FLIGHT:
-                self._say(await waiting.popleft())
+            await waiting.put(await self._take(part))
             while len(self._answers) > self._most:
                 self._taken.clear()
                 await self._taken.wait()
             await asyncio.sleep(0)
 
-    def _say(self, lines: bytes) -> None:
-        self._answers += lines
-        self._changed.set()
+    async def _speak(self, waiting: asyncio.Queue[Awaitable[bytes] | None]) -> None:
+        while (answer := await waiting.get()) is not None:
+            lines = await answer
+            self._answers += lines
+            self._changed.set()
 
     def _line(self, problem: Problem) -> bytes:
         return rows.encode(problem.fields()) + b"\n"

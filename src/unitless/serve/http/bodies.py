@@ -224,17 +224,21 @@ class Batches:
             with pa.ipc.open_stream(b"".join([*self._common, message, end])) as stream:
                 batch = stream.read_next_batch()
             batch.validate(full=True)
+            names = batch.schema.names
         except (pa.ArrowException, ValueError, OSError, StopIteration) as error:
             raise _not_arrow(str(error)) from None
         if batch.num_rows > 8 * len(message):
             raise _not_arrow("It claims more rows than it has bytes for.")
-        names = batch.schema.names
         if len(set(names)) < len(names):
             raise Problem(422, "the columns cannot be used", "Two columns have the same name.")
         if self._label != "label" and self._label not in names:
             raise Problem(422, "the columns cannot be used", f"There is no column {self._label!r}, the label.")
         for start in range(0, batch.num_rows, 256):
-            for values in batch.slice(start, 256).to_pylist():
+            try:
+                part = batch.slice(start, 256).to_pylist()
+            except (pa.ArrowException, ValueError, OverflowError) as error:
+                raise _not_arrow(str(error)) from None
+            for values in part:
                 try:
                     yield _line(values, self._label, _value)
                 except ValueError as error:

@@ -376,6 +376,10 @@ def document() -> bytes:
         "description": "It is there already, made by the same request.",
         "content": found._content({JSON: Details}),
     }
+    found.paths[one]["put"]["responses"]["202"] = {
+        "description": "It learns from the history of its stream first, and joins when it has.",
+        "content": found._content({JSON: Summary}),
+    }
     found.add("get", one, "A model.", gives={JSON: Details})
     found.add("delete", one, "Delete a model; with the last one its stream.", status=204, problems=(409,))
     found.add("post", one + "/promote", "Make a model the champion of its stream.", gives={JSON: Details})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 encode = msgspec.json.Encoder().encode
 
 LONGEST_ID = 256  # ids are kept in memory
+_log = logging.getLogger("unitless.serve")
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
 
@@ -105,6 +107,9 @@ def predict(live: LiveStream, model: str, row: Row) -> bytes:
         fields = live.predict(row.features, model, row.interval).answer()
     except Error as error:
         raise refused(error) from None
+    except Exception as error:
+        _log.error("a prediction of %s failed", model, exc_info=error)
+        raise Problem(500, "an error of the server", "Its log says more.") from None
     fields["seq"] = live.stream.seq
     fields["model"] = model
     return encode(fields)

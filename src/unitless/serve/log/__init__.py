@@ -5,6 +5,7 @@ segments.py   one file of the log: its header, its name, its records
 log.py        Log: appends, reads, rotates, recovers
 syncing.py    Syncer: the thread that brings what was written to the disk
 tail.py       Tail: reads what another process writes, as it comes
+reader.py     Reader: reads single records of what another process writes
 damage.py     LogError: what is wrong with a log, where, and what to do
 """
 

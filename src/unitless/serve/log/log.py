@@ -63,11 +63,11 @@ class Log:
     Example:
         >>> import pathlib, tempfile
         >>> from unitless.serve.events import Form, Kind
-        >>> with Log.open(pathlib.Path(tempfile.mkdtemp())) as log:
-        ...     record, = log.append([(Kind.learn, Form.json, 1, b"{}")], time=1)
-        ...     log.sync()
-        ...     log.read(record.position) == record
-        True
+        >>> with tempfile.TemporaryDirectory() as folder, Log.open(pathlib.Path(folder)) as log:
+        ...     [record] = log.append([(Kind.learn, Form.json, 1, b"{}")], time=1)
+        ...     assert log.sync() == record.end
+        ...     log.read(record.position).payload
+        b'{}'
     """
 
     def __init__(self, folder: Path, segment_bytes: int, read_only: bool, observer: Observer | None) -> None:

@@ -1,7 +1,7 @@
 // A chart: lines over time or over examples, with a legend, a text that says the same, and a table.
 
 import { make, say } from "./elements.js";
-import { clock, count } from "./numbers.js";
+import { clock, count, short } from "./numbers.js";
 
 const HEIGHT = 190;
 const TABLE_ROWS = 60;
@@ -92,12 +92,12 @@ export class Chart {
       legend: { show: false },
       cursor: { y: false, drag: { x: false, y: false }, points: { size: 7 }, sync: examples ? undefined : { key: "time" } },
       scales: {
-        x: examples ? { time: false, distr: 3 } : { time: true, range: () => this.between },
+        x: examples ? { time: false, distr: 3, range: (plot, low, high) => [low, high] } : { time: true, range: () => this.between },
         y: { distr: log ? 3 : 1, range: (plot, low, high) => this.range(plot, low, high) },
       },
       axes: [
         { ...axis, size: 28, space: 60, grid: { ...axis.grid, show: !examples }, values: (plot, at) => at.map((t) => this.place(t, at)) },
-        { ...axis, size: 56, space: 34, incrs: whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000, 100000] : undefined, grid: { ...axis.grid, ...grid }, values: (plot, at) => at.map((value) => (value == null ? "" : short(format, value))) },
+        { ...axis, size: 56, space: 34, incrs: whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000, 100000] : undefined, grid: { ...axis.grid, ...grid }, values: (plot, at) => at.map((value) => (value == null ? "" : short(format(value)))) },
       ],
       series: [{}, ...series],
       hooks: { setCursor: [(plot) => this.point(plot)] },
@@ -112,11 +112,12 @@ export class Chart {
   }
 
   range(plot, low, high) {
-    const { log, zero, robust, level } = this.options;
+    const { log, zero, robust, level, whole } = this.options;
     if (low == null || high == null) return log ? [0.1, 10] : [0, 1];
     if (log) return uPlot.rangeLog(low, high, 10, false);
     if (robust) high = withoutPeaks(plot.data, high);
     if (level != null) [low, high] = [Math.min(low, level), Math.max(high, level)];
+    if (whole) high = Math.max(high, 1);
     if (zero || low < 0.5 * high) low = Math.min(low, 0);
     const room = (high - low || Math.abs(high) || 1) * 0.08;
     return [low === 0 ? 0 : low - room, this.options.most == null ? high + room : Math.min(high + room, this.options.most)];
@@ -164,11 +165,6 @@ function plain(label, head, rows) {
     make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((text, k) => cell(k ? "td" : "th", text, k))))),
   );
   return make("div", { class: "sideways", tabindex: "0", role: "region", "aria-label": label }, made);
-}
-
-/** A value at an axis: as in the legend, without zeros at its end. */
-function short(format, value) {
-  return format(value).replace(/\.(\d*?)0+(?=\D|$)/, (_, digits) => (digits ? `.${digits}` : ""));
 }
 
 /** The last value that is known. */

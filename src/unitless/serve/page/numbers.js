@@ -34,6 +34,11 @@ export function percent(value) {
   return `${share.toFixed(share > 99 && share < 100 ? 2 : 1)} %`;
 }
 
+/** A number without zeros at the end of its decimals. */
+export function short(text) {
+  return text.replace(/\.(\d*?)0+(?=\D|$)/, (_, digits) => (digits ? `.${digits}` : ""));
+}
+
 /** Rows per second. */
 export function rate(value) {
   if (value == null || !Number.isFinite(value)) return "–";
@@ -71,7 +76,7 @@ export function clock(seconds, withSeconds = true) {
 /** A value of a feature or a label, as it was sent. */
 export function value(given) {
   if (given == null) return "missing";
-  if (typeof given === "number") return Number.isInteger(given) && Math.abs(given) < 1e7 ? minus(whole.format(given)) : number(given, 6);
+  if (typeof given === "number") return Number.isInteger(given) && Math.abs(given) < 1e7 ? minus(whole.format(given)) : short(number(given, 6));
   const text = typeof given === "string" ? given : JSON.stringify(given);
   return text.length > 40 ? `${text.slice(0, 39)}…` : text;
 }

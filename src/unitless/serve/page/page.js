@@ -5,12 +5,17 @@ import { Chart, colour } from "./charts.js";
 import { curve, steps } from "./curves.js";
 import { byId, make, say } from "./elements.js";
 import { History } from "./history.js";
-import { bytes, clock, count, duration, metric, metricName, number, percent, rate, scores } from "./numbers.js";
+import { bytes, clock, count, duration, metric, metricName, number, percent, rate, scores, value } from "./numbers.js";
 import { showExplanation, showImportance, showModels, showRecent } from "./tables.js";
 
-const CREATE = `curl -X PUT ${location.origin}/v1/models/houses -H 'Content-Type: application/json' -d '{}'
-curl ${location.origin}/v1/models/houses/learn -H 'Content-Type: application/json' \\
-  -d '{"features": {"area": 120, "age": 15, "town": "Ulm"}, "label": 410000}'`;
+/** Commands for the terminal that make a model and teach it a row. */
+function commands() {
+  const model = new URL("v1/models/houses", document.baseURI);
+  const token = sessionStorage.getItem("token") ? ' -H "Authorization: Bearer $TOKEN"' : "";
+  return `curl${token} -X PUT ${model} --json '{}'
+curl${token} ${model}/learn --json \\
+  '{"features": {"area": 120, "age": 15, "town": "Ulm"}, "label": 410000}'`;
+}
 
 const state = {
   models: [], // summaries of all models
@@ -39,6 +44,11 @@ const charts = {
 
 const streamOf = (name) => state.models.find((model) => model.name === name)?.stream;
 
+/** The address of something about a model. The name of a stream alone would mean its champion. */
+function about(name, what, more = "") {
+  return `v1/models/${streamOf(name) ?? name}/${what}?model=${name}${more}`;
+}
+
 /** The models of the stream that is looked at, with the latest numbers. */
 function companions() {
   const stream = streamOf(state.chosen);
@@ -62,9 +72,9 @@ function showChoice() {
   const select = byId("model");
   const streams = new Map();
   for (const model of state.models) streams.set(model.stream, [...(streams.get(model.stream) ?? []), model]);
-  const key = JSON.stringify([...streams].map(([name, models]) => [name, models.map((model) => [model.name, model.role])]));
+  const key = JSON.stringify([...streams].map(([name, models]) => [name, models.map((model) => [model.name, model.role, model.status])]));
   if (select.dataset.key !== key) {
-    const option = (model) => make("option", { value: model.name }, model.role === "champion" ? model.name : `${model.name} (${model.role})`);
+    const option = (model) => make("option", { value: model.name, disabled: model.status === "replaying" }, model.role === "champion" ? model.name : `${model.name} (${model.role})`);
     const group = ([name, models]) => (models.length === 1 ? option(models[0]) : make("optgroup", { label: `stream ${name}` }, ...models.map(option)));
     select.replaceChildren(...[...streams].map(group));
     select.dataset.key = key;
@@ -111,13 +121,20 @@ function showTiles(model) {
   const main = ["accuracy", "rmse", "mae"].find((name) => found[name] != null);
   const wrong = model.role === "champion" ? recently((moment) => moment.error) : null;
   const log = now.log ?? metrics?.log ?? {};
-  tile("examples")("Examples", count(model.examples), model.weight != null && Math.abs(model.weight - model.examples) > 0.5 ? `weight ${number(model.weight)}` : "learned");
+  tile("examples")("Examples", count(model.examples), "learned");
   tile("rate")("Rows per second", rate(history.rate("learned")), `${rate(history.rate("predicted"))} predicted`);
   tile("loss")("Loss", number(found.loss), loss == null ? "of all examples" : `${number(loss)} of late`);
   if (main) tile("score")(metricName(main), metric(main, found[main]), wrong == null ? "of all examples" : `${percent(1 - wrong)} of late`);
   else byId("tiles").querySelector('[data-name="score"]')?.remove();
-  tile("waiting")("Waiting labels", count(now.waiting ?? model.waiting), metrics?.delay_cost == null ? "predicted, label to come" : `delay costs ${number(metrics.delay_cost, 2)}`);
+  tile("waiting")("Waiting labels", count(now.waiting ?? model.waiting), delayed(metrics) ?? "predicted, label to come");
   tile("lag")("Log lag", count(log.lag), log.seq == null ? "rows not on disk yet" : `rows, of ${count(log.seq)}`);
+}
+
+/** What it costs that labels come late: the loss of what was served beside that of predictions at learning time. */
+function delayed(metrics) {
+  if (!metrics?.served || !(metrics.joined?.loss > 0)) return null;
+  const cost = metrics.served.loss / metrics.joined.loss - 1;
+  return `delay adds ${percent(Math.abs(cost) < 0.0005 ? 0 : cost).replace("-", "−")} to loss`;
 }
 
 let spokenAt = 0;
@@ -175,7 +192,7 @@ function showCharts() {
 
 function showCurves(curves) {
   byId("curves-part").hidden = !curves.length;
-  byId("curves").replaceChildren(...curves.slice(0, 24).map((one) => (one.text ? steps(one.feature, one.x, one.y) : curve(one.feature, one.x, one.y, number))));
+  byId("curves").replaceChildren(...curves.slice(0, 24).map((one) => (one.text ? steps(one.feature, one.x, one.y) : curve(one.feature, one.x, one.y, value))));
 }
 
 /** Everything that the latest moment may have changed. */
@@ -204,7 +221,7 @@ function choose(name) {
 }
 
 function explain(example) {
-  showExplanation(example, post(`v1/models/${state.chosen}/explain`, { features: example.features }));
+  showExplanation(example, post(about(state.chosen, "explain"), { features: example.features }));
 }
 
 function promote(model) {
@@ -246,14 +263,14 @@ async function refreshModels() {
 }
 
 async function refreshWeights(name, signal) {
-  const { features, curves } = await get(`v1/models/${name}/weights?most=100`, signal);
+  const { features, curves } = await get(about(name, "weights", "&most=100"), signal);
   if (signal.aborted) return;
   showImportance(byId("importance"), features ?? []);
   showCurves(curves ?? []);
 }
 
 async function refreshMetrics(name, signal) {
-  const metrics = await get(`v1/models/${name}/metrics`, signal);
+  const metrics = await get(about(name, "metrics"), signal);
   if (signal.aborted) return;
   state.metrics = metrics;
   state.history.merge("seconds", metrics.moments?.seconds ?? []);
@@ -266,6 +283,7 @@ async function refreshMetrics(name, signal) {
 const take = {
   moment(moment) {
     state.now = moment.now ?? state.now;
+    if (Object.keys(state.now?.replaying ?? {}).some((name) => !streamOf(name))) refreshModels().catch(() => {});
     state.history.add(moment);
     drawSoon();
   },
@@ -304,11 +322,12 @@ async function watch(name) {
   // The tables change more slowly than the charts, so that they can be read.
   const timers = [
     setInterval(() => state.newExamples && !byId("explain-dialog").open && ((state.newExamples = false), showRecent(byId("recent"), state.recent, explain)), 1500),
-    setInterval(() => document.hidden || refreshWeights(name, signal).catch(failed), 10000),
+    setInterval(() => document.hidden || refreshWeights(name, signal).catch(failed), 20000), // they take the server some time
+    setInterval(() => state.models.some((model) => model.status !== "ready") && refreshModels().catch(() => {}), 2000),
     setInterval(() => document.hidden || Promise.all([refreshModels(), refreshMetrics(name, signal)]).catch(failed), 30000),
   ];
   try {
-    await follow(`v1/models/${name}/events`, signal, begun, (event, data) => take[event]?.(data));
+    await follow(about(name, "events"), signal, begun, (event, data) => take[event]?.(data));
     throw new Error("The connection ended.");
   } catch (error) {
     if (!signal.aborted) throw error;
@@ -321,8 +340,9 @@ async function watch(name) {
 /** The model that the address names, or the first. */
 function wanted() {
   const name = decodeURIComponent(location.hash.slice(1));
-  const named = state.models.find((model) => model.name === name) ?? state.models.find((model) => model.name === state.chosen);
-  return (named ?? state.models.find((model) => model.role === "champion") ?? state.models[0])?.name;
+  const ready = state.models.filter((model) => model.status !== "replaying");
+  const named = ready.find((model) => model.name === name) ?? ready.find((model) => model.name === state.chosen);
+  return (named ?? ready.find((model) => model.role === "champion") ?? ready[0])?.name;
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));
@@ -336,13 +356,19 @@ async function run() {
       } else {
         state.chosen = null;
         document.title = "unitless";
+        say(byId("create"), commands());
         show("empty");
         connection("live", "Live");
         lost = 0;
         await pause(1500);
       }
     } catch (error) {
-      if (error.status === 404) continue;
+      if (error.status === 404) {
+        history.replaceState(null, "", location.pathname);
+        state.chosen = null;
+        await pause(500);
+        continue;
+      }
       lost += 1;
       connection("lost", everConnected ? "Connection lost, trying again" : `Cannot connect, trying again`);
       await pause(Math.min(500 * 1.6 ** (lost - 1), 5000));
@@ -366,8 +392,7 @@ function chooseTheme() {
   dark.addEventListener("change", drawSoon);
 }
 
-byId("create").textContent = CREATE;
-byId("copy").addEventListener("click", () => navigator.clipboard?.writeText(CREATE).then(() => say(byId("copy"), "Copied")));
+byId("copy").addEventListener("click", () => navigator.clipboard?.writeText(commands()).then(() => say(byId("copy"), "Copied")));
 byId("charts").append(...Object.values(charts).map((chart) => chart.element));
 byId("model").addEventListener("change", (event) => choose(event.target.value));
 addEventListener("hashchange", () => watching?.abort());

@@ -13,12 +13,12 @@ export function showModels(box, models, chosen, choose, promote) {
   columns.push(...names.map((name) => ({ title: metricName(name), number: true })), { title: "Promote", kind: "action" });
   const rank = { champion: 0, challenger: 1, shadow: 2 };
   const rows = [...models].sort((a, b) => rank[a.role] - rank[b.role]).map((model) => [
-    make("button", { type: "button", class: "link", "aria-current": model.name === chosen ? "true" : null, onclick: () => choose(model.name) }, model.name),
+    model.status === "replaying" ? model.name : make("button", { type: "button", class: "link", "aria-current": model.name === chosen ? "true" : null, onclick: () => choose(model.name) }, model.name),
     make("span", { class: `role ${model.role}` }, model.role),
     model.status && model.status !== "ready" ? progress(model) : describe(model),
     count(model.examples),
     ...names.map((name) => metric(name, scores(model.metrics)[name])),
-    model.role === "champion" ? "–" : make("button", { type: "button", class: "small", onclick: () => promote(model), "aria-label": `Promote ${model.name}` }, "Promote"),
+    model.role === "champion" || model.status === "replaying" ? "–" : make("button", { type: "button", class: "small", onclick: () => promote(model), "aria-label": `Promote ${model.name}` }, "Promote"),
   ]);
   keepFocus(box, () => box.replaceChildren(table("Models of this stream", columns, rows)));
 }

@@ -256,6 +256,25 @@ class ServedModel:
         if self.model is not None and self.model.kept == "averaged":
             self.model.keep("last")
 
+    def learn_rows(self, features: list[Any], labels: list[Any], weights: list[float]) -> list[float] | None:
+        """Learn rows in one call; the scores made before. None: nothing was changed, they are to be learned one by one.
+
+        The bits are those of rows that are learned one by one.
+        """
+        if self.model is None or self._several or not self.learned:
+            return None
+        try:
+            weight = np.array(weights)
+            if not (np.isfinite(weight) & (weight >= 0)).all():
+                return None
+            data = self._rows.together(features)
+            if data is None:
+                return None
+            truth = [self._side(label) if self._binary else _number(label) for label in labels]
+            return self._learn_numbers(data, np.array(truth, np.float64), weight, None).tolist()  # type: ignore[no-any-return]
+        except InputError:
+            return None
+
     def learn_batch(
         self, data: inputs.Input, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
     ) -> Float64:
@@ -334,6 +353,11 @@ class ServedModel:
             return np.zeros(data.rows)
         flat = self.model._ask(data, False, offset)
         return flat.reshape(data.rows, -1) if self._several and data.rows else flat
+
+    def score_of(self, prediction: Any) -> float | None:
+        """The score behind what `vw.work` says of a row, where it is the same."""
+        same = self.model is not None and not self._several and (self._binary or self._link.name == "identity")
+        return float(prediction) if same else None
 
     def count_served(self, served: Any, at_learning: Any, label: Any, weight: float) -> None:
         """The label of an earlier prediction came: how good was that, and how good is the one at learning time?"""

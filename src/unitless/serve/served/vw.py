@@ -62,6 +62,18 @@ class VwText:
         """How many lines have labels."""
         return int(np.count_nonzero(~np.isnan(self.read.label)))
 
+    def has_label(self, row: int) -> bool:
+        """Whether a line has one."""
+        return not np.isnan(self.read.label[row])
+
+    def first(self) -> tuple[dict[str, float], float] | None:
+        """Features and label of the first line; None if it has no label."""
+        if not self.has_label(0):
+            return None
+        names, entries = self.read.names, int(self.read.row_ends[0])
+        ids, values = self.read.ids[:entries].tolist(), self.read.values[:entries].tolist()
+        return {names[id]: value for id, value in zip(ids, values, strict=True)}, float(self.read.label[0])
+
     def smaller(self) -> Iterator[tuple[int, VwText]]:
         """The same lines in parts, of which there are at least two."""
         step = _BLOCK if self.read.rows > _BLOCK else 1

@@ -20,13 +20,14 @@ def learn_text(stream: Stream, record: Record, text: VwText) -> list[Outcome]:
     """
     champion = stream.models[stream.champion]
     said = {champion.name: work(champion, text)}
-    refused = said[champion.name].problems
+    problems = said[champion.name].problems
     for model in stream.models.values():
         if model is not champion:
-            said[model.name] = work(model, text, without=refused)
+            said[model.name] = work(model, text, without=problems)
     for listener in stream.listeners:
-        listener(partial(work, text=text, without=refused))
-    labelled = text.labelled
-    stream.counts["learned"] += labelled - len(refused)
-    stream.counts["refused"] += len(refused)
-    return [Outcome("learned", record.seq, champion.name, lines=said)]
+        listener(partial(work, text=text, without=problems))
+    refused = sum(text.has_label(row) for row in problems)
+    stream.counts["learned"] += text.labelled - refused
+    stream.counts["refused"] += refused
+    first = None if 0 in problems else champion.score_of(said[champion.name].predictions[0])
+    return [Outcome("learned", record.seq, champion.name, lines=said, score=first)]

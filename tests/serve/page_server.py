@@ -1,0 +1,93 @@
+"""A real server for tests of the page: a process that can be stopped and started again on the same port."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class PageServer:
+    """`unitless serve` in a folder."""
+
+    def __init__(self, folder: Path, *options: str, token: str | None = None) -> None:
+        self.folder, self.options, self.token = folder, options, token
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/"
+        self.process: subprocess.Popen[bytes] | None = None
+        self._random = random.Random(7)
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "unitless", "serve", "--data", str(self.folder), "--port", str(self.port)]
+        self.process = subprocess.Popen([*command, "--durability", "process", "--quiet", *self.options])
+        limit = time.monotonic() + 20
+        while time.monotonic() < limit:
+            try:
+                with urllib.request.urlopen(self.url + "health/ready", timeout=1):
+                    return
+            except (OSError, urllib.error.URLError):
+                assert self.process.poll() is None, "the server has ended"
+                time.sleep(0.05)
+        raise AssertionError("the server did not start in 20 seconds")
+
+    def stop(self) -> None:
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(15)
+            finally:
+                self.process.kill()
+                self.process.wait()
+            self.process = None
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        headers = {"Content-Type": "application/json"}
+        if self.token is not None:
+            headers["Authorization"] = f"Bearer {self.token}"
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, headers, method=method)
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return json.loads(answer.read() or b"null")
+
+    def create(self, name: str, **options: Any) -> None:
+        self.ask("PUT", f"v1/models/{name}", options)
+
+    def learn(self, name: str, rows: int) -> None:
+        """Some houses: those that are large for their town are dear."""
+        for _ in range(rows):
+            features, dear = self.house()
+            self.ask("POST", f"v1/models/{name}/learn", {"features": features, "label": dear})
+
+    def label_later(self, name: str, rows: int) -> None:
+        """The same with predictions first; the last label does not come."""
+        known = []
+        for k in range(rows):
+            features, dear = self.house()
+            id = f"{time.monotonic_ns()}-{k}"
+            self.ask("POST", f"v1/models/{name}/predict", {"features": features, "id": id})
+            known.append((id, dear))
+        for id, dear in known[:-1]:
+            self.ask("POST", f"v1/models/{name}/label", {"id": id, "label": dear})
+
+    def house(self) -> tuple[dict[str, Any], bool]:
+        draw = self._random
+        features = {
+            "area": round(draw.uniform(30, 250), 1),
+            "age": draw.randint(0, 120),
+            "town": draw.choice(["Ulm", "Bonn", "Kiel"]),
+        }
+        worth = features["area"] - 0.5 * features["age"] + {"Ulm": 0, "Bonn": 40, "Kiel": -30}[features["town"]]
+        return features, worth + draw.gauss(0, 15) > 110

@@ -1,0 +1,227 @@
+"""The server as a process: how it starts, what it says when it cannot, and how it stops."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from raw_http import Connection, request
+
+from unitless.cli import main
+from unitless.serve.http.access import new_token
+
+COMMAND = [sys.executable, "-m", "unitless", "serve"]
+EXAMPLE = {"features": {"a": 1.0, "b": "x"}, "label": 1.0}
+SMALL = 'm={"shape": "linear", "experts": "none"}'
+
+
+class Running:
+    def __init__(self, *arguments: str, **environment: str) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, *arguments], stdout=subprocess.PIPE, text=True, env=os.environ | environment
+        )
+        assert self.process.stdout is not None
+        self.said = self.process.stdout.readline()
+        self.port = int(self.said.partition("http://127.0.0.1:")[2].partition("/")[0])
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
+        """The exit code, and how long it took."""
+        begin = time.monotonic()
+        self.process.send_signal(number)
+        return self.process.wait(20), time.monotonic() - begin
+
+
+@contextmanager
+def running(*arguments: str, **environment: str) -> Iterator[Running]:
+    server = Running(*arguments, **environment)
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.communicate()
+
+
+@pytest.fixture
+def fails(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[int, str]]:
+    """The exit code of a command, and the one line that is said."""
+
+    def fail(*arguments: Any, **environment: str) -> tuple[int, str]:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        code = main(["serve", *map(str, arguments)])
+        out, said = capsys.readouterr()
+        assert out == ""
+        assert said.startswith("unitless: ")
+        assert said.count("\n") == 1, said
+        return code, said
+
+    return fail
+
+
+def test_it_says_where_it_is_and_remembers_what_it_learned(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    with running("--data", data, "--port", "0", "--new", SMALL, "--new", "n") as server:
+        assert server.said == f"unitless serves 2 models: page http://127.0.0.1:{server.port}/\n"
+        with Connection(server.port) as connection:
+            for k in range(10):
+                connection.request("POST", "/v1/models/m/learn", {"features": {"a": k}, "label": k})
+            said = connection.request("POST", "/v1/models/m/predict", {"features": {"a": 3}}).json()
+        assert server.stop() == (0, pytest.approx(0, abs=10))
+    file = tmp_path / "serve.toml"
+    file.write_text(f"data = {json.dumps(data)}\nport = 1\n")
+    with running("--config", str(file), UNITLESS_SERVE_PORT="0") as server, Connection(server.port) as connection:
+        assert connection.request("POST", "/v1/models/m/predict", {"features": {"a": 3}}).json() == said
+        assert server.stop(signal.SIGINT)[0] == 0
+
+
+class Load:
+    """Clients that send rows until the server closes their connections, and note what was not answered."""
+
+    def __init__(self, port: int) -> None:
+        self.port, self.answered, self.failures = port, 0, list[str]()
+        self._lock = threading.Lock()
+
+    def rows(self, depth: int) -> None:
+        """Send some rows at a time, without waiting for answers in between."""
+        sent = request("POST", "/v1/models/m/learn", EXAMPLE) * depth
+        with Connection(self.port) as connection:
+            while self._some(connection, sent, depth):
+                pass
+
+    def _some(self, connection: Connection, sent: bytes, depth: int) -> bool:
+        closing = False
+        for k in range(depth):
+            try:
+                if k == 0:
+                    connection.send(sent)
+                answer = connection.answer()
+            except OSError as error:  # before the first one: closed between two requests
+                if k and not closing:
+                    self.failures.append(f"{k} of {depth} answered: {error!r}")
+                return False
+            closing = answer.headers.get("connection") == "close"
+            with self._lock:
+                self.answered += 1
+            if answer.status != 200:
+                self.failures.append(str(answer))
+        return not closing
+
+    def lines(self, count: int) -> None:
+        """Send many rows in one request."""
+        rows = (json.dumps(EXAMPLE).encode() + b"\n") * count
+        with Connection(self.port) as connection:
+            connection.send(request("POST", "/v1/models/m/learn", rows, {"Content-Type": "application/x-ndjson"}))
+            found = connection.answer().body.count(b'"learned"')
+        with self._lock:
+            self.answered += found
+        if found != count:
+            self.failures.append(f"{found} rows of {count} answered")
+
+
+def test_every_request_that_was_taken_is_answered_before_the_end(tmp_path: Path) -> None:
+    data = str(tmp_path / "data")
+    with running("--data", data, "--port", "0", "--new", SMALL) as server:
+        load = Load(server.port)
+        threads = [threading.Thread(target=load.rows, args=(depth,)) for depth in (1, 1, 1, 1, 8, 8, 50)]
+        threads.append(threading.Thread(target=load.lines, args=(20_000,)))
+        for thread in threads:
+            thread.start()
+        time.sleep(0.7)
+        code, took = server.stop()
+        for thread in threads:
+            thread.join(20)
+        assert (code, load.failures) == (0, [])
+        assert took < 10
+    with running("--data", data, "--port", "0") as server, Connection(server.port) as connection:
+        assert connection.request("GET", "/v1/models/m").json()["examples"] >= load.answered > 20_000
+
+
+def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
+    with running("--data", str(tmp_path / "data"), "--port", "0", "--new", SMALL) as server:
+        with Connection(server.port) as connection:
+            head = {"Content-Type": "application/x-ndjson", "Content-Length": "1000000"}
+            connection.send(request("POST", "/v1/models/m/learn", None, head) + b"{")
+            time.sleep(0.2)
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            assert server.process.poll() is None
+            code, took = server.stop()
+        assert code == 130
+        assert took < 3
+
+
+def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str]]) -> None:
+    data = tmp_path / "data"
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        code, said = fails("--data", data, "--port", port)
+        assert (code, f"port {port} cannot be used" in said, "--port" in said) == (1, True, True)
+        code, said = fails("--data", data, "--port", "0", "--vw-port", port)
+        assert (code, "--vw-port" in said) == (1, True)
+    with running("--data", str(data), "--port", "0"):
+        code, said = fails("--data", data, "--port", "0")
+        assert (code, "another server works in" in said) == (1, True)
+    missing = tmp_path / "tokens"
+    code, said = fails("--data", data, "--token-file", missing)
+    assert (code, str(missing) in said, "--new-token" in said) == (2, True, True)
+    for arguments, code, part in (
+        ([], 2, "--data is not given"),
+        (["--data", data, "--host", "0.0.0.0"], 2, "--token-file"),
+        (["--data", data, "--port", "0", "--model", tmp_path / "none.unitless"], 1, "none.unitless"),
+        (["--data", data, "--port", "0", "--new", 'm={"loss": "none"}'], 1, "loss"),
+        (["--data", data, "--durability", "none"], 2, "disk or process"),
+        (["--data", "/dev/null/x", "--port", "0"], 1, "/dev/null"),
+        (["--new-token", "king", "--token-file", missing], 2, "read, write, admin"),
+        (["--new-token", "admin"], 2, "--token-file"),
+        (["--follow", tmp_path, "--port", "0"], 1, "streams"),
+    ):
+        found, said = fails(*arguments)
+        assert (found, part in said) == (code, True), said
+    code, said = fails("--data", data, UNITLESS_SERVE_PROT="1")
+    assert (code, "did you mean port" in said) == (2, True)
+
+
+def test_a_new_token_is_printed_once_and_works(tmp_path: Path) -> None:
+    file = tmp_path / "tokens"
+    made = [*COMMAND, "--new-token", "write", "--token-file", str(file)]
+    token = subprocess.run(made, capture_output=True, text=True, check=True).stdout.strip()
+    new_token("read", file)
+    assert token not in file.read_text()
+    arguments = ["--data", str(tmp_path / "data"), "--port", "0", "--new", SMALL, "--token-file", str(file)]
+    with running(*arguments) as server, Connection(server.port) as connection:
+        headers = {"Authorization": f"Bearer {token}"}
+        assert connection.request("POST", "/v1/models/m/learn", EXAMPLE, headers).status == 200
+        assert connection.request("POST", "/v1/models/m/learn", EXAMPLE).status == 401
+
+
+def test_all_doors_of_one_server(tmp_path: Path) -> None:
+    """A model file, the port of lines, and a replica that predicts the same."""
+    data = str(tmp_path / "data")
+    arguments = ["--data", data, "--port", "0", "--new", SMALL, "--vw-port", "0", "--vw-model", "m"]
+    with running(*arguments) as server, Connection(server.port) as connection:
+        port = int(server.said.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port), 10) as lines:
+            lines.sendall(b"1 | a:1\n2 | a:2\n")
+            answers = lines.makefile()
+            assert len([answers.readline(), answers.readline()]) == 2
+        said = connection.request("POST", "/v1/models/m/predict", {"features": {"a": 1.5}}).json()
+        with running("--follow", data, "--port", "0") as follower, Connection(follower.port) as other:
+            headers = {"Unitless-Min-Seq": str(said["seq"])}
+            assert other.request("POST", "/v1/models/m/predict", {"features": {"a": 1.5}}, headers).json() == said
+            assert other.request("POST", "/v1/models/m/learn", EXAMPLE).status == 403
+            assert other.request("PUT", "/v1/models/n", {}).status == 403
+            assert other.request("GET", "/v1/models").json()["server"]["follower"] is True
+            assert follower.stop()[0] == 0

@@ -1,0 +1,193 @@
+"""Whatever is left on the disk, a server comes back with the state of its log's end, or says why it cannot."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+pytest.importorskip("msgspec")
+from unitless.serve import house as house_module
+from unitless.serve.events import Form, Kind
+from unitless.serve.house import House, HouseError
+from unitless.serve.log import Log, LogError
+from unitless.serve.log import log as log_module
+from unitless.serve.log.reader import Reader
+from unitless.serve.problems import Problem
+from unitless.serve.settings import Settings
+from unitless.serve.streams import snapshots
+from unitless.serve.upkeep import Upkeep
+from unitless.version import __version__
+
+Test: TypeAlias = Callable[[House, Upkeep], Awaitable[None]]
+
+
+def with_house(folder: Path, test: Test, **settings: Any) -> None:
+    """A server's house in an event loop; what is written when it ends stays in the log alone, as after a crash."""
+
+    async def whole() -> None:
+        given = {"data": folder, "durability": "process", "snapshot_every": 1000} | settings
+        house = House.open(folder, Settings.of(environment={}, **given))
+        upkeep = Upkeep(house)
+        upkeep.start()
+        try:
+            await asyncio.wait_for(test(house, upkeep), 60)
+        finally:
+            if upkeep.pid is not None:
+                os.kill(upkeep.pid, signal.SIGKILL)
+            await upkeep.stop(0.0)
+            await house.drain()
+            house.close()
+
+    asyncio.run(whole())
+
+
+async def send(house: House, kind: Kind, **row: Any) -> None:
+    (outcome,) = await house.streams["a"].submitted(kind, Form.json, 1, json.dumps(row).encode())
+    assert outcome.problem is None
+
+
+async def learn(house: House, rows: int) -> None:
+    for k in range(rows):
+        await send(house, Kind.learn, features={"x": k % 7, "name": "n" * 40}, label=k % 3)
+
+
+def damage(path: Path) -> None:
+    file = path / "000.part"
+    file.write_bytes(file.read_bytes()[:-1] + b"?")
+
+
+def test_a_damaged_snapshot_is_passed_over(tmp_path: Path) -> None:
+    prints: list[str] = []
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        for _ in range(3):
+            await learn(house, 10)
+            await upkeep.snapshot(house.streams["a"])
+        await learn(house, 10)
+        prints.append(house.streams["a"].stream.fingerprint())
+
+    def again(damaged: int) -> Test:
+        async def check(house: House, upkeep: Upkeep) -> None:
+            assert house.streams["a"].stream.fingerprint() == prints[0]
+            assert len(house.streams["a"].notes) == damaged
+
+        return check
+
+    with_house(tmp_path, test)
+    (folder,) = (tmp_path / "streams").iterdir()
+    second, newest = snapshots.listed(folder)
+    with_house(tmp_path, again(0))
+    damage(newest)
+    with_house(tmp_path, again(1))
+    damage(second)
+    with_house(tmp_path, again(2))  # the log has everything
+
+
+def test_what_is_needed_stays_even_if_the_newest_snapshot_is_damaged(tmp_path: Path) -> None:
+    """A prediction that waited when the second newest snapshot was taken, and has its label since."""
+    prints: list[str] = []
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        await learn(house, 100)
+        await send(house, Kind.prediction, features={"x": 1}, id="late", model="a")
+        await learn(house, 100)
+        await upkeep.snapshot(house.streams["a"])
+        await send(house, Kind.label, id="late", label=2)
+        await learn(house, 100)
+        await upkeep.snapshot(house.streams["a"])
+        while house.streams["a"].log.first_seq == 1:
+            await asyncio.sleep(0.01)
+        assert house.streams["a"].log.first_seq <= 102
+        prints.append(house.streams["a"].stream.fingerprint())
+
+    async def again(house: House, upkeep: Upkeep) -> None:
+        assert house.streams["a"].stream.fingerprint() == prints[0]
+
+    with_house(tmp_path, test, retain="4kB", segment="4kB")
+    (folder,) = (tmp_path / "streams").iterdir()
+    damage(snapshots.listed(folder)[-1])
+    with_house(tmp_path, again, retain="4kB", segment="4kB")
+    damage(snapshots.listed(folder)[-2])
+    with pytest.raises(HouseError, match="no snapshot of the records before"):
+        with_house(tmp_path, again)
+
+
+def test_a_log_that_cannot_be_read_at_the_moment_stops_learning(tmp_path: Path) -> None:
+    """What is in the log counts; nobody may go on from a state that lacks it."""
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        await learn(house, 5)
+        await send(house, Kind.prediction, features={"x": 3}, id="late", model="a")
+        live = house.streams["a"]
+
+        def broken(position: int) -> Any:
+            raise OSError(5, "Input/output error")
+
+        live.stream.read = broken
+        with pytest.raises(Problem, match="Input/output error"):
+            await send(house, Kind.label, id="late", label=1)
+        with pytest.raises(Problem, match="the log has failed"):
+            await learn(house, 1)
+        assert live.predict({"x": 3}).score is not None
+
+    async def again(house: House, upkeep: Upkeep) -> None:
+        stream = house.streams["a"].stream
+        assert (stream.models["a"].learned, len(stream.join)) == (6, 0)
+
+    with_house(tmp_path, test)
+    with_house(tmp_path, again)
+
+
+def test_records_of_another_version_are_not_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def begin(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        await learn(house, 5)
+
+    async def snapshot(house: House, upkeep: Upkeep) -> None:
+        await upkeep.snapshot(house.streams["a"])
+
+    async def more(house: House, upkeep: Upkeep) -> None:
+        await learn(house, 5)
+        house.streams["a"].log.sync()
+
+    with monkeypatch.context() as old:
+        old.setattr(log_module, "_LIBRARY", "0.0.1")
+        old.setattr(house_module, "__version__", "0.0.1")
+        with_house(tmp_path, begin)
+    with pytest.raises(HouseError, match=r"written by unitless 0\.0\.1.*start and stop the server once"):
+        with_house(tmp_path, more)
+    with_house(tmp_path, snapshot, accept_version=True)
+    with_house(tmp_path, more)
+    with_house(tmp_path, more)
+    (folder,) = (tmp_path / "streams").iterdir()
+    with Log.open(folder / "log", read_only=True) as log:
+        assert log.versions_from(1) == {"0.0.1", __version__}
+        assert log.versions_from(log.segments[-1][0]) == {__version__}
+
+
+def test_single_records_are_read_while_the_log_is_written(tmp_path: Path) -> None:
+    reader = Reader(tmp_path)
+    records = []
+    with Log.open(tmp_path, segment_bytes=2000) as log:
+        for k in range(60):
+            records += log.append([(Kind.learn, Form.json, 1, b"x" * (k * 40))], k)
+            assert reader.read(records[-1].position) == records[-1]
+            assert reader.read(records[k // 2].position) == records[k // 2]
+        assert len(log.segments) > 10
+        log.drop_before(30)
+        assert Reader(tmp_path).read(records[40].position) == records[40]
+        with pytest.raises(LogError, match="no longer kept"):
+            Reader(tmp_path).read(records[0].position)
+        with pytest.raises(LogError, match="no valid record"):
+            reader.read(log.end)
+    reader.close()
