@@ -107,6 +107,7 @@ export class Chart {
   /** The text below a place on the x axis. */
   place(at, all) {
     if (at == null) return "";
+    if (!this.options.examples && at > this.between[1] - 0.06 * (this.between[1] - this.between[0])) return ""; // it would be cut
     if (this.options.examples) return at >= 1e6 ? `${at / 1e6}M` : at >= 1e3 ? `${at / 1e3}k` : String(at);
     return clock(at, all.length > 1 && all[1] - all[0] < 60);
   }

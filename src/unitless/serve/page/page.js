@@ -134,7 +134,7 @@ function showTiles(model) {
 function delayed(metrics) {
   if (!metrics?.served || !(metrics.joined?.loss > 0)) return null;
   const cost = metrics.served.loss / metrics.joined.loss - 1;
-  return `delay adds ${percent(Math.abs(cost) < 0.0005 ? 0 : cost).replace("-", "−")} to loss`;
+  return `delay: loss ${cost < 0 ? "−" : "+"}${percent(Math.abs(cost))}`;
 }
 
 let spokenAt = 0;
