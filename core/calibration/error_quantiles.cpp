@@ -35,7 +35,7 @@ double ErrorQuantiles::reach(const Level& at, bool steady) const {
 
 void ErrorQuantiles::follow(const double* errors, const double* weights, std::size_t rows, const Level& at,
                             double* reaches) {
-    if (weights)
+    if (weights || weight_ != rows_)  // rows of weight 1 among others are not of the mean weight
         follow_rows<true>(errors, weights, rows, at, reaches);
     else
         follow_rows<false>(errors, weights, rows, at, reaches);
@@ -51,7 +51,7 @@ void ErrorQuantiles::follow_rows(const double* errors, const double* weights, st
             q.store(quantiles_.data());
             reaches[row] = reach(at, false);
         }
-        const double weight = weighted ? weights[row] : 1;
+        const double weight = weighted && weights ? weights[row] : 1;
         if (weighted && !(weight > 0)) continue;
         rows_ += 1;
         weight_ += weight;

@@ -55,7 +55,7 @@ class ErrorQuantiles {
     // reaches less far than a smaller one, though their quantiles may cross on the way.
     double reach(const Level& at, bool steady) const;
 
-    // The errors of rows, in order; weights: none if all are equal. An error that is not finite is beyond every
+    // The errors of rows, in order; weights: none if each is 1. An error that is not finite is beyond every
     // quantile and does not count for R. `reaches`, if given, gets what `reach` says before each row, not steadily.
     void follow(const double* errors, const double* weights, std::size_t rows, const Level& at, double* reaches);
 

@@ -48,6 +48,14 @@ def test_what_is_said_of_any_level_is_what_the_plain_one_says() -> None:
         assert core.steady_reach(level) == pytest.approx(plain.reach(level, steady=True), rel=1e-12)
 
 
+@given(streams, st.lists(sizes, min_size=1, max_size=20))
+def test_no_weights_are_weights_of_one_among_others(stream: list[tuple[float, float]], later: list[float]) -> None:
+    errors, weights = [one for one, _ in stream], [one for _, one in stream]
+    whole, parts = followed([*errors, *later], [*weights, *([1.0] * len(later))]), followed(errors, weights)
+    parts.follow(np.array(later))
+    assert parts._state.tolist() == whole._state.tolist()
+
+
 @given(streams, st.integers(0, 60))
 def test_it_does_not_matter_how_a_stream_is_cut(stream: list[tuple[float, float]], cut: int) -> None:
     errors, weights = np.array([one for one, _ in stream]), np.array([one for _, one in stream])

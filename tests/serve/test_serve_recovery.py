@@ -19,6 +19,7 @@ from unitless.serve.house import House, HouseError
 from unitless.serve.log import Log, LogError
 from unitless.serve.log import log as log_module
 from unitless.serve.log.reader import Reader
+from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
 from unitless.serve.streams import snapshots
 from unitless.serve.upkeep import Upkeep
@@ -118,6 +119,33 @@ def test_what_is_needed_stays_even_if_the_newest_snapshot_is_damaged(tmp_path: P
     damage(snapshots.listed(folder)[-2])
     with pytest.raises(HouseError, match="no snapshot of the records before"):
         with_house(tmp_path, again)
+
+
+def test_a_log_that_cannot_be_read_at_the_moment_stops_learning(tmp_path: Path) -> None:
+    """What is in the log counts; nobody may go on from a state that lacks it."""
+
+    async def test(house: House, upkeep: Upkeep) -> None:
+        await house.create("a", {})
+        await learn(house, 5)
+        await send(house, Kind.prediction, features={"x": 3}, id="late", model="a")
+        live = house.streams["a"]
+
+        def broken(position: int) -> Any:
+            raise OSError(5, "Input/output error")
+
+        live.stream.read = broken
+        with pytest.raises(Problem, match="Input/output error"):
+            await send(house, Kind.label, id="late", label=1)
+        with pytest.raises(Problem, match="the log has failed"):
+            await learn(house, 1)
+        assert live.predict({"x": 3}).score is not None
+
+    async def again(house: House, upkeep: Upkeep) -> None:
+        stream = house.streams["a"].stream
+        assert (stream.models["a"].learned, len(stream.join)) == (6, 0)
+
+    with_house(tmp_path, test)
+    with_house(tmp_path, again)
 
 
 def test_records_of_another_version_are_not_replayed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

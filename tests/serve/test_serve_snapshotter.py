@@ -241,3 +241,24 @@ def test_a_damaged_snapshot_leaves_before_a_good_one(tmp_path: Path) -> None:
     followed.snapshot()
     assert snapshots.seqs(writer.folder) == [int(good.name), writer.stream.seq]
     assert writer.recovered().fingerprint() == writer.stream.fingerprint()
+
+
+def test_a_log_that_cannot_be_read_at_the_moment_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer(tmp_path)
+    writer.learn(5)
+    writer.predict("late")
+    writer.label("late")
+
+    def broken(reader: Reader, position: int) -> Any:
+        raise OSError(5, "Input/output error")
+
+    followed = process.Followed(writer.folder, 1e9)
+    followed.counts = writer.stream.seq
+    with monkeypatch.context() as now:
+        now.setattr(Reader, "read", broken)
+        with pytest.raises(OSError, match="Input"):
+            followed.follow()
+    assert followed.behind
+    followed.follow()
+    followed.snapshot()
+    assert writer.recovered().fingerprint() == writer.stream.fingerprint()

@@ -107,6 +107,31 @@ def test_a_stream_can_be_kept_and_taken_up_anywhere(task: str, options: str) -> 
 
 
 @pytest.mark.parametrize("task", TASKS)
+def test_rows_that_come_together_are_learned_as_if_they_came_alone(task: str) -> None:
+    rng, label = np.random.default_rng(7), TASKS[task]
+    rows = [features(rng) for _ in range(120)]
+    sent = [body(features=x, label=label(x), weight=float(k % 3)) for k, x in enumerate(rows)]
+    sent[50] = body(features={"a": [1]}, label=label(rows[0]))
+    sent[51] = body(features=rows[0], label=None)
+    sent[90] = body(features=rows[0], label=label(rows[0]), weight=-1)
+    alone, together = Log(), Log()
+    one_by_one, in_lines = begun(alone, None, "beside"), begun(together, None, "beside")
+    outcomes = [one(one_by_one.apply(alone.add(Kind.learn, line))) for line in sent]
+    found = []
+    for k in range(0, len(sent), 20):
+        found += in_lines.apply(together.add(Kind.learn, b"\n".join(sent[k : k + 20]), Form.lines, 20))
+    assert [(a.status, a.seq, a.problem and a.problem.status, a.said and a.said.score) for a in found] == [
+        (a.status, a.seq, a.problem and a.problem.status, a.said and a.said.score) for a in outcomes
+    ]
+    different = ("stream.json",)  # which says where the log ends, and when
+    for name, part in one_by_one.parts().items():
+        state = json.loads(part) if name.endswith(".json") else part
+        other = json.loads(in_lines.parts()[name]) if name.endswith(".json") else in_lines.parts()[name]
+        assert name in different or state == other
+    assert in_lines.counts == one_by_one.counts
+
+
+@pytest.mark.parametrize("task", TASKS)
 def test_the_model_is_what_the_library_makes_of_the_same_rows(task: str) -> None:
     rng, log, label = np.random.default_rng(5), Log(), TASKS[task]
     stream = begun(log, {"shape": "linear", "experts": "none", "centre": False, "learning_rate": 0.5, "target": None})

@@ -36,6 +36,7 @@ def _flag(name: str) -> Flag:
         about["help"] + default,
         kind,
         False if kind is bool else None,
+        short="-q" if name == "quiet" else "",
         panel=about["panel"],
         metavar=about["metavar"],
         many=about["many"],
@@ -51,11 +52,12 @@ OPTIONS = (
 
 
 def command(*, new_token: str | None, **given: Any) -> int:
-    """Serve models that learn while they predict: over HTTP, with a live page, and nothing is lost in a crash.
+    """Serve models that learn while they predict: over HTTP, with a live page; a crash loses nothing.
 
-    Rows are learned as they come. Each is written to a log before it is answered, so that after any crash the models
-    are what they would be without it. Settings can also stand in a file (--config) and in the environment
-    (UNITLESS_SERVE_PORT). SIGTERM and Ctrl-C bring all requests to an end, then stop.
+    Rows are learned as they come. Each is written to a log before it is answered, so that after
+    any crash the models are what they would be without it. Settings can also stand in a file
+    (--config) and in the environment (UNITLESS_SERVE_PORT). SIGTERM and Ctrl-C bring all
+    requests to an end, then stop.
     """
     if new_token is not None:
         return _new_token(new_token, given["token_file"])

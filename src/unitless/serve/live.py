@@ -178,8 +178,12 @@ class LiveStream:
         except (OSError, LogError) as error:
             self._refuse(group, error)
             return
-        for one, record in zip(group, records, strict=True):
-            self._applied(one, record)
+        for place, record in enumerate(records):
+            try:
+                self._applied(group[place], record)
+            except (OSError, LogError, MemoryError) as error:
+                self._fail(group[place:], error)
+                break
         if self._held and not self._syncing:
             self._sync()
         if self._waiters:
@@ -203,6 +207,13 @@ class LiveStream:
         problem = Problem(503, title, f"nothing was learned: {error}", retry_after=5)
         for one in group:
             one.answer(problem)
+
+    def _fail(self, group: list[_Asked], error: Exception) -> None:
+        """Records are written, but what they come to cannot be known without the rest of the log."""
+        reason = str(error) or type(error).__name__
+        self.failure = f"what was written could not be learned ({reason}); start the server again, which learns it"
+        for one in group:
+            one.answer(Problem(503, "the log has failed", self.failure))
 
     def _sync(self) -> None:
         self._syncing = True
@@ -237,8 +248,9 @@ class LiveStream:
         if self.failure is not None or (self.stream.seq == self._last_tick and not len(self.stream.join)):
             return
         now = time.time_ns() // 1000
-        since = (now - round(seconds * 1e6) for seconds in (self.settings.label_wait, self.settings.id_window))
-        self._write_now(Kind.tick, lambda: self.stream.ticked(*since), _nobody)
+        settings = self.settings
+        waiting, done = (now - round(seconds * 1e6) for seconds in (settings.label_wait, settings.id_window))
+        self._write_now(Kind.tick, lambda: self.stream.ticked(waiting, done, settings.most_done), _nobody)
         self._last_tick = self.stream.seq
 
     def beat(self, now: float) -> None:

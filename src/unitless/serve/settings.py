@@ -181,6 +181,7 @@ class Settings:
     label_wait: float = _setting(seconds, "7d", "How long predictions wait for their labels.", KEPT, "TIME")
     id_window: float = _setting(seconds, "1d", "How long ids that were learned are remembered.", KEPT, "TIME")
     most_waiting: int = _setting(_whole(1), 1_000_000, "How many predictions can wait for labels.", KEPT, "N")
+    most_done: int = _setting(_whole(1), 1_000_000, "How many ids that were learned are remembered.", KEPT, "N")
     retain: int = _setting(size, "10GB", "How much of the log is kept for backtests.", KEPT, "SIZE")
     snapshot_every: float = _setting(seconds, "60s", "How often snapshots are written.", KEPT, "TIME")
     segment: int = _setting(size, "64MB", "The size of the files of the log.", KEPT, "SIZE")

@@ -86,7 +86,12 @@ class Followed:
         if not self._read:
             self._read.extend(tail.read(_BYTES))
         while self._read and (record := self._read[0]).seq + record.rows - 1 <= self.counts:
-            stream.apply(record)
+            try:
+                stream.apply(record)
+            except BaseException:  # half of it may be applied; begin again from a snapshot
+                self.close()
+                self.report.seq = 0
+                raise
             self._read.popleft()
         self._news = time.monotonic()
         self.report.seq, self.report.lag = stream.seq, max(0, self.counts - stream.seq)
@@ -146,6 +151,7 @@ class Followed:
             tail.close()
             reader.close()
         self._open = None
+        self._read.clear()
 
     def _note(self, text: str) -> None:
         self.report.error = text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -332,8 +333,8 @@ class _Routes:
 
     async def weights(self, request: Request) -> Response:
         most = request.query_params.get("most", "100")
-        if not most.isdecimal() or not 1 <= int(most) <= 100_000:
-            raise Problem(422, "not a number", "most has to be a whole number between 1 and 100,000.")
+        if not re.fullmatch(r"[1-9]\d{0,4}", most, re.ASCII):
+            raise Problem(422, "not a number", "most has to be a whole number between 1 and 99,999.")
         return answer(await asyncio.to_thread(views.weights, *self._find(request), int(most)))
 
     async def metrics(self, request: Request) -> Response:
@@ -365,6 +366,6 @@ async def _reached(request: Request, live: LiveStream) -> None:
     """Wait until the stream has what the client has written before."""
     asked = request.headers.get("unitless-min-seq")
     if asked is not None:
-        if not asked.isdecimal():
+        if not re.fullmatch(r"\d{1,18}", asked, re.ASCII):
             raise Problem(400, "not a number", "Unitless-Min-Seq has to be a whole number.")
         await live.reached(int(asked))

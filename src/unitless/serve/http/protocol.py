@@ -160,6 +160,7 @@ class Protocol(HttpToolsProtocol):
         self._framing = 0  # all bytes since its head
         self._progress = 0
         self._since = 0.0  # when it began, or when the connection was last used
+        self._unread_since = 0.0  # when the client stopped to read its answers
         self._heard_once = False
         self._deaf = False  # nothing more is read
         self._closing = False  # after the answers that are due
@@ -337,6 +338,7 @@ class Protocol(HttpToolsProtocol):
         """Read nothing more from a client that does not read its answers."""
         super().pause_writing()
         self.flow.pause_reading()
+        self._unread_since = self.service.now
 
     def resume_writing(self) -> None:
         """Read again."""
@@ -497,7 +499,9 @@ class Protocol(HttpToolsProtocol):
             self.transport.close()
 
     def sweep(self, now: float) -> None:
-        """Close the connection if its request does not come, or if it has not been used for long."""
+        """Close the connection if its request does not come, its answers are not read, or nobody uses it."""
+        if self.flow.write_paused and now - self._unread_since > KEEP_ALIVE:
+            self.transport.abort()
         if self._deaf:
             return
         if self._receiving != _BETWEEN:

@@ -256,6 +256,25 @@ class ServedModel:
         if self.model is not None and self.model.kept == "averaged":
             self.model.keep("last")
 
+    def learn_rows(self, features: list[Any], labels: list[Any], weights: list[float]) -> list[float] | None:
+        """Learn rows in one call; the scores made before. None: nothing was changed, they are to be learned one by one.
+
+        The bits are those of rows that are learned one by one.
+        """
+        if self.model is None or self._several or not self.learned:
+            return None
+        try:
+            weight = np.array(weights)
+            if not (np.isfinite(weight) & (weight >= 0)).all():
+                return None
+            data = self._rows.together(features)
+            if data is None:
+                return None
+            truth = [self._side(label) if self._binary else _number(label) for label in labels]
+            return self._learn_numbers(data, np.array(truth, np.float64), weight, None).tolist()  # type: ignore[no-any-return]
+        except InputError:
+            return None
+
     def learn_batch(
         self, data: inputs.Input, labels: Float64, weight: Float64 | None, offset: Float64 | None = None
     ) -> Float64:

@@ -29,8 +29,8 @@ class Rows(Protocol):
     def learn(self, features: Any, label: Any, weight: float) -> Any:
         """The same, and then learns the row; nothing is changed if it is refused."""
 
-    def unknown(self, features: Any) -> list[str]:
-        """The names of features that are not known."""
+    def together(self, features: list[Any]) -> inputs.Input | None:
+        """Rows as they can be learned in one call, with the same bits; None if they are learned one by one."""
 
 
 class NamedFeatures:
@@ -66,8 +66,8 @@ class NamedFeatures:
                 self._direct = False
         return model.learn_one(self._plain(features), label, weight)
 
-    def unknown(self, features: dict[str, Any]) -> list[str]:
-        return []
+    def together(self, features: list[Any]) -> inputs.Input | None:
+        return inputs.NamedRows(features if self._direct else [self._plain(row) for row in features])
 
     def _plain(self, features: dict[str, Any]) -> dict[str, Any]:
         if not isinstance(features, dict):
@@ -98,9 +98,8 @@ class TableColumns:
     def score(self, features: dict[str, Any]) -> Any:
         return self.predictor.score_one(features)
 
-    def unknown(self, features: dict[str, Any]) -> list[str]:
-        known = {*self.predictor.schema.kinds, *self.predictor.schema.beside}
-        return [name for name in features if name not in known]
+    def together(self, features: list[Any]) -> inputs.Input | None:
+        return None
 
 
 class NumberedColumns:
@@ -115,8 +114,8 @@ class NumberedColumns:
     def learn(self, features: Any, label: Any, weight: float) -> Any:
         return _plain(self.model.learn(numbered(features), [label], [weight])[0])
 
-    def unknown(self, features: Any) -> list[str]:
-        return []
+    def together(self, features: list[Any]) -> inputs.Input | None:
+        return None
 
 
 def _plain(score: Any) -> Any:
