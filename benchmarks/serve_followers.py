@@ -47,6 +47,7 @@ def follower(primary: Server) -> Iterator[Server]:
     port, folder = serve_servers.free_port(), primary.folder
     command = [sys.executable, "-m", "unitless", "serve", "--follow", str(folder / "data"), "--port", str(port)]
     with serve_servers.running([*command, "--token-file", str(folder / "tokens"), "--quiet"], port) as process:
+        serve_servers.wait_until_ready(process, port)
         yield Server(process, process.pid, port, token=primary.token, folder=folder)
 
 
@@ -115,7 +116,7 @@ def main() -> None:
             knowing, plain = lags(primary, second, model, options.seconds)
             others.wait()
             base = at(plain, 0.5)
-            p50, p99 = (at(knowing, share) - base for share in (0.5, 0.99))
+            p50, p99 = (max(0.0, at(knowing, share) - base) for share in (0.5, 0.99))
             seq = json.loads(get(primary, f"/v1/models/{model}"))["seq"]
             ends = time.monotonic() + 30
             while (there := json.loads(get(second, f"/v1/models/{model}")))["seq"] < seq and time.monotonic() < ends:

@@ -118,11 +118,8 @@ def restarts(folder: pathlib.Path, count: int) -> None:
         send(server, "/v1/models/large/learn", names(50))
         send(server, "/v1/models/large/predict", asked(count))
     for how in ("a polite end", "kill -9"):
-        begun = time.perf_counter()
         with serve_servers.unitless(folder, "process", chosen, *options) as server:
-            wait_until_ready(server)
-            took = time.perf_counter() - begun
-            waiting = waiting_ids(server)
+            took, waiting = server.start_seconds, waiting_ids(server)
             print(
                 f"{waiting:,} ids that wait: ready {took:.1f} s after the start that followed {how} "
                 f"({'reached' if took < 10 else 'MISSED'}: < 10 s)"
@@ -131,15 +128,6 @@ def restarts(folder: pathlib.Path, count: int) -> None:
                 send(server, "/v1/models/large/learn", names(50))
                 server.process.kill()
                 server.process.wait()
-
-
-def wait_until_ready(server: Server) -> None:
-    while True:
-        try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{server.port}/health/ready", timeout=5):
-                return
-        except OSError:
-            time.sleep(0.01)
 
 
 def waiting_ids(server: Server) -> int:

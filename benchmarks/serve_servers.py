@@ -11,6 +11,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -40,6 +41,7 @@ class Server:
     vw_port: int = 0
     token: str | None = None
     folder: pathlib.Path = field(default_factory=pathlib.Path)
+    start_seconds: float = 0.0  # from the start of the process until it was ready
 
 
 def free_port() -> int:
@@ -60,9 +62,20 @@ def wait_until_it_listens(process: subprocess.Popen[bytes], port: int, seconds: 
     raise SystemExit(f"the server does not listen after {seconds:g} s")
 
 
+def wait_until_ready(process: subprocess.Popen[bytes], port: int, seconds: float = 600.0) -> None:
+    """Return when our server has read its logs and says that it is ready."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends and process.poll() is None:
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/health/ready", timeout=5):
+            return
+        time.sleep(0.01)
+    raise SystemExit(f"the server was not ready after {seconds:g} s, or ended (code {process.returncode})")
+
+
 @contextlib.contextmanager
 def running(command: list[str], port: int, **options: Any) -> Iterator[subprocess.Popen[bytes]]:
     """The process of a command, in a group of its own that is ended afterwards: politely, then by force."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that it is ended whatever ends the benchmark
     process = subprocess.Popen(command, start_new_session=True, **options)
     try:
         wait_until_it_listens(process, port)
@@ -117,5 +130,7 @@ def unitless(
         command += ["--new", f"{name}={json.dumps(chosen)}"]
     if vw_model:
         command += ["--vw-port", str(vw_port), "--vw-model", vw_model]
+    begun = time.perf_counter()
     with running(command, port) as process:
-        yield Server(process, process.pid, port, vw_port, token, folder)
+        wait_until_ready(process, port)
+        yield Server(process, process.pid, port, vw_port, token, folder, time.perf_counter() - begun)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import os
@@ -19,6 +21,7 @@ import pyarrow.parquet
 import pytest
 
 import unitless as ul
+from unitless.cli import main
 from unitless.data import byte_stream, text_stream
 from unitless.models import file as model_file
 
@@ -58,6 +61,14 @@ def table(rows: int = 1200, seed: int = 0) -> pd.DataFrame:
     frame.loc[3::7, "x"] = np.nan
     frame.loc[5::11, "word"] = None
     return frame
+
+
+LINEAR: dict[str, Any] = {"shape": "linear", "experts": "none"}
+
+
+def train(source: Any, target: Any = None, **options: Any) -> ul.TrainResult:
+    """Train the quickest model that there is, where the test is about what is read, not about what learns."""
+    return ul.train(source, target, **{**LINEAR, "passes": 1, **options})
 
 
 def json_lines(frame: pd.DataFrame) -> str:
@@ -118,6 +129,15 @@ def cli(*arguments: str, stdin: bytes | None = None, **options: Any) -> subproce
     return subprocess.CompletedProcess(
         command, run.returncode, run.stdout.decode(errors="replace"), run.stderr.decode(errors="replace")
     )
+
+
+def command(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line in this process, which is much quicker; for what needs no standard input and no signals."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(list(arguments))
+    found = [stream.buffer.getvalue().decode(errors="replace") for stream in (out, err)]  # type: ignore[attr-defined]
+    return subprocess.CompletedProcess(["unitless", *arguments], code, *found)
 
 
 def refused(run: subprocess.CompletedProcess[str], code: int = 1) -> str:

@@ -59,18 +59,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def experts(shares: Mapping[str, float]) -> str:
-    """How far a prediction follows each of several experts; nothing of one.
-
-    >>> from unitless import shown
-    >>> shown.experts({"linear": 0.25, "newton": 0.75})
-    'second order 75.0%, linear 25.0%'
-    """
-    names = {"trees": "curves and trees", "newton": "second order", "walker": "forgetting second order", "snag": "sNAG"}
-    ranked = sorted(shares.items(), key=lambda item: -item[1]) if len(shares) > 1 else []
-    return ", ".join(f"{names.get(name, name)} {share:.1%}" for name, share in ranked)
-
-
 def place(fields: Mapping[str, Any]) -> str:
     """Where a row stands, in words; its fields are those of `data.located_rows.Place.at`."""
     file, unit = fields.get("file"), "row" if "row" in fields else "line"

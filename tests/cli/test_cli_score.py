@@ -6,7 +6,7 @@ import json
 import pathlib
 
 import pytest
-from sources import cli, refused
+from sources import cli, command, refused
 
 import unitless as ul
 from unitless.cli import main
@@ -77,7 +77,7 @@ def test_a_pipe_is_scored(folder: pathlib.Path) -> None:
     run = cli("score", "price.unitless", "-", "--format", "csv", "--json", stdin=data)
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["metrics"] == pytest.approx(ul.score("price.unitless", "houses.csv").metrics)
-    assert "no column 'colour'" in refused(cli("score", "price.unitless", "houses.csv", "--by", "colour"), 2)
+    assert "no column 'colour'" in refused(command("score", "price.unitless", "houses.csv", "--by", "colour"), 2)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sources import cli, content, write
+from sources import command, content, train, write
 
 import unitless as ul
 
@@ -15,7 +15,7 @@ PLAIN = "\n".join(["größe,ort,preis", *ROWS, ""])
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> ul.TrainResult:
-    return ul.train(write(tmp_path_factory.mktemp("plain") / "plain.csv", PLAIN), "preis", shape="linear")
+    return train(write(tmp_path_factory.mktemp("plain") / "plain.csv", PLAIN), "preis")
 
 
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig", "utf-16"])
@@ -23,16 +23,16 @@ def test_a_file_in_another_encoding_gives_the_model_of_its_text(
     encoding: str, plain: ul.TrainResult, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "a.csv", PLAIN.encode(encoding))
-    result = ul.train(path, "preis", shape="linear")
+    result = train(path, "preis")
     assert content(result.model) == content(plain.model)
     assert list(plain.predict(path)) == list(result.predict(path))
 
 
 def test_an_encoding_that_was_found_is_said(tmp_path: Path) -> None:
     path, model = write(tmp_path / "a.csv", PLAIN.encode("cp1252")), str(tmp_path / "m.unitless")
-    run = cli("train", path, "--target", "preis", "--shape", "linear", "--model", model)
+    run = command("train", path, "--target", "preis", "--shape", "linear", "--model", model)
     assert "the text is not UTF-8 and was read as windows-1252 (--encoding NAME)" in run.stdout
-    assert cli("score", model, path).returncode == 0
+    assert command("score", model, path).returncode == 0
 
 
 def test_text_that_is_no_encoding_is_refused(tmp_path: Path) -> None:
@@ -43,11 +43,11 @@ def test_text_that_is_no_encoding_is_refused(tmp_path: Path) -> None:
 
 def test_comment_lines_before_a_table_are_skipped_and_said(plain: ul.TrainResult, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "# exported on Monday, by the logger\n# site: A\n" + PLAIN)
-    assert content(ul.train(path, "preis", shape="linear").model) == content(plain.model)
-    run = cli("train", path, "--target", "preis", "--shape", "linear")
+    assert content(train(path, "preis").model) == content(plain.model)
+    run = command("train", path, "--target", "preis", "--shape", "linear")
     assert "2 comment lines (#) before the table: skipped" in run.stdout
 
 
 def test_a_row_of_names_that_begins_with_a_number_sign_is_read(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "# a comment\n" + PLAIN.replace("größe", "#größe", 1))
-    assert "#größe" in ul.train(path, "preis", shape="linear").model.weights
+    assert "#größe" in train(path, "preis").model.weights

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
-from sources import cli
+from sources import command
 
 import unitless as ul
 from unitless.data import Schema
@@ -213,7 +213,7 @@ def test_day_and_month_in_two_ways_are_said(tmp_path: Path) -> None:
     other = trained(path, dates="day-first")
     assert not [one for one in other.notes if "could be" in one]
     assert (result.schema.how("when").date, other.schema.how("when").date) == ("02/13/2020", "13/02/2020")
-    said = cli("train", str(path), "--target", "y", "--shape", "linear", "--model", str(tmp_path / "m.unitless"))
+    said = command("train", str(path), "--target", "y", "--shape", "linear", "--model", str(tmp_path / "m.unitless"))
     assert "--dates day-first reads it the other way" in " ".join(f"{said.stdout} {said.stderr}".split())
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sources import cli, content, refused, write
+from sources import command, content, refused, write
 
 import unitless as ul
 
@@ -190,5 +190,5 @@ def test_what_cannot_be_followed_is_refused(tmp_path: Path) -> None:
         ul.train(frame, "y", follow=True)
     with pytest.raises(ul.OptionError, match="rows that are yet to come are learned in one part"):
         ul.train(write(tmp_path / "a.csv", HEADER + rows(0, 9)), "y", follow=True, workers=2)
-    message = refused(cli("train", str(tmp_path / "a.parquet"), "--target", "y", "--follow"), 2)
+    message = refused(command("train", str(tmp_path / "a.parquet"), "--target", "y", "--follow"), 2)
     assert "--follow is for csv, tsv, jsonl, vw or libsvm; the data is parquet" in message

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from sources import cli, refused, table, write, write_all
+from sources import cli, command, refused, table, write, write_all
 
 import unitless as ul
 from unitless.data import Position, ReadOptions, formats, open_source
@@ -88,7 +88,7 @@ def test_an_option_that_the_format_does_not_take_is_refused(name: str, option: s
 
 
 def test_help_lists_the_formats_and_loads_no_numbers() -> None:
-    said = cli("train", "--help").stdout
+    said = command("train", "--help").stdout
     assert all(title in " ".join(said.split()) for title in ("Parquet", "VW text", "libsvm"))
     code = (
         "import sys, unitless.data.formats as f, unitless.cli.options; f.titles()\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pyarrow.fs
 import pytest
-from sources import content, set_chunk, table, write, write_all
+from sources import content, set_chunk, table, train, write, write_all
 
 import unitless as ul
 from unitless.data import Position, ReadOptions, open_source
@@ -40,9 +40,9 @@ def of(folder: Path) -> pyarrow.fs.FileSystem:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_file_elsewhere_trains_the_same_model(name: str, folder: Path) -> None:
-    expected = ul.train(str(folder / name), "y")
-    assert content(ul.train(name, "y", filesystem=of(folder)).model) == content(expected.model)
-    assert content(ul.train(f"file://{folder}/{name}", "y").model) == content(expected.model)
+    expected = train(str(folder / name), "y")
+    assert content(train(name, "y", filesystem=of(folder)).model) == content(expected.model)
+    assert content(train(f"file://{folder}/{name}", "y").model) == content(expected.model)
 
 
 def test_a_file_that_has_changed_is_recognised_elsewhere(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_a_row_that_cannot_be_read_is_named_by_its_address(tmp_path: Path, monke
     rows = "".join(f"{k},{k}\n" for k in range(9000))
     write(tmp_path / "bad.csv", "x,y\n" + rows + "1,1,oops\n")
     with pytest.raises(ul.InputError, match=rf"file://{tmp_path}/bad.csv, row 9001: it has 3 columns"):
-        ul.train(f"file://{tmp_path}/bad.csv", "y")
+        train(f"file://{tmp_path}/bad.csv", "y")
 
 
 def test_a_filesystem_in_memory() -> None:
@@ -103,4 +103,4 @@ def test_a_filesystem_in_memory() -> None:
     frame = pd.DataFrame({"x": range(300), "y": [k % 7 / 3 for k in range(300)]})
     with filesystem.open_output_stream("t.csv") as out:
         out.write(frame.to_csv(index=False).encode())
-    assert content(ul.train("t.csv", "y", filesystem=filesystem).model) == content(ul.train(frame, "y").model)
+    assert content(train("t.csv", "y", filesystem=filesystem).model) == content(train(frame, "y").model)

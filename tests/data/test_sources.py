@@ -28,7 +28,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sources import cli, content, facts, json_lines, mappings, set_chunk, table, write, write_all
+from sources import cli, content, facts, json_lines, mappings, set_chunk, table, train, write, write_all
 
 import unitless as ul
 from unitless.data import Position, ReadOptions, open_source
@@ -209,8 +209,8 @@ def packed(kind: str, text: str = CSV) -> bytes:
 @pytest.mark.parametrize("kind", ["gz", "bz2", "xz", "zst", "two gz", "two bz2", "two zst"])
 @pytest.mark.parametrize("suffix", ["", ".csv", ".csv.gz"])
 def test_compression_is_seen_from_the_content_not_the_name(kind: str, suffix: str, tmp_path: Path) -> None:
-    plain = ul.train(write(tmp_path / "p.csv", CSV), "y")
-    assert facts(ul.train(write(tmp_path / f"c{suffix}", packed(kind)), "y")) == facts(plain)
+    plain = train(write(tmp_path / "p.csv", CSV), "y")
+    assert facts(train(write(tmp_path / f"c{suffix}", packed(kind)), "y")) == facts(plain)
 
 
 @pytest.mark.parametrize("kind", ["files", "glob", "folder", "nested folder"])
@@ -221,20 +221,20 @@ def test_several_files_are_one(kind: str, tmp_path: Path) -> None:
     names = [write(tmp_path / "in" / sub[k] / f"part{k}.csv", lines[0] + "".join(part)) for k, part in enumerate(parts)]
     write(tmp_path / "in" / "_SUCCESS", "")
     source = {"files": names, "glob": str(tmp_path / "in" / "part*.csv")}.get(kind, str(tmp_path / "in"))
-    assert facts(ul.train(source, "y")) == facts(ul.train(write(tmp_path / "all.csv", CSV), "y"))
+    assert facts(train(source, "y")) == facts(train(write(tmp_path / "all.csv", CSV), "y"))
 
 
 def test_a_folder_of_parquet_is_one_table(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     for k in range(3):
         FRAME.iloc[400 * k : 400 * k + 400].to_parquet(tmp_path / "in" / f"{k}.parquet")
-    assert facts(ul.train(tmp_path / "in", "y")) == facts(ul.train(FRAME, "y"))
+    assert facts(train(tmp_path / "in", "y")) == facts(train(FRAME, "y"))
 
 
 def test_files_in_hidden_folders_are_not_read(tmp_path: Path) -> None:
     write(tmp_path / "in" / "a.csv", CSV)
     write(tmp_path / "in" / ".ipynb_checkpoints" / "a-checkpoint.csv", CSV)
-    assert ul.train(str(tmp_path / "in"), "y").rows == 400
+    assert train(str(tmp_path / "in"), "y").rows == 400
 
 
 def test_columns_of_a_second_file_may_be_in_another_order(tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_columns_of_a_second_file_may_be_in_another_order(tmp_path: Path) -> Non
         write(tmp_path / "1.csv", first.to_csv(index=False)),
         write(tmp_path / "2.csv", second[["y", "b", "a"]].to_csv(index=False, sep=";")),
     ]
-    assert facts(ul.train(names, "y")) == facts(ul.train(frame, "y"))
+    assert facts(train(names, "y")) == facts(train(frame, "y"))
 
 
 @pytest.fixture
@@ -270,30 +270,30 @@ def stdin_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[bytes], None
 
 @pytest.mark.parametrize("kind", ["plain", "gz", "zst"])
 def test_the_standard_input_is_a_file_like_others(kind: str, tmp_path: Path, stdin_of: Callable[[bytes], None]) -> None:
-    expected = facts(ul.train(write(tmp_path / "p.csv", CSV), "y", shuffle=False))
+    expected = facts(train(write(tmp_path / "p.csv", CSV), "y", shuffle=False))
     stdin_of(packed(kind))
-    assert facts(ul.train("-", "y", format="csv")) == expected
+    assert facts(train("-", "y", format="csv")) == expected
 
 
 def test_the_standard_input_without_header_loses_no_row(tmp_path: Path, stdin_of: Callable[[bytes], None]) -> None:
     headless = CSV.partition("\n")[2]
-    expected = facts(ul.train(write(tmp_path / "p.csv", headless), "3", header=False, shuffle=False))
+    expected = facts(train(write(tmp_path / "p.csv", headless), "3", header=False, shuffle=False))
     stdin_of(headless.encode())
-    assert facts(ul.train("-", "3", format="csv", header=False)) == expected
+    assert facts(train("-", "3", format="csv", header=False)) == expected
 
 
 def test_columnar_files_come_by_the_standard_input_too(folder: Path, stdin_of: Callable[[bytes], None]) -> None:
     for kind, format in (("t.parquet", "parquet"), ("t.feather", "arrow"), ("t.arrows", "arrow")):
         stdin_of((folder / kind).read_bytes())
-        assert facts(ul.train("-", "y", format=format)) == facts(ul.train(FRAME, "y", shuffle=False))
+        assert facts(train("-", "y", format=format)) == facts(train(FRAME, "y", shuffle=False))
 
 
 def test_a_closed_standard_input_does_not_matter_to_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "p.csv", CSV)
     monkeypatch.setattr(sys, "stdin", None)  # as Python has it when the descriptor is closed, or without a console
-    assert ul.train(path, "y").rows == 400
+    assert train(path, "y").rows == 400
     with pytest.raises(ul.InputError, match="standard input"):
-        ul.train("-", "y", format="csv")
+        train("-", "y", format="csv")
 
 
 def test_a_file_without_suffix_is_recognised_by_its_content(tmp_path: Path) -> None:
@@ -304,9 +304,9 @@ def test_a_file_without_suffix_is_recognised_by_its_content(tmp_path: Path) -> N
     write(tmp_path / "csv", frame.to_csv(index=False))
     write(tmp_path / "tsv", frame.to_csv(index=False, sep="\t"))
     write(tmp_path / "pipes", frame.to_csv(index=False, sep="|"))
-    expected = facts(ul.train(frame, "y"))
+    expected = facts(train(frame, "y"))
     for name in ("parquet", "arrow", "json", "csv", "tsv", "pipes"):
-        assert facts(ul.train(str(tmp_path / name), "y")) == expected, name
+        assert facts(train(str(tmp_path / name), "y")) == expected, name
 
 
 # ------------------------------------------------------------------------------------------------ cutting
@@ -329,8 +329,8 @@ def test_any_size_of_pieces_reads_the_same_csv(
 ) -> None:
     path = write(tmp_path / "a.csv", AWKWARD.to_csv(index=False, lineterminator=end).encode(encoding))
     set_chunk(monkeypatch, size)
-    result = ul.train(path, "y", task="regression", encoding="utf-16-be" if encoding == "utf-16-be" else None)
-    assert facts(result) == facts(ul.train(AWKWARD, "y", task="regression"))
+    result = train(path, "y", task="regression", encoding="utf-16-be" if encoding == "utf-16-be" else None)
+    assert facts(result) == facts(train(AWKWARD, "y", task="regression"))
 
 
 @pytest.mark.parametrize("size", [64, 67, 333, 100_000])
@@ -341,8 +341,8 @@ def test_any_size_of_pieces_reads_the_same_json(
     text = "".join(json.dumps(row, ensure_ascii=False) + "\r\n" for row in AWKWARD.to_dict("records"))
     path = write(tmp_path / "a.jsonl", text.encode(encoding))
     set_chunk(monkeypatch, size)
-    result = ul.train(path, "y", task="regression")
-    assert facts(result) == facts(ul.train(AWKWARD, "y", task="regression"))
+    result = train(path, "y", task="regression")
+    assert facts(result) == facts(train(AWKWARD, "y", task="regression"))
 
 
 @pytest.mark.parametrize("size", [64, 65, 67, 333])
@@ -350,9 +350,9 @@ def test_any_size_of_pieces_reads_the_same_vw_text(size: int, tmp_path: Path, mo
     ends = ("\n", "\r\n")
     lines = [f"{k % 2 * 2 - 1} {1 + k % 3} täg{k}|é:2 a:{k} b |n c{k % 5}:0.1{ends[k % 2]}" for k in range(300)]
     path = write(tmp_path / "a.vw", "\n".join(lines).rstrip())
-    expected = facts(ul.train(path, loss="logistic"))
+    expected = facts(train(path, loss="logistic"))
     set_chunk(monkeypatch, size)
-    assert facts(ul.train(path, loss="logistic")) == expected
+    assert facts(train(path, loss="logistic")) == expected
 
 
 cells = st.text(st.sampled_from('ab1 ,;"\n\r\té€😀.-=\u2028\x85'), max_size=8)
@@ -464,7 +464,7 @@ def test_text_and_booleans_become_indicators_and_numbers_stay(tmp_path: Path) ->
     write(tmp_path / "t.csv", frame.to_csv(index=False))
     write(tmp_path / "t.jsonl", json_lines(frame))
     for source in (rows, frame, pl.DataFrame(rows), str(tmp_path / "t.csv"), str(tmp_path / "t.jsonl")):
-        assert names_of(ul.train(source, "y", text="zip")) == expected
+        assert names_of(train(source, "y", text="zip")) == expected
 
 
 def test_text_columns_of_numbers_with_gaps_have_the_same_names_everywhere(tmp_path: Path) -> None:
@@ -472,7 +472,7 @@ def test_text_columns_of_numbers_with_gaps_have_the_same_names_everywhere(tmp_pa
     write(tmp_path / "t.jsonl", json_lines(frame))
     arrow = pa.table({"zip": frame["zip"].to_numpy(), "x": frame["x"].to_numpy(), "y": frame["y"].to_numpy()})
     for source in (frame, pl.DataFrame(frame.to_dict("list")), arrow, str(tmp_path / "t.jsonl")):
-        result = ul.train(source, "y", text="zip")
+        result = train(source, "y", text="zip")
         assert names_of(result) == {"x", "zip=12345", "zip=54321", "zip=(missing)"}
         assert result.missing == {"zip": 5}
 
@@ -485,10 +485,10 @@ def test_dates_are_refused_with_advice_and_taken_in_parts(kind: str, tmp_path: P
     write(tmp_path / "t.jsonl", json_lines(frame.assign(when=frame["when"].astype(str))))
     source = {"pandas": frame, "polars": pl.from_pandas(frame)}.get(kind, str(tmp_path / f"t.{kind}"))
     with pytest.raises(ul.InputError, match=r"'when' holds dates or times.*ignore='when'.*dates='parts'"):
-        ul.train(source, "y", dates="error")
-    parts = names_of(ul.train(source, "y"))
+        train(source, "y", dates="error")
+    parts = names_of(train(source, "y"))
     assert {"when.time", "when.month=1", "when.weekday=wed", "when.hour=5"} <= parts
-    assert not names_of(ul.train(frame.assign(x=1.0), "y", ignore="when")) - {"x"}
+    assert not names_of(train(frame.assign(x=1.0), "y", ignore="when")) - {"x"}
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "pandas", "mappings"])
@@ -498,15 +498,15 @@ def test_missing_values_are_counted_or_an_error_with_its_place(kind: str, tmp_pa
     frame.to_parquet(tmp_path / "t.parquet")
     write(tmp_path / "t.jsonl", json_lines(frame))
     source = {"pandas": frame, "mappings": mappings(frame)}.get(kind, str(tmp_path / f"t.{kind}"))
-    assert ul.train(source, "y").missing == {"a": 1, "b": 1}
+    assert train(source, "y").missing == {"a": 1, "b": 1}
     with pytest.raises(ul.InputError, match=r"'a' has no value.*; .*missing='(indicator|absent)'") as caught:
-        ul.train(source, "y", missing="error")
+        train(source, "y", missing="error")
     assert caught.value.row == 3 or caught.value.line == 3
 
 
 def test_missing_values_of_every_library_are_absent() -> None:
     def missing(values: Any) -> dict[str, int]:
-        return ul.train(pd.DataFrame({"a": values, "x": [1.0, 2, 3], "y": [1.5, 2, 3]}), "y").missing
+        return train(pd.DataFrame({"a": values, "x": [1.0, 2, 3], "y": [1.5, 2, 3]}), "y").missing
 
     assert missing(pd.array([1, None, 3], dtype="Int64")) == {"a": 1}
     assert missing(pd.array([True, None, False], dtype="boolean")) == {"a": 1}
@@ -516,7 +516,7 @@ def test_missing_values_of_every_library_are_absent() -> None:
     assert missing([np.nan, 1.0, 2.0]) == {"a": 1}
     for nothing in (None, float("nan"), np.float64("nan"), np.float32("nan")):
         rows = [{"a": nothing, "x": 1.0, "y": 1.5}, {"a": 1.0, "x": 1.0, "y": 2.5}, {"x": 2.0, "y": 3.0}]
-        assert ul.train(rows, "y").missing == {"a": 1}
+        assert train(rows, "y").missing == {"a": 1}
 
 
 @pytest.mark.parametrize(
@@ -532,8 +532,8 @@ def test_missing_values_of_every_library_are_absent() -> None:
 )
 def test_numbers_of_every_type_are_numbers(values: Any) -> None:
     y = [1.5, 2, 4]
-    result = ul.train(pa.table({"a": values, "y": y}), "y")
-    assert result.model.weights == ul.train(pd.DataFrame({"a": [1.0, 2, 3], "y": y}), "y").model.weights
+    result = train(pa.table({"a": values, "y": y}), "y")
+    assert result.model.weights == train(pd.DataFrame({"a": [1.0, 2, 3], "y": y}), "y").model.weights
 
 
 @pytest.mark.parametrize(
@@ -549,7 +549,7 @@ def test_numbers_of_every_type_are_numbers(values: Any) -> None:
     ids=["large", "dictionary", "slice", "slice of dictionary", "int8 codes", "several dictionaries"],
 )
 def test_text_of_every_type_is_text(values: Any) -> None:
-    assert names_of(ul.train(pa.table({"a": values, "y": [1.5, 2, 4]}), "y")) == {"a=u", "a=v"}
+    assert names_of(train(pa.table({"a": values, "y": [1.5, 2, 4]}), "y")) == {"a=u", "a=v"}
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -570,7 +570,7 @@ def test_what_is_not_what_the_first_rows_held_is_missing_and_counted(
             names.append(write(tmp_path / f"{k}.{kind}", text))
         set_chunk(monkeypatch, 600)
         place = 151 if len({str(row[column]) for row in bad}) > 1 else 1
-        result = ul.train(names, "y", shape="linear")
+        result = train(names, "y", shape="linear")
         if column == "word":  # any value can be text
             assert not result.odd
             continue
@@ -582,7 +582,7 @@ def test_what_is_not_what_the_first_rows_held_is_missing_and_counted(
         assert any(re.match(rf"{said} .*1\.{kind}, treated as missing", str(one)) for one in result.decisions)
         told = rf"1\.{kind}, (row|line) {place}\b.*{column}.*is '{wrong[column]}'"
         with pytest.raises(ul.InputError, match=told):
-            ul.train(names, "y", missing="error")
+            train(names, "y", missing="error")
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet"])
@@ -598,13 +598,13 @@ def test_a_second_file_without_a_column_is_refused_by_name(kind: str, tmp_path: 
                 write(path, one.to_csv(index=False) if kind == "csv" else json_lines(one))
             names.append(str(path))
         if kind == "jsonl" and left_out == "b":
-            assert ul.train(names, "y", weight="w").missing == {"b": 2}  # a key that is not there is a missing value
+            assert train(names, "y", weight="w").missing == {"b": 2}  # a key that is not there is a missing value
             continue
         if kind == "jsonl" and left_out == "y":
-            assert ul.train(names, "y", weight="w").unlabelled == 2
+            assert train(names, "y", weight="w").unlabelled == 2
             continue
         with pytest.raises(ul.InputError, match=rf"1\.{kind}.*('{left_out}'|target|weight)"):
-            ul.train(names, "y", weight="w")
+            train(names, "y", weight="w")
 
 
 @pytest.mark.parametrize("column", ["flag", "word", "number"])
@@ -616,16 +616,16 @@ def test_a_key_that_json_leaves_out_for_long_is_missing(
     ]
     rows = [{k: v for k, v in row.items() if k != column or n < 50} for n, row in enumerate(rows)]
     path = write(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    expected = facts(ul.train(path, "y"))
+    expected = facts(train(path, "y"))
     assert expected["missing"] == {column: 50}
     set_chunk(monkeypatch, 400)
-    assert facts(ul.train(path, "y")) == expected
+    assert facts(train(path, "y")) == expected
 
 
 def test_text_that_looks_like_dates_stays_text_in_later_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [{"c": "word" if k < 50 else f"2020-01-{k % 28 + 1:02d}", "y": k + 0.5} for k in range(100)]
     path = write(tmp_path / "a.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
-    whole = ul.train(path, "y")
+    whole = train(path, "y")
     assert whole.features == 29
     expected = list(whole.predict(pd.DataFrame(rows)))
     set_chunk(monkeypatch, 400)
@@ -634,16 +634,16 @@ def test_text_that_looks_like_dates_stays_text_in_later_json(tmp_path: Path, mon
 
 def test_ignored_columns_may_hold_anything(tmp_path: Path) -> None:
     text = '{"a": 1, "tags": [1, {"b": 2}], "y": 1.5}\n\n{"a": 2, "tags": null, "y": 2.5}\n{"a": 3, "y": 3}\n'
-    assert ul.train(write(tmp_path / "a.jsonl", text), "y", ignore="tags").rows == 3
-    assert ul.train(pa.table({"a": [1.0, 2], "b": [b"u", b"v"], "y": [1.5, 2]}), "y", ignore="b").rows == 2
+    assert train(write(tmp_path / "a.jsonl", text), "y", ignore="tags").rows == 3
+    assert train(pa.table({"a": [1.0, 2], "b": [b"u", b"v"], "y": [1.5, 2]}), "y", ignore="b").rows == 2
 
 
 def test_columns_are_left_out_by_pattern_from_every_source(tmp_path: Path) -> None:
     rows = [{"id_1": k, "id_2": -k, "x": k + 0.5, "y": k + 1.5} for k in range(10)]
     for source in (rows, pd.DataFrame(rows), write(tmp_path / "a.csv", pd.DataFrame(rows).to_csv(index=False))):
-        assert names_of(ul.train(source, "y", ignore="id_*")) == {"x"}
-        assert names_of(ul.train(source, "y", only=["x"])) == {"x"}
-        assert names_of(ul.train(source, "y", only=["x", "id_?"], ignore=["id_1"])) == {"x", "id_2"}
+        assert names_of(train(source, "y", ignore="id_*")) == {"x"}
+        assert names_of(train(source, "y", only=["x"])) == {"x"}
+        assert names_of(train(source, "y", only=["x", "id_?"], ignore=["id_1"])) == {"x", "id_2"}
 
 
 @pytest.mark.parametrize("option", ["target", "weight", "ignore", "only", "text"])
@@ -651,7 +651,7 @@ def test_a_column_that_is_not_there_is_named_with_the_nearest_one(option: str) -
     frame = pd.DataFrame({"price": [1.0, 2], "size": [1.0, 2]})
     options = {"target": "price", option: "prize"}
     with pytest.raises(ul.OptionError, match=r"there is no column 'prize'; did you mean 'price'\?"):
-        ul.train(frame, **options)
+        train(frame, **options)
 
 
 # ------------------------------------------------------------------------------------------------ what people have
@@ -661,7 +661,7 @@ def test_rows_of_a_database_can_be_learned_as_they_come() -> None:
     base = sqlite3.connect(":memory:")  # which may be used only by the thread that opened it
     base.execute("create table t (x, y)")
     base.executemany("insert into t values (?, ?)", [(k, k * 0.5) for k in range(50)])
-    assert ul.train(({"x": x, "y": y} for x, y in base.execute("select x, y from t")), "y").rows == 50
+    assert train(({"x": x, "y": y} for x, y in base.execute("select x, y from t")), "y").rows == 50
 
 
 def test_an_error_of_the_iterable_comes_out_as_it_is() -> None:
@@ -670,20 +670,20 @@ def test_an_error_of_the_iterable_comes_out_as_it_is() -> None:
         raise ZeroDivisionError("mine")
 
     with pytest.raises(ZeroDivisionError, match="mine"):
-        ul.train(rows(), "y")
+        train(rows(), "y")
 
 
 def test_a_lazy_frame_is_learned_or_refused_with_advice() -> None:
     lazy = pl.DataFrame({"a": [1.0, 2], "y": [1.5, 2]}).lazy()
     rows = 2
     with contextlib.suppress(ul.InputError):
-        rows = ul.train(lazy, "y").rows
+        rows = train(lazy, "y").rows
     assert rows == 2
 
 
 def test_a_model_of_weighted_rows_predicts_rows_without_weight(tmp_path: Path) -> None:
     frame = pd.DataFrame({"a": [1.0, 2, 3], "w": [1.0, 2, 1], "y": [1.5, 2, 3]})
-    result = ul.train(frame, "y", weight="w")
+    result = train(frame, "y", weight="w")
     expected = list(result.predict(frame))
     assert list(result.predict(frame[["a"]])) == expected
     assert result.predict(write(tmp_path / "a.csv", frame[["a"]].to_csv(index=False))) == expected
@@ -693,7 +693,7 @@ def test_a_model_of_weighted_rows_predicts_rows_without_weight(tmp_path: Path) -
 def test_booleans_of_csv_are_predicted_as_they_were_learned(words: tuple[str, str], tmp_path: Path) -> None:
     rows = "".join(f"{words[k % 3 > 0]},{k % 7},{words[k % 3 > 0]}\n" for k in range(300))
     path = write(tmp_path / "a.csv", "flag,x,y\n" + rows)
-    result = ul.train(path, "y")
+    result = train(path, "y")
     predicted = result.predict(path)
     assert sum(str(p).lower() == words[k % 3 > 0].lower() for k, p in enumerate(predicted)) > 290
 
@@ -717,31 +717,31 @@ def test_text_of_another_encoding_is_read_as_such_or_refused_with_advice(
     path = write(tmp_path / f"a.{kind}", text.encode("latin-1"))
     set_chunk(monkeypatch, 500)
     if kind == "csv":
-        assert any("read as windows-1252" in str(one) for one in ul.train(path, "y").decisions)
+        assert any("read as windows-1252" in str(one) for one in train(path, "y").decisions)
         return
     with pytest.raises(ul.InputError, match="encoding"):
-        ul.train(path, "y")
+        train(path, "y")
     if "number" not in where:
-        assert ul.train(path, "y", encoding="latin-1").rows == 200
+        assert train(path, "y", encoding="latin-1").rows == 200
 
 
 def test_lines_that_end_with_a_carriage_return_alone_lose_no_row(tmp_path: Path) -> None:
     for text in ("a,y\r1,2.5\r2,3.5\r3,4\r", "a,y\r1,2.5\n2,3.5\n3,4\n"):
         rows = 3
         with contextlib.suppress(ul.InputError):  # that is as good, if it says why
-            rows = ul.train(write(tmp_path / "a.csv", text), "y").rows
+            rows = train(write(tmp_path / "a.csv", text), "y").rows
         assert rows == 3
 
 
 @pytest.mark.parametrize("delimiter", ["\n", "\r", "\0", "é", '"'])
 def test_delimiters_that_cannot_be_are_refused(delimiter: str, tmp_path: Path) -> None:
     with pytest.raises(ul.OptionError, match="delimiter"):
-        ul.train(write(tmp_path / "a.csv", CSV), "y", delimiter=delimiter)
+        train(write(tmp_path / "a.csv", CSV), "y", delimiter=delimiter)
 
 
 def test_quoted_numbers_and_spaces_are_read(tmp_path: Path) -> None:
     text = 'a, b ,y\n"1", 2 ,"3.5"\n"2",3, 4.5\n"3",4,7\n'
-    result = ul.train(write(tmp_path / "a.csv", text), "y")
+    result = train(write(tmp_path / "a.csv", text), "y")
     assert names_of(result) == {"a", "b"}
     assert result.target.task == "regression"
 
@@ -765,4 +765,4 @@ def test_long_rows_do_not_change_what_columns_are(tmp_path: Path) -> None:
         }
     )
     path = write(tmp_path / "a.csv", frame.to_csv(index=False))
-    assert ul.train(path, "y").metrics == ul.train(frame, "y").metrics
+    assert train(path, "y").metrics == train(frame, "y").metrics

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sources import cli, refused, write
+from sources import command, refused, train, write
 
 import unitless as ul
 from unitless import _core, errors, inputs
@@ -570,9 +570,9 @@ def test_a_line_that_is_no_json_object_is_named(tmp_path: Path, value: str, befo
     if value == "[1]" and not before:
         pytest.skip("that is taken for a file that is one array")
     path = write(tmp_path / "a.jsonl", good * before + f" {value}\n" + good * 20)
-    message = refused(cli("train", path, "--target", "y"))
+    message = refused(command("train", path, "--target", "y"))
     assert f"a.jsonl, line {before + 1}: it is not a JSON object but {NOT_OBJECTS[value]}" in message
-    skipped = ul.train(path, "y", on_error="skip")
+    skipped = train(path, "y", on_error="skip")
     assert (skipped.learned, skipped.skipped) == (before + 20, 1)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from sources import cli, content, refused, set_chunk, write
+from sources import cli, content, refused, set_chunk, train, write
 
 import unitless as ul
 
@@ -30,7 +30,7 @@ def packed(path: Path, how: int = zipfile.ZIP_DEFLATED, **members: str | bytes) 
 
 
 def trained(path: object, **options: object) -> bytes:
-    return content(ul.train(path, "y", shape="linear", **options).model)
+    return content(train(path, "y", **options).model)
 
 
 @pytest.fixture(scope="module")

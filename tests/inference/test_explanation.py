@@ -75,7 +75,7 @@ def test_what_train_made_explains_its_rows(target: str, interactions: Any) -> No
     table["y"] = [label(row) for row in ROWS]
     if target != "number":
         table["y"] = [["low", "high", "top"][int(y > 8) + (target == "three" and y > 11)] for y in table["y"]]
-    result = ul.train(table, "y", interactions=interactions)
+    result = ul.train(table, "y", interactions=interactions, passes=2)
     rows = [*NEW, {}]
     said = result.predict(pd.DataFrame(rows, columns=list(ROWS[0])))
     for row, prediction in zip(rows, said, strict=True):

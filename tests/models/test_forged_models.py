@@ -135,21 +135,27 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trained]:
     vw = "".join(f"{k % 3 - 1} | a:{k % 7} b:{k % 5}\n" for k in range(60))
     return {
         "binary": Trained(
-            folder, "binary.csv", csv(60, lambda k: int(k % 7 > 3)), target="y", holdout=0.2, shape="linear"
+            folder, "binary.csv", csv(60, lambda k: int(k % 7 > 3)), target="y", passes=2, holdout=0.2, shape="linear"
         ),
         "classes": Trained(
             folder, "classes.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", passes=2, shape="linear"
         ),
         "softmax": Trained(
-            folder, "softmax.csv", csv(60, lambda k: "pqr"[k % 7 % 3]), target="y", loss="softmax", shape="linear"
+            folder,
+            "softmax.csv",
+            csv(60, lambda k: "pqr"[k % 7 % 3]),
+            target="y",
+            passes=2,
+            loss="softmax",
+            shape="linear",
         ),
         "numbers": Trained(
-            folder, "numbers.csv", csv(60, lambda k: k % 7 * 1.5), target="y", interactions=2, shape="linear"
+            folder, "numbers.csv", csv(60, lambda k: k % 7 * 1.5), target="y", passes=2, interactions=2, shape="linear"
         ),
         "plain": Trained(folder, "plain.vw", vw, task="regression", learning_rate=0.5, rule="snag"),
-        "shaped": Trained(folder, "shaped.csv", csv(60, lambda k: k % 7 * 1.5), target="y", shape="trees"),
+        "shaped": Trained(folder, "shaped.csv", csv(60, lambda k: k % 7 * 1.5), target="y", passes=2, shape="trees"),
         "averaged": Trained(
-            folder, "averaged.csv", csv(60, lambda k: k % 7 * 1.5), target="y", average=True, shape="linear"
+            folder, "averaged.csv", csv(60, lambda k: k % 7 * 1.5), target="y", passes=2, average=True, shape="linear"
         ),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import threading
 from typing import Any
@@ -26,13 +27,24 @@ def rows_of(X: np.ndarray) -> list[dict[str, float]]:
 
 
 def hard_stream(rule: str, loss: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    baseline = rule in ("gd", "ag")
+    return _hard_stream(rule in ("gd", "ag"), loss)
+
+
+@functools.cache
+def _hard_stream(baseline: bool, loss: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     X, y = stream(loss, rows=70, features=13, seed=3, spread=0.5 if baseline else 12, growth=not baseline)
     rng = np.random.default_rng(3)
     X[rng.random(X.shape) < 0.2] = 0
     X[10:15] = 0  # whole rows, and chunks of others
     X[30:40, :8] = -0.0
     return X, y, rng.choice([0.0, 0.5, 1.0, 3.0], len(y))
+
+
+@functools.cache
+def read_frames(baseline: bool, loss: str) -> tuple[pd.DataFrame, list[Any]]:
+    """The stream as a frame, and each row as a frame of its own, read."""
+    frame = pd.DataFrame(_hard_stream(baseline, loss)[0], columns=NAMES)
+    return frame, [ul.Learner()._data(frame[r : r + 1]) for r in range(len(frame))]
 
 
 @pytest.mark.parametrize(("bits", "precision"), [(None, "float64"), (None, "float32"), (4, "float64")])
@@ -43,13 +55,12 @@ def test_one_at_a_time_gives_the_same_bits_as_frames(
 ) -> None:
     X, y, weight = hard_stream(rule, loss)
     options: dict[str, Any] = {"rule": rule, "loss": loss, "bits": bits, "precision": precision, "learning_rate": 0.1}
-    frame = pd.DataFrame(X, columns=NAMES)
+    frame, frames_of_one = read_frames(rule in ("gd", "ag"), loss)
     framed, single = ul.Learner(**options), ul.Learner(**options)
     for model in (framed, single):
         model.learn(frame[:1][MET], y[:1])
     expected, given = [], []
-    for r, row in enumerate(rows_of(X)):
-        one = frame[r : r + 1]
+    for r, (row, one) in enumerate(zip(rows_of(X), frames_of_one, strict=True)):
         expected += [framed.predict(one)[0], framed.predict(one, extrapolate=True)[0]]
         given += [single.predict_one(row), single.predict_one(row, extrapolate=True)]
         expected.append(framed.learn(one, y[r : r + 1], weight[r : r + 1])[0])

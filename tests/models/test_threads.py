@@ -70,7 +70,7 @@ def test_classes_join_while_others_predict(rate: Any) -> None:
 
 def test_classes_join_while_a_trained_model_predicts() -> None:
     data = frame(300).assign(y=["u", "v", "w"] * 100)
-    result = ul.train(data, target="y", task="classes")
+    result = ul.train(data, target="y", task="classes", shape="linear", experts="none")
     model = result.model
     assert isinstance(model, ul.OneVsAll)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sources import cli, write
+from sources import command, write
 
 import unitless as ul
 
@@ -45,7 +45,7 @@ def test_row_counters_and_ids_are_left_out_unless_they_are_asked_for(tmp_path: P
     ]
     kept = ul.train(path, "y", numbers=["No", "user_id"], text="key", shape="linear", passes=1)
     assert set(kept.schema.kinds) == {"No", "user_id", "key", "x"}
-    run = cli("train", path, "--target", "y", "--shape", "linear", "-q")
+    run = command("train", path, "--target", "y", "--shape", "linear", "-q")
     assert "left out: 'No', a row counter (--numbers No to use it)" in run.stdout
 
 
@@ -97,7 +97,7 @@ def test_whether_there_is_a_header_is_always_said(tmp_path: Path) -> None:
     line = "no header row was found: the columns are called 1 to 3 (header=True if the first row has names)"
     assert said(bare, target="3") == [line]
     assert said(named, header=True) == []
-    run = cli("train", bare, "--target", "price")
+    run = command("train", bare, "--target", "price")
     assert (
         "--target: there is no column 'price': the file seems to have no header row, so that its columns" in run.stderr
     )

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from sources import cli, content, json_lines, write
+from sources import command, content, json_lines, write
 
 import unitless as ul
 from unitless.data.shuffle import hashes, order
@@ -467,7 +467,7 @@ def test_the_only_row_of_a_class_may_be_held_back() -> None:
 
 def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", prices().to_csv(index=False))
-    run = cli("train", path, "--target", "price", "-q")
+    run = command("train", path, "--target", "price", "-q")
     lines = run.stdout.splitlines()
     assert lines.pop(0).startswith("data         the first row has the columns' names")
     assert lines[1].startswith("score        rmse ")
@@ -475,19 +475,19 @@ def test_the_command_says_first_how_good_the_kept_model_is(tmp_path: Path) -> No
     assert [line.partition(" ")[0] for line in lines[3:7]] == ["baseline", "progressive", "interval", "rows"]
     assert "of its squared error is gone" in lines[3]
     assert "in random order (in memory)" in lines[6]
-    run = cli("train", path, "--target", "price", "-q", "--no-shuffle", "--holdout", "last", "--no-learn-holdout")
+    run = command("train", path, "--target", "price", "-q", "--no-shuffle", "--holdout", "last", "--no-learn-holdout")
     assert "on the last 120 rows" in run.stdout
     assert "in their own order" in run.stdout
-    told = json.loads(cli("train", path, "--target", "price", "--json", "--passes", "auto").stdout)
+    told = json.loads(command("train", path, "--target", "price", "--json", "--passes", "auto").stdout)
     assert set(told["score"]) == set(told["metrics"]) == {*told["baseline"], "coverage", "width"}
 
 
 def test_the_command_warns_of_an_order_that_matters(tmp_path: Path) -> None:
     X, y = noise()
     path = write(tmp_path / "a.csv", pd.DataFrame(X).assign(y=y).to_csv(index=False))
-    told = cli("train", path, "--target", "y", "-q", "--no-shuffle").stderr
+    told = command("train", path, "--target", "y", "-q", "--no-shuffle").stderr
     assert "note: the order of the rows matters" in told
     assert "with --shuffle" in told
-    assert cli("train", path, "--target", "y", "-q", "--holdout", "last").stderr.startswith(
+    assert command("train", path, "--target", "y", "-q", "--holdout", "last").stderr.startswith(
         "unitless: --holdout last holds back the end of the data, so the rows must stay in order: give --no-shuffle"
     )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sources import cli, refused, write, write_all
+from sources import command, refused, write, write_all
 
 import unitless as ul
 from unitless.convert.data import convert
@@ -233,15 +233,17 @@ def test_the_command_line_trains_predicts_and_scores_with_offsets(frame: pd.Data
     data, model = str(tmp_path / "claims.csv"), str(tmp_path / "claims.unitless")
     frame.to_csv(data, index=False)
     options = ["--target", "claims", "--offset", "log_years", "--task", "regression", "--loss", "poisson"]
-    run = cli("train", data, *options, "--shape", "linear", "--model", model, "--json")
+    run = command("train", data, *options, "--shape", "linear", "--model", model, "--json")
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["score"] == trained(frame).score
-    assert cli("predict", model, data).stdout.count("\n") == ROWS + 1
-    assert cli("score", model, data).returncode == 0
+    assert command("predict", model, data).stdout.count("\n") == ROWS + 1
+    assert command("score", model, data).returncode == 0
     frame.drop(columns="log_years").to_csv(tmp_path / "without.csv", index=False)
-    said = refused(cli("predict", model, str(tmp_path / "without.csv")))
+    said = refused(command("predict", model, str(tmp_path / "without.csv")))
     assert "there is no column 'log_years', which holds the offsets" in said
-    assert "--offset: there is no column 'years'" in refused(cli("train", data, *options[:2], "--offset", "years"), 2)
+    assert "--offset: there is no column 'years'" in refused(
+        command("train", data, *options[:2], "--offset", "years"), 2
+    )
 
 
 def vw_lines(frame: pd.DataFrame) -> str:

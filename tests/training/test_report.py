@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sources import cli, refused, write
+from sources import command, refused, write
 
 import unitless as ul
 from unitless.cli import main
@@ -189,7 +189,7 @@ def test_a_margin_has_no_probabilities() -> None:
 
 @pytest.mark.parametrize("count", [2, 5, 200])
 def test_all_classes_are_shown(count: int) -> None:
-    result = classes(count, shape="linear")
+    result = classes(count, shape="linear", experts="none", passes=1)
     page = page_of(result)
     assert "By class" in page.headings()
     for label, of in result.per_class.items():
@@ -338,7 +338,7 @@ def test_the_command_writes_the_page_and_names_options_as_flags(tmp_path: Path) 
     rng = np.random.default_rng(0)
     rows = [f"{x:.4f},{x + k / 1000 + rng.normal():.4f}" for k, x in enumerate(rng.normal(size=10_000))]
     path = write(tmp_path / "t.csv", "x,y\n" + "\n".join(rows) + "\n")
-    run = cli("train", path, "--target", "y", "--report", str(tmp_path / "r.html"), "--quiet")
+    run = command("train", path, "--target", "y", "--report", str(tmp_path / "r.html"), "--quiet")
     assert run.returncode == 0, run.stderr
     text = Page((tmp_path / "r.html").read_text()).text
     assert "--no-shuffle --holdout last" in text
@@ -348,7 +348,7 @@ def test_the_command_writes_the_page_and_names_options_as_flags(tmp_path: Path) 
 def test_a_report_that_cannot_be_written_is_refused_before_the_training(tmp_path: Path) -> None:
     path = write(tmp_path / "t.csv", "x,y\n1,2\n2,3\n")
     model = tmp_path / "m.unitless"
-    run = cli("train", path, "--target", "y", "--model", str(model), "--report", str(tmp_path / "r.txt"))
+    run = command("train", path, "--target", "y", "--model", str(model), "--report", str(tmp_path / "r.txt"))
     assert "must end in .html" in refused(run, 2)
     assert not model.exists()
 

@@ -75,7 +75,7 @@ def goes_on(source: Any, folder: Path, moments: int = 3, **options: Any) -> None
 
 
 def one_goes_on(source: Any, folder: Path, moments: int, **options: Any) -> None:
-    options = {"checkpoint": 40, "shape": "linear", **options}
+    options = {"checkpoint": 40, "shape": "linear", "experts": "none", **options}
     parts, expected = parts_of(source, folder / "whole", **options)
     again = {name: value for name, value in options.items() if name in (*READING, *PLAN)}
     expected_file = ul.load(folder / "whole")
@@ -124,7 +124,7 @@ def test_files_of_every_format_go_on(kind: str, chunk: int, tmp_path: Path) -> N
 @pytest.mark.parametrize("way", WAYS)
 def test_curves_and_trees_go_on(way: str, tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", FRAME.to_csv(index=False))
-    one_goes_on(path, tmp_path, 3, target="y", shape="trees", **WAYS[way])
+    one_goes_on(path, tmp_path, 3, target="y", shape="trees", experts="auto", **WAYS[way])
 
 
 @pytest.mark.parametrize("words", [("true", "false"), ("True", "False")], ids=str)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import gzip
 import json
 import re
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sources import cli, content, facts, json_lines, mappings, refused, set_chunk, table, write
+from sources import command, content, facts, json_lines, mappings, refused, set_chunk, table, train, write
 
 import unitless as ul
 from unitless.data.shuffle import hashes
@@ -30,6 +31,11 @@ def two_classes(rows: int = 400) -> pd.DataFrame:
     return pd.DataFrame({"x": x, "z": rng.normal(size=rows), "k": (x > 0).astype(int)})
 
 
+@functools.cache
+def of_two_classes() -> ul.TrainResult:
+    return train(two_classes(), "k")
+
+
 def csv_of(frame: pd.DataFrame, pair: tuple[str, str]) -> str:
     return frame.assign(y=[pair[k] for k in frame["k"]]).drop(columns="k").to_csv(index=False)
 
@@ -40,8 +46,7 @@ def csv_of(frame: pd.DataFrame, pair: tuple[str, str]) -> str:
 @pytest.mark.parametrize("pair", PAIRS, ids="/".join)
 @pytest.mark.parametrize("kind", ["csv", "jsonl", "pandas", "mappings"])
 def test_two_labels_of_any_kind_are_learned_alike_and_told(pair: tuple[str, str], kind: str, tmp_path: Path) -> None:
-    frame = two_classes()
-    expected = ul.train(frame, "k")
+    frame, expected = two_classes(), of_two_classes()
     number, boolean = pair[0].strip("-.0123456789") == "", pair[0].lower() == "false"
     convert: Any = float if number else (lambda v: v.lower() == "true") if boolean else str
     told = pair if not boolean else ("false", "true")
@@ -52,7 +57,7 @@ def test_two_labels_of_any_kind_are_learned_alike_and_told(pair: tuple[str, str]
     if kind == "jsonl":
         source = write(tmp_path / "a.jsonl", json_lines(held))
     centre = False if kind == "mappings" else None
-    result = ul.train(source, "y", centre=centre)
+    result = train(source, "y", centre=centre)
     assert result.task == f"binary: is it {told[1]!r} (positive) or {told[0]!r} (negative)?"
     assert result.model.options.loss == "logistic"
     if kind != "mappings":
@@ -71,11 +76,11 @@ def test_a_third_label_later_is_refused_with_its_place(
     path = write(tmp_path / "a.csv", csv_of(two_classes(), pair) + f"1,2,{third}\n" + csv_of(two_classes(), pair)[6:])
     set_chunk(monkeypatch, 3000)
     with pytest.raises(ul.InputError, match=rf"a\.csv, row 401: .*'?{third}'?.*"):
-        ul.train(path, "y", shuffle=False)
-    skipped = ul.train(path, "y", on_error="skip", shuffle=False)
+        train(path, "y", shuffle=False)
+    skipped = train(path, "y", on_error="skip", shuffle=False)
     assert skipped.skipped == 1
     if pair[0].lower() != "false" and "." not in pair[0]:  # in random order it is one of the labels that decide
-        assert ul.train(path, "y").target.task == "classes"
+        assert train(path, "y").target.task == "classes"
     assert skipped.rows + skipped.skipped in (801, 802)
     assert "row 401" in skipped.bad[0]
 
@@ -88,7 +93,7 @@ def test_files_sorted_by_label_train(
     frame = two_classes().sort_values("k", ascending=order > 0, kind="stable")
     path = write(tmp_path / "a.csv", csv_of(frame, pair))
     set_chunk(monkeypatch, 2000)  # the first piece has one label only
-    result = ul.train(path, "y", loss="logistic")
+    result = train(path, "y", loss="logistic")
     assert result.target.task == "binary"
     assert [c.lower() for c in result.classes] == [p.lower() for p in pair]
 
@@ -342,7 +347,7 @@ def test_only_so_many_bad_rows_are_kept_but_all_are_counted(tmp_path: Path) -> N
 def test_the_command_line_trains_and_says_what_it_found(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", csv_of(two_classes(), ("no", "yes")).replace("1,", "oops\n1,", 1) + "1,,yes\n")
     model = str(tmp_path / "m.unitless")
-    run = cli("train", path, "--target", "y", "--model", model, "--on-error", "skip", "--holdout", "0.1")
+    run = command("train", path, "--target", "y", "--model", model, "--on-error", "skip", "--holdout", "0.1")
     assert run.returncode == 0
     for told in ("'yes' (positive) or 'no' (negative)", "held back", "skipped", "accuracy", "missing", "z 1"):
         assert told in run.stdout
@@ -352,7 +357,7 @@ def test_the_command_line_trains_and_says_what_it_found(tmp_path: Path) -> None:
 
 def test_the_command_line_gives_json_that_is_json(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", "x,y\n1,2.5\n2,3.25\n3,7.5\n")
-    run = cli("train", path, "--target", "y", "--json")
+    run = command("train", path, "--target", "y", "--json")
     assert run.returncode == 0
     told = json.loads(run.stdout, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
     assert told["rows"] == 3
@@ -426,7 +431,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
     lines = "".join(f"{k % 977}.25,w{k % 50},{k % 31}.5,{k % 613}.75\n" for k in range(40_000)).encode()
     script = (
         "import sys, unitless as ul\n"
-        "ul.train(sys.argv[1], 'y', shuffle=False, shape='linear')\n"
+        "ul.train(sys.argv[1], 'y', shuffle=False, shape='linear', experts='none', learning_rate=0.5)\n"
         "print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
     )
     peaks = []
@@ -482,11 +487,11 @@ def test_a_column_that_begins_with_zeros_and_ones_can_be_called_a_number() -> No
 
 
 @pytest.mark.parametrize("label", ["1", "0", "yes", "a word"])
-@pytest.mark.parametrize("command", ["train", "evaluate"])
-def test_a_target_of_one_value_is_told_at_training(tmp_path: Path, label: str, command: str) -> None:
+@pytest.mark.parametrize("name", ["train", "evaluate"])
+def test_a_target_of_one_value_is_told_at_training(tmp_path: Path, label: str, name: str) -> None:
     path, model = write(tmp_path / "a.csv", "x,y\n" + f"1,{label}\n2,{label}\n" * 50), tmp_path / "m"
-    more = ["--quiet", *(["--model", str(model)] if command == "train" else [])]
-    message = refused(cli(command, path, "--target", "y", *more))
+    more = ["--quiet", *(["--model", str(model)] if name == "train" else [])]
+    message = refused(command(name, path, "--target", "y", *more))
     assert f"the target has only one value, {label!r}, in all 100 rows of {path}" in message
     assert not model.exists()
 
@@ -504,5 +509,5 @@ def test_a_model_that_was_interrupted_before_the_second_value_says_so(tmp_path: 
 
     with pytest.raises(Killed):
         ul.train(path, "y", model=model, checkpoint=100, progress=kill, shuffle=False)
-    assert "only one value, '0'; go on with it" in refused(cli("predict", model, path))
+    assert "only one value, '0'; go on with it" in refused(command("predict", model, path))
     assert ul.train(path, resume=model, shuffle=False).learned == 5001

@@ -3,14 +3,13 @@
 
 #include <vector>
 
+#include "engine/certainty.hpp"
 #include "simd/elementary.hpp"
 #include "simd/elementary8.hpp"
 #include "simd/vec8.hpp"
 
 namespace unitless {
 inline namespace UNITLESS_ISA {
-
-inline constexpr double most_certain_odds = 0x1.144f69ff9ffc4p+5;  // ln 1e15
 
 inline double largest_of(const double* o, std::size_t heads) {
     double most = o[0];
@@ -46,7 +45,7 @@ inline void log_odds_of_classes(const double* o, std::size_t heads, double* to) 
     for (std::size_t head = 0; head < heads; ++head) {
         const double own = o[head] - o[best];
         const double odds = head == best ? -log(others) : own - log((others - exp(own)) + 1.0);
-        to[head] = heads == 1 ? 0.0 : smaller(most_certain_odds, larger(-most_certain_odds, odds));
+        to[head] = heads == 1 ? 0.0 : smaller(most_certain, larger(-most_certain, odds));
     }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/errors.hpp"
+#include "engine/certainty.hpp"
 
 namespace unitless {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 constexpr double walks[stackers] = {0.0, 1e-5};       // of weights, in variance a row: logistic, classes
 constexpr double forgetting[stackers] = {1.0, 16.0};  // h of squared
 
-// What is said of two classes is never more certain than 1 - 1e-15.
-constexpr double most_certain = 0x1.144f69ff9ffc4p+5;  // ln 1e15
 double log_odds(double p, double q) { return smaller(most_certain, larger(-most_certain, log(p / q))); }
 
 double share(double t) { return smaller(0.5, 1.0 / t); }

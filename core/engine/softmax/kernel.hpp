@@ -5,12 +5,10 @@
 #include <initializer_list>
 
 #include "algorithm/options.hpp"
+#include "engine/certainty.hpp"
 #include "engine/lanes/kernel.hpp"
 
 namespace unitless {
-
-// What is said of a class is never more certain than 1 - 1e-15: scores go no further than ln 1e15.
-inline constexpr double most_certain = 0x1.144f69ff9ffc4p+5;
 
 // Lanes that are coupled: those of some rates, of all heads, lane = head * rates + rate. Rates do not know of each
 // other.

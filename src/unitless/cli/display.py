@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..evaluation.evaluation import Moment
 
 
-number, short, experts = shown.number, shown.short, shown.experts
+number, short = shown.number, shown.short
 
 
 def console(stderr: bool = False) -> Console:

@@ -7,6 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..rules import RULES
 from . import arguments, display, options
 from .options import LEARNING, Flag
 
@@ -32,7 +33,7 @@ WAY = (
 OPTIONS = (
     options.DATA,
     options.TARGET,
-    options.RULES,
+    options.rules_flag(RULES),
     options.RATE,
     Flag(
         "judged_by",
@@ -74,7 +75,8 @@ def command(
         given, (options.SHAPE, options.EXPERTS, *options.MODEL, *WAY, *options.COLUMNS, options.INTERVAL)
     )
     from ..errors import DivergedError  # noqa: PLC0415
-    from ..training.compare import RULES, compare  # noqa: PLC0415
+    from ..training.compare import RULES as USUAL  # noqa: PLC0415
+    from ..training.compare import compare  # noqa: PLC0415
 
     if plot is not None:
         from ..plots import check_path  # noqa: PLC0415
@@ -84,7 +86,7 @@ def command(
         comparison = compare(
             arguments.sources(data),
             target,
-            arguments.listed(rules) or RULES,
+            arguments.listed(rules) or USUAL,
             arguments.rate(rate) or "auto",
             **shared,
             judged_by=judged_by,

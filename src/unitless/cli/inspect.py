@@ -117,6 +117,7 @@ def _loaded(path: str) -> Learner | OneVsAll:
 def _features(
     model: Learner | OneVsAll, path: str, top: int | None, label: str | None, as_csv: bool, as_json: bool
 ) -> None:
+    from ..models.company import shares_shown  # noqa: PLC0415
     from ..models.model import BIAS  # noqa: PLC0415
 
     rows, total = ranked(model, top, label)
@@ -134,7 +135,7 @@ def _features(
         ("classes", _listed(about["classes"] or [])),
         ("options", ", ".join(f"{name} {value}" for name, value in about["options"].items())),
         ("shape", _shape(about)),
-        ("experts", display.experts({name: of["share"] for name, of in (about["experts"] or {}).items()})),
+        ("experts", shares_shown({name: of["share"] for name, of in (about["experts"] or {}).items()})),
         ("rate", display.rates(about["learning_rate"])),
         ("sparsity", "" if about["sparsity"] is None else display.rates(about["sparsity"])),
         ("examples", f"{about['examples']:,}" + _weighing(about)),

@@ -9,7 +9,7 @@ command has is declared in the file of that command.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -282,13 +282,15 @@ MODEL = (
     Flag("l2", "Pull weights towards zero: a number without a unit; 0 if not given.", float, panel=LEARNING),
     Flag("quantile", "The quantile to predict with quantile loss; 0.5 if not given.", float, panel=LEARNING),
 )
-RULES = Flag(
-    "rules",
-    f"The update rules, of {', '.join(rules.RULES)}; separated by commas.",
-    many=True,
-    means=listed,
-    panel=LEARNING,
-)
+
+
+def rules_flag(of: Iterable[str]) -> Flag:
+    """The option that says which rules are compared."""
+    return Flag(
+        "rules", f"The update rules, of {', '.join(of)}; separated by commas.", many=True, means=listed, panel=LEARNING
+    )
+
+
 RATE = Flag(
     "rate",
     "The learning rate: auto, or a number; auto if not given.",

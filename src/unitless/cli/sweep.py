@@ -7,6 +7,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ..rules import FIRST_ORDER
 from . import arguments, display, options
 from .options import LEARNING, OUTPUT, Flag
 
@@ -28,7 +29,7 @@ zcat big.csv.gz | unitless sweep - --format csv --target kind --classes low,midd
 OPTIONS = (
     options.DATA,
     options.TARGET,
-    options.RULES,
+    options.rules_flag(FIRST_ORDER),
     Flag("rates", "Learning rates, separated by commas; 36 from 0.01 to 11 if not given.", many=True, panel=LEARNING),
     Flag(
         "classes",

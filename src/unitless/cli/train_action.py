@@ -112,6 +112,8 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
         wanted: metrics that were asked for.
         remarked: notes that people have seen.
     """
+    from ..models.company import shares_shown  # noqa: PLC0415
+
     said = [failures.written(one) for one in result.decisions]
     lines: list[tuple[str, str]] = [("data" if k == 0 else "", one) for k, one in enumerate(said)]
     lines.append(("task", result.task))
@@ -123,7 +125,7 @@ def summary(result: TrainResult, wanted: list[str], remarked: Sequence[str] = ()
     lines.append(("rows", display.learned(result, result.interrupted)))
     lines.append(("features", result.said_features))
     lines += [("shape", str(result.shape))] if result.model.options.shape != "linear" else []
-    lines.append(("experts", display.experts(result.experts)))
+    lines.append(("experts", shares_shown(result.experts)))
     lines += [("missing", _missing(result.missing))] if result.missing else []
     lines.append(("rate", display.rates(result.learning_rate)))
     lines += [("sparsity", display.rates(result.model.sparsity))] if result.model.options.sparse else []

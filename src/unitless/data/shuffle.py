@@ -8,6 +8,7 @@ that its rows fit, what belongs to it is read back from all that was written.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -324,6 +325,9 @@ class Shuffle:
         last = self.rows if last is None else min(last, self.rows)
         if first >= last:
             return iter(())
+        assert self._batch_rows is not None
+        if self._order is not None and last - first <= self._batch_rows[0]:  # one batch, which no thread need make
+            return itertools.takewhile(lambda _: not stopped(), self._led(self._batches(first, last)))
         return prefetched(lambda: self._led(self._batches(first, last)), stopped)
 
     def _led(self, batches: Iterator[Batch]) -> Iterator[Batch]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import frames, html, inputs, shown
+from .. import frames, html, inputs
 from ..data import Batch, Reader, ReadOptions, Schema, Target, open_source
 from ..data.byte_stream import never
 from ..data.frame_reader import read_mapping
@@ -23,6 +23,7 @@ from ..data.source import other_kind
 from ..errors import Error, InputError, OptionError
 from ..inputs import Float64
 from ..losses import LOSSES
+from ..models.company import shares_shown
 from ..models.error_quantiles import checked_level
 from ..models.file import load
 from ..models.learner import Learner
@@ -429,7 +430,7 @@ class Predictor:
         columns = self.features
         rows = [[html.name(name), kind] for name, kind in list(columns.items())[:SHOWN_COLUMNS]]
         facts = [("predicts", str(self.target)), ("examples", f"{self.model.examples:,}")]
-        facts += [("shape", self.model.settled_shape or ""), ("experts", shown.experts(self.model.experts))]
+        facts += [("shape", self.model.settled_shape or ""), ("experts", shares_shown(self.model.experts))]
         facts += [("columns", f"{len(columns):,}")]
         more = len(columns) - len(rows)
         return html.card(

@@ -5,13 +5,15 @@ The core tells such a state by numbers whose names begin with the engine's (core
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
 from .. import _core
 from ..options import Options
+from ..rules import RULES, Rule
 
 MET = "classes.met"  # how many of the classes were met, of a model with such engines
 _LANES = ("v", "H", "scores", "followed")
@@ -21,8 +23,37 @@ _TOTALS = ("t", "T", "N", "examples", "label_min", "label_max", "averaged_t", "n
 _COUNTS = ("examples", "next_look")
 _GOING_ON = -1.0  # as the core says that rates are still chosen
 _CLOCK = ".clock"
-_RULES = {"snag": "snag"}  # of those that have another rule than the model
-_WITHOUT_AVERAGE = ("newton", "walker")
+
+
+@dataclass(frozen=True)
+class Companion:
+    """What there is to know of one that learns beside the linear model."""
+
+    name: str  # as the core calls it
+    called: str  # as people read it
+    rule: Rule  # by which it sees values
+    coupled: bool  # of several classes, its heads share a softmax
+
+
+_RECORDS = (
+    Companion("softmax", "softmax", RULES["nag"], coupled=True),
+    Companion("newton", "second order", RULES["newton"], coupled=True),
+    Companion("walker", "forgetting second order", RULES["newton"], coupled=True),
+    Companion("snag", "sNAG", RULES["snag"], coupled=False),
+)
+COMPANY: dict[str, Companion] = {one.name: one for one in _RECORDS}
+"""By name, in their order under the mixture."""
+
+
+def shares_shown(shares: Mapping[str, float]) -> str:
+    """How far a prediction follows each of several experts, for those who read; nothing of one.
+
+    >>> shares_shown({"linear": 0.25, "newton": 0.75})
+    'second order 75.0%, linear 25.0%'
+    """
+    called = {"trees": "curves and trees"} | {one.name: one.called for one in _RECORDS}
+    ranked = sorted(shares.items(), key=lambda item: -item[1]) if len(shares) > 1 else []
+    return ", ".join(f"{called.get(name, name)} {share:.1%}" for name, share in ranked)
 
 
 def companions(state: _core.Snapshot) -> list[str]:
@@ -32,8 +63,9 @@ def companions(state: _core.Snapshot) -> list[str]:
 
 def companion_options(options: Options, name: str) -> Options:
     """What a model would have been asked to be, to be this one alone."""
-    rule, average = _RULES.get(name, options.rule), options.average and name not in _WITHOUT_AVERAGE
-    return replace(options, rule=rule, average=average, shape="linear", experts="none")  # type: ignore[arg-type]
+    own = COMPANY[name].rule
+    rule = options.rule if own.second_order else own.name  # second order is told by its state, and has no average
+    return replace(options, rule=rule, average=options.average and not own.second_order, shape="linear", experts="none")
 
 
 def companion_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
@@ -59,7 +91,7 @@ def companion_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
             },
         },
     }
-    return own  # type: ignore[return-value]
+    return cast(_core.Snapshot, own)
 
 
 def companion_arrays(name: str, state: _core.Snapshot) -> dict[str, Any]:

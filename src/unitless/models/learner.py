@@ -176,7 +176,9 @@ class Learner(Model):
                 learned. Squared and quantile loss then see labels less their offsets, also where the target's unit
                 is learned and where predictions are limited to the range of labels.
 
-        One call, many calls, row by row, dense, sparse or by name: the same model, to the last bit.
+        One call, many calls, row by row, dense, sparse or by name: the same model, to the last bit. (With `bits`
+        features are hashed by what they are called, so that an array, whose columns have numbers, and a frame, whose
+        columns have names, give different models.)
         """
         data, own = self._data_and_offset(X)
         return self._feed(data, inputs.vector(y, "y", data.rows), weight, offset=own if offset is None else offset)
@@ -237,9 +239,9 @@ class Learner(Model):
 
     @property
     def weights(self) -> ByFeature:
-        """w by feature, in the data's units: `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`.
+        """w by feature, in the data's units. Of several experts: those of the linear one with the learner's own rule.
 
-        Of several experts they are those of the linear model with the learner's own rule.
+        With `shape="linear"` and `experts="none"`, `predict(X, extrapolate=True)` is Σ w·x plus the bias, `BIAS`.
         """
         reading = self._reading()
         return reading.weights(reading.leader(0))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, get_args
 
 import numpy as np
 
-from .. import _core, html, inputs, shown
+from .. import _core, html, inputs
 from ..errors import Error, InputError, Option, OptionError, Phrase
 from ..inputs import Float64
 from ..losses import LOSSES
@@ -19,6 +19,7 @@ from ..options import Company, Kept, Options, Shape
 from ..rates import Candidates
 from ..rules import RULES
 from . import file as model_file
+from .company import shares_shown
 from .error_quantiles import ErrorQuantiles
 from .kernels import chosen_kernel
 
@@ -353,7 +354,7 @@ class Model(_core.Learner):
     def _repr_html_(self) -> str:
         small = self.nbytes < LARGE
         facts = [("options", self._changed_options()), ("shape", self._found_shape())]
-        facts += [("experts", shown.experts(self.experts))] if small and self._mixes() else []
+        facts += [("experts", shares_shown(self.experts))] if small and self._mixes() else []
         facts += [("examples", f"{self.examples:,}"), *self._facts()]
         return html.card(self._kind, html.facts(facts), *(self._tables() if small and self.examples else ()))
 

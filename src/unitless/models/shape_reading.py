@@ -21,8 +21,8 @@ from ..inputs import Float64
 from ..losses import LOSSES
 from ..options import Options
 from ..rates import WALKS, Candidates
-from ..rules import RULES
 from .by_feature import Averaged, Reading, in_present_unit, leader
+from .company import COMPANY
 from .model import Feature
 from .second_order import with_doubt
 from .terms import Terms
@@ -31,11 +31,6 @@ MOST_COLUMNS = 1024  # names beyond have no raw column
 MOST_LEAVES = 32  # of a curve; it keeps as many values of each
 MISSING = MOST_LEAVES  # the place of the leaf of values missing
 TREES, TREE_LEAVES = 64, 256
-
-# Those that learn beside the linear one, in the order of the mixture, and the rules by which they see values.
-SECOND_ORDER = ("newton", "walker")
-COUPLED = ("softmax", *SECOND_ORDER)  # with several classes, those whose heads share a softmax
-COMPANY = {"softmax": RULES["nag"], "newton": RULES["newton"], "walker": RULES["newton"], "snag": RULES["snag"]}
 
 CERTAIN = 34.538776394910684  # log 1e15: what is said of classes is never more certain
 
@@ -248,18 +243,19 @@ class ShapeReading:
         """One beside the linear one, with scales and a clock of its own (core/engine/shapes/named_state.hpp)."""
         of_lanes = ("v", "H", "scale", "slots", "lane_heads", "lane_rates", "scores")
         own = {key: self._numbers(key, name) for key in (*of_lanes, "average", "average_scale", "clock")}
-        rule, t, v = COMPANY[name], float(own["clock"][0]), own["v"]
+        companion, t, v = COMPANY[name], float(own["clock"][0]), own["v"]
+        rule = companion.rule
         if self.state["kept"] == "averaged":
             kept = Averaged(own["average"], own["average_scale"], float(own["clock"][6]))
             v = in_present_unit(kept, rule, v, own["scale"], t)
         lanes, leaders = len(own["lane_heads"]), self._leaders(own["lane_heads"], own["scores"])
         v, H = (array.reshape(-1, lanes)[:, leaders] for array in (v, own["H"]))
         terms = Terms(rule, self.options.order, t, own["slots"].astype(np.int64), own["scale"], v, H)
-        if name in SECOND_ORDER:
+        if rule.second_order:
             kept_of, walk = partial(self._numbers, beside=name), WALKS[int(own["lane_rates"][leaders[0]])]
             terms = with_doubt(terms, kept_of, leaders[0], walk, LOSSES[self.options.loss])
         several = len(self._numbers("classes.met")) > 0
-        return Expert(name, terms, coupled=self._coupled or (several and name in COUPLED))
+        return Expert(name, terms, coupled=self._coupled or (several and companion.coupled))
 
     def _leaders(self, lane_heads: NDArray[Any], scores: Float64) -> list[int]:
         return [leader(lane_heads, scores.reshape(-1, 6), head) for head in range(self.heads)]

@@ -24,6 +24,8 @@ import numpy as np
 
 from ..inputs import Float64
 
+MOST_CERTAIN = float(np.log(1e15))  # scores of classes go no further
+
 # ---------------------------------------------------------------------------------------------------------------- tops
 
 
@@ -199,7 +201,7 @@ class Mixing(abc.ABC):
 def log_odds(p: Float64, others: Float64) -> Float64:
     """log(p/others), at most that of 1 - 1e-15."""
     with np.errstate(divide="ignore"):
-        return np.asarray(np.clip(np.log(p) - np.log(others), -np.log(1e15), np.log(1e15)))
+        return np.asarray(np.clip(np.log(p) - np.log(others), -MOST_CERTAIN, MOST_CERTAIN))
 
 
 class Logistic(Mixing):

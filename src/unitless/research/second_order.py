@@ -31,9 +31,9 @@ import numpy as np
 
 from ..inputs import Float64
 from ..rates import WALKS, Walk
+from .mixture import MOST_CERTAIN
 from .shapes import Limits, is_look
 
-MOST_CERTAIN = math.log(1e15)
 Kind = Literal["squared", "logistic", "classes"]
 
 

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from ..inputs import Float64
+from .mixture import MOST_CERTAIN
 from .reference import Algorithm
-
-CERTAIN = float(np.log(1e15))  # scores go no further
 
 
 def against(outputs: Sequence[float], k: int) -> float:
@@ -48,7 +47,7 @@ class Softmax:
         if spare:
             unmet = spare[0] - against([*outputs, 0.0], len(outputs)) if outputs else 0.0
             said += [unmet] * (classes - len(said))
-        return np.clip(said, -CERTAIN, CERTAIN)
+        return np.clip(said, -MOST_CERTAIN, MOST_CERTAIN)
 
     def learn_one(self, x: Float64, y: int, h: float = 1.0) -> float:
         """One row of class y; gives its loss, −log p_y, before that."""

@@ -248,8 +248,9 @@ class LiveStream:
         if self.failure is not None or (self.stream.seq == self._last_tick and not len(self.stream.join)):
             return
         now = time.time_ns() // 1000
-        since = (now - round(seconds * 1e6) for seconds in (self.settings.label_wait, self.settings.id_window))
-        self._write_now(Kind.tick, lambda: self.stream.ticked(*since, self.settings.most_done), _nobody)
+        settings = self.settings
+        waiting, done = (now - round(seconds * 1e6) for seconds in (settings.label_wait, settings.id_window))
+        self._write_now(Kind.tick, lambda: self.stream.ticked(waiting, done, settings.most_done), _nobody)
         self._last_tick = self.stream.seq
 
     def beat(self, now: float) -> None:

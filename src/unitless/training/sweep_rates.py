@@ -32,7 +32,7 @@ from . import notebook
 from .learning import class_numbers, fed
 from .plan import Plan
 from .run import ModelRequest, Run
-from .shared_run import Contender, SharedRun, reading_and_learning
+from .shared_run import Contender, SharedRun, checked_rules, reading_and_learning
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -64,7 +64,7 @@ def sweep_rates(
     Args:
         source: any data; see `train`.
         target: the column to predict, or the labels themselves.
-        rules: which to try.
+        rules: which to try, of those that have a learning rate.
         rates: which to try; by default the paper's grid, `rate_grid()`.
         classes: the labels, if there are more than two. A sweep must know them before it begins; if they are not given,
             the target is read once beforehand.
@@ -88,6 +88,11 @@ def sweep_rates(
         if name in options:
             hint = {"rule": "; give them as rules", "learning_rate": "; give them as rates"}.get(name, "")
             raise OptionError(f"a sweep has no option {name!r}{hint}")
+    wanted = checked_rules(rules)
+    for rule in wanted:
+        if rule not in update_rules.FIRST_ORDER:
+            others = ", ".join(map(repr, update_rules.FIRST_ORDER))
+            raise OptionError(f"has {rule!r}, which has no learning rate; a sweep is for {others}", option="rules")
     reading, learning = reading_and_learning(options)
     plan = Plan(1, 0.0, seed, shuffle=shuffle, memory=None if memory is None else memory_size(memory))
     grid = _checked(rates, learning.pop("shape", "linear"))
@@ -99,7 +104,7 @@ def sweep_rates(
         )
         return SweepRun(data, target, weight, reading, request, plan, grid, known)
 
-    runs = SharedRun(rules, source, run)
+    runs = SharedRun(wanted, source, run)
     if opened is not None:
         opened(runs)
     with notebook_bar.watching(progress) as watch:

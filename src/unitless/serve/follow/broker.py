@@ -138,8 +138,9 @@ class BrokerReplica(ReplicaHouse):
         if time // every == self._ticked:
             return
         self._ticked, now, join = time // every, time // every * every, self._stream.stream.join
-        since = [now - round(seconds * 1e6) for seconds in (self.settings.label_wait, self.settings.id_window)]
-        join.expire(now, *since, self.settings.most_done)
+        settings = self.settings
+        waiting, done = (now - round(seconds * 1e6) for seconds in (settings.label_wait, settings.id_window))
+        join.expire(now, waiting, done, settings.most_done)
         oldest = join.oldest_position()
         self._kept.forget_before(self._stream.stream.end if oldest is None else oldest)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from ... import shown
 from ...html import Html, tag
 from ...losses import LOSSES
+from ...models.company import shares_shown
 from ...page import bar, bar_table, facts, listed, paragraph
 from . import words
 
@@ -84,7 +85,7 @@ def settings(result: TrainResult) -> Html:
             ("learner", f"{options.rule}, {options.loss} loss, rate {words.rate(result.learning_rate)}"),
             ("sparsity", words.rate(result.model.sparsity) if options.sparse else None),
             ("shape", None if options.shape == "linear" else result.shape),
-            ("experts", shown.experts(result.experts)),
+            ("experts", shares_shown(result.experts)),
             ("quantile", f"{options.quantile:g}" if LOSSES[options.loss].has_quantile else None),
             ("interactions", None if options.interactions is None else shown.short(str(options.interactions), 200)),
             ("hashed into", None if options.bits is None else f"{2**options.bits:,} places"),
