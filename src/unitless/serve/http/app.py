@@ -126,7 +126,7 @@ async def read_json(request: Request) -> Any:
         raise unsupported(kind, "application/json")
     try:
         return msgspec.json.decode(await request.body())
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise Problem(400, "this is not JSON", str(error)) from None
 
 
@@ -325,7 +325,7 @@ class _Routes:
         else:
             try:
                 features = msgspec.json.decode(request.query_params.get("features", "null"))
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, RecursionError) as error:
                 raise Problem(400, "this is not JSON", str(error)) from None
         if not isinstance(features, dict | list):
             raise Problem(422, "no features", '"features" is missing: the features by name, or the id of a prediction.')
