@@ -45,7 +45,7 @@ def event(value: bytes) -> tuple[Kind, Row]:
         raise ValueError(f"it has {len(value):,} bytes; the most are {MOST_BYTES:,}")
     try:
         row = read_row(value)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     if row.features is not None and row.label is not None:
         kind = Kind.learn
