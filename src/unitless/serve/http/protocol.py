@@ -460,13 +460,13 @@ class Protocol(HttpToolsProtocol):
         if self._deaf:
             return
         self._receiving = _BETWEEN
+        raw, self._raw = self._raw, None  # it is the head of this request, and of none that comes in the same data
         head = self._fast
         if head is None:
             if not self.cycle.response_complete:
                 self.cycle.more_body = False
                 self.cycle.message_event.set()
             return
-        raw, self._raw = self._raw, None
         if raw is not None and head.keep_alive and raw.count(b"\n") == raw.count(b"\r\n"):
             if len(self.service.heads) >= MOST_HEADS:
                 self.service.heads.clear()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...errors import Error
-from ..events import Kind, Row, read_row
+from ..events import DEEPEST, Kind, Row, is_too_deep, read_row
 from ..problems import Problem, refused
 from .access import Role
 
@@ -49,6 +49,8 @@ def read(body: bytes) -> Row:
     Raises:
         Problem: 400 if it is not JSON, 422 if it has another form.
     """
+    if is_too_deep(body):
+        raise Problem(422, "the row cannot be used", f"It has more than {DEEPEST} brackets within one another.")
     try:
         return read_row(body)
     except msgspec.ValidationError as error:
@@ -91,11 +93,8 @@ def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
     """
     if action != "predict":
         return body
-    if row.model is not None:
-        row.model = model
-        return encode(row)
     row.model = model
-    return b'{"model":"%b",%b' % (model.encode(), body.lstrip()[1:])
+    return b'%b,"model":"%b"}' % (body.rstrip()[:-1], model.encode())  # of two fields of a name the last one counts
 
 
 def predict(live: LiveStream, model: str, row: Row) -> bytes:
