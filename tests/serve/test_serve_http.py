@@ -79,7 +79,7 @@ def test_a_row_is_predicted_learned_and_labelled_later(http: httpx.Client, name:
     [
         ("predict", b"{", 400),
         ("learn", b'{"features": {"a": 1}, "label": 1', 400),
-        ("learn", b'{"features": {"a": ' + b"[" * 100_000, 400),
+        ("learn", b'{"features": {"a": ' + b"[" * 100_000, 422),
         ("learn", b"[1]", 422),
         ("learn", b'{"features": 3, "label": 1}', 422),
         ("learn", b'{"features": {"a": 1}}', 422),
