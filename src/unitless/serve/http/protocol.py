@@ -247,6 +247,8 @@ class Protocol(HttpToolsProtocol):
                 return
         except Problem as problem:
             answer = self.bad(action, problem)
+        except Exception as error:
+            answer = self.bad(action, rows.failed(error))
         if not self._order:
             self._write(answer, not head.keep_alive)
             return
@@ -261,6 +263,8 @@ class Protocol(HttpToolsProtocol):
             live.submit(rows.KINDS[action], Form.json, 1, payload, slot, [row])
         except Problem as problem:
             slot(problem)
+        except Exception as error:
+            slot(rows.failed(error))
         if len(self._order) > MOST_OUTSTANDING:
             self.flow.pause_reading()
 
