@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from .. import whole_file
+from ..errors import Error
 from .backtest import read_result
 from .child import Child
 from .events import Kind
@@ -105,9 +106,9 @@ class Backtests:
                 try:
                     await self._once(live, folder, created)
                     break
-                except Problem as problem:
+                except (Problem, Error, OSError) as error:  # such as a full disk, or no more processes
                     if tries == _TRIES:
-                        live.notes.append(f"{name!r} could not learn the history of {live.name!r}: {problem}")
+                        live.notes.append(f"{name!r} could not learn the history of {live.name!r}: {error}")
                     else:
                         await asyncio.sleep(tries)
             live.replaying.pop(name)
