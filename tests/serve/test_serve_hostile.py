@@ -223,3 +223,18 @@ def test_reading_the_logs_ends_when_the_server_is_stopped(tmp_path: Path) -> Non
 
 async def is_there(house: House) -> None:
     assert "a" in house.streams
+
+
+def test_a_backtest_that_cannot_be_written_down_does_not_begin(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        (folder,) = (tmp_path / "streams").iterdir()
+        (folder / "backtests.json").mkdir()
+        with pytest.raises(Problem, match="cannot be kept"):
+            await house.create("late", PLAIN | {"stream": "a", "replay": True})
+        assert "late" not in house.backtests
+        assert house.streams["a"].replaying == {}
+        (folder / "backtests.json").rmdir()
+        await house.delete("a")
+
+    in_house(tmp_path, test)
