@@ -14,7 +14,7 @@ from raw_http import Connection, request
 
 from unitless.serve import background
 from unitless.serve.events import DEEPEST, Form, Kind
-from unitless.serve.house import House
+from unitless.serve.house import House, HouseError
 from unitless.serve.in_thread import Background
 from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
@@ -170,5 +170,71 @@ def test_one_answer_that_fails_does_not_keep_the_others_of_its_group_from_being_
         live.submit(Kind.learn, Form.json, 1, row, fail)
         outcomes = await live.submitted(Kind.learn, Form.json, 1, row)
         assert (outcomes[0].status, live.model().examples) == ("learned", 2)
+
+    in_house(tmp_path, test)
+
+
+def test_a_name_is_free_when_its_model_is_gone_from_the_disk(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        deleted, made = await asyncio.gather(house.delete("a"), house.create("a", PLAIN), return_exceptions=True)
+        assert deleted is None
+        assert isinstance(made, Problem)
+        assert made.status == 409
+        assert await house.create("a", PLAIN)
+
+    in_house(tmp_path, test)
+    assert len([*(tmp_path / "streams").iterdir()]) == 1
+
+
+def test_a_stream_that_cannot_be_removed_stays_in_service(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        (folder,) = (tmp_path / "streams").iterdir()
+        in_the_way = folder.with_name(f".gone-{folder.name}")
+        (in_the_way / "file").mkdir(parents=True)
+        with pytest.raises(Problem, match="cannot be removed"):
+            await house.delete("a")
+        live = house.streams["a"]
+        await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
+        joins, leaves = house.create("b", PLAIN | {"stream": "a"}), house.delete("a")
+        joined, left = await asyncio.gather(joins, leaves, return_exceptions=True)
+        assert joined is True
+        assert isinstance(left, Problem)
+        assert left.status == 409
+        assert sorted(live.stream.models) == ["a", "b"]
+
+    async def again(house: House) -> None:
+        assert house.streams["a"].model().examples == 1
+
+    in_house(tmp_path, test)
+    in_house(tmp_path, again)
+
+
+def test_reading_the_logs_ends_when_the_server_is_stopped(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+
+    in_house(tmp_path, test)
+    with pytest.raises(HouseError, match="stopped"):
+        House.open(tmp_path, settings(tmp_path), stopping=lambda: True)
+    in_house(tmp_path, is_there)
+
+
+async def is_there(house: House) -> None:
+    assert "a" in house.streams
+
+
+def test_a_backtest_that_cannot_be_written_down_does_not_begin(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        (folder,) = (tmp_path / "streams").iterdir()
+        (folder / "backtests.json").mkdir()
+        with pytest.raises(Problem, match="cannot be kept"):
+            await house.create("late", PLAIN | {"stream": "a", "replay": True})
+        assert "late" not in house.backtests
+        assert house.streams["a"].replaying == {}
+        (folder / "backtests.json").rmdir()
+        await house.delete("a")
 
     in_house(tmp_path, test)

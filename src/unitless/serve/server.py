@@ -138,7 +138,7 @@ class Server:
             return house
         assert self.settings.data is not None
         try:
-            return await asyncio.to_thread(House.open, self.settings.data, self.settings)
+            return await asyncio.to_thread(House.open, self.settings.data, self.settings, lambda: self.service.closing)
         except OSError as error:
             raise ServeError(f"{error.filename or self.settings.data}: {error.strerror or error}") from None
 

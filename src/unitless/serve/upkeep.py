@@ -95,8 +95,8 @@ class Upkeep:
 
     async def _let_go(self, live: LiveStream) -> None:
         """Drop what is older than all snapshots and all that waits, if the log is larger than it may be."""
-        path = self._house.folders[live.name]
-        if live.log.bytes <= self._house.settings.retain:
+        path = self._house.folders.get(live.name)
+        if path is None or live.log.bytes <= self._house.settings.retain:
             return
         needed = [await asyncio.to_thread(retention.needed_by_snapshots, path)]
         if live.replaying or self._house.streams.get(live.name) is not live:  # its log is read by others, or gone
