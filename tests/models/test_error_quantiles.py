@@ -250,3 +250,13 @@ def test_a_class_has_no_score_before_it_was_met() -> None:
 
 def test_levels_rise() -> None:
     assert list(LEVELS) == sorted(LEVELS)
+
+
+@given(streams)
+def test_parts_without_weights_are_parts_with_weights_of_one(stream: list[tuple[float, float]]) -> None:
+    """A stream in which some rows weigh more: it does not matter which parts of it were said to be unweighted."""
+    errors, weight = np.array([*(row[0] for row in stream), *noise(20)]), [*(row[1] for row in stream), *([1.0] * 20)]
+    whole = followed(errors, weight)
+    parts = followed(errors[:-20], weight[:-20])
+    parts.follow(errors[-20:])
+    assert parts.plain() == whole.plain()

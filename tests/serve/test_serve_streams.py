@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from typing import Any
@@ -13,6 +14,8 @@ import pytest
 import unitless as ul
 from unitless.serve.events import Form, Kind, Record, Row
 from unitless.serve.served import ServedModel
+from unitless.serve.served.describe import explanation, progress, summary
+from unitless.serve.served.describe import features as listed
 from unitless.serve.streams import Created, Outcome, Stream, created_payload, named_payload
 
 TASKS: dict[str, Any] = {
@@ -104,6 +107,47 @@ def test_a_stream_can_be_kept_and_taken_up_anywhere(task: str, options: str) -> 
         again.apply(record)
     assert again.mismatch is None
     assert again.parts() == stream.parts()
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_whoever_looks_at_a_model_changes_nothing(task: str) -> None:
+    rng, label = np.random.default_rng(11), TASKS[task]
+    alone, seen = ServedModel("m", "champion", {}), ServedModel("m", "champion", {})
+    for k in range(300):
+        x, weight = features(rng), 3.0 if k % 37 == 5 else 1.0
+        alone.learn(x, label(x), weight)
+        seen.learn(x, label(x), weight)
+        if k % 7 == 3:
+            summary(seen), progress(seen), listed(seen, 10)
+            explanation(seen, {"a": 1.0, "new": 2.0, "job": "nobody"})
+            with contextlib.suppress(ul.Error):
+                seen.predict({"a": {"nested": 1}}, 0.5)
+    assert seen.parts() == alone.parts()
+
+
+def test_a_first_row_that_is_refused_leaves_nothing_behind() -> None:
+    model = ServedModel("m", "champion", {})
+    for wrong in ({"a": [1]}, {"a": {}}):
+        with pytest.raises(ul.InputError):
+            model.learn(wrong, True)
+    assert model.parts() == ServedModel("m", "champion", {}).parts() == ServedModel.from_parts(model.parts()).parts()
+
+
+def test_requests_about_models_that_have_left_meanwhile_change_nothing() -> None:
+    log = Log()
+    stream = begun(log, None, "beside")
+    first = stream.champion
+
+    def of(kind: Kind, payload: bytes) -> Any:
+        outcome = one(stream.apply(log.add(kind, payload)))
+        return outcome.problem and outcome.problem.status
+
+    assert of(Kind.delete, named_payload("beside")) is None
+    assert of(Kind.delete, named_payload("beside")) == 404
+    assert of(Kind.promote, named_payload("beside")) == 404
+    assert of(Kind.delete, named_payload(first)) == 409
+    assert of(Kind.create, created_payload(Created(first, "challenger", {}))) == 409
+    assert (stream.champion, [*stream.models], stream.models[first].role) == (first, [first], "champion")
 
 
 @pytest.mark.parametrize("task", TASKS)

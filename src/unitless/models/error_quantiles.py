@@ -87,13 +87,20 @@ class ErrorQuantiles:
 
     def follow(self, errors: Float64, weight: Float64 | None = None) -> None:
         """Rows in order. A row without weight does not count; weights count relative to their mean so far."""
-        _core.follow_errors(self._state, errors, weight, None)
+        _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), None)
 
     def follow_at(self, level: float, errors: Float64, weight: Float64 | None = None) -> Float64:
         """The same; gives what `reach` was before each row."""
-        reaches = _core.follow_errors(self._state, errors, weight, level)
+        reaches = _core.follow_errors(self._state, errors, self._weights(weight, len(errors)), level)
         assert reaches is not None
         return reaches
+
+    def _weights(self, weight: Float64 | None, rows: int) -> Float64 | None:
+        """Rows without weights weigh 1, which may not be the mean of those before: only the core's way for weights
+        knows that. So it does not matter how a stream is cut into parts with weights and parts without.
+        """
+        all_were_one = self._state[0] == self._state[1]
+        return np.ones(rows) if weight is None and not all_were_one else weight
 
     @classmethod
     def calibrated(cls, errors: Float64, weight: Float64 | None = None) -> ErrorQuantiles:

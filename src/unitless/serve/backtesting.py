@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from .. import whole_file
+from ..errors import Error
 from .backtest import read_result
 from .child import Child
 from .events import Kind
@@ -41,6 +42,7 @@ class Backtests:
 
     def __init__(self) -> None:
         self._running: dict[str, tuple[LiveStream, Path, Created, asyncio.Task[None]]] = {}
+        self._writing = asyncio.Lock()
 
     def __contains__(self, name: str) -> bool:
         return name in self._running and name not in self._running[name][0].stream.models
@@ -62,9 +64,17 @@ class Backtests:
         return self._running[name][0].replaying.get(name, 0.0)
 
     async def begin(self, live: LiveStream, folder: Path, created: Created) -> None:
-        """Let a model learn the history of a stream and then join it; this does not wait for it."""
+        """Let a model learn the history of a stream and then join it; this does not wait for it.
+
+        Raises:
+            Problem: 503 if it cannot be written down that the model is on its way.
+        """
         self._start(live, folder, created)
-        await asyncio.to_thread(_keep, folder, self._of(live))
+        try:
+            await self._keep(live, folder)
+        except OSError as error:
+            await self._end(created.name)
+            raise Problem(503, "the model cannot be kept", f"{error}", retry_after=5) from None
 
     def resume(self, live: LiveStream, folder: Path) -> None:
         """Begin again what was not finished when the server ended."""
@@ -77,11 +87,21 @@ class Backtests:
 
     async def cancel(self, name: str) -> None:
         """A model is not wanted any more."""
-        live, folder, _, task = self._running.pop(name)
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
-        await asyncio.to_thread(_keep, folder, self._of(live))
+        live, folder = self._running[name][:2]
+        await self._end(name)
+        await self._keep(live, folder)
+
+    async def _end(self, name: str) -> None:
+        if name in self._running:  # else it has come to its end by itself
+            *_, task = self._running.pop(name)
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _keep(self, live: LiveStream, folder: Path, without: Created | None = None) -> None:
+        """Write down which models of a stream are on their way; one after another, so that the last word is true."""
+        async with self._writing:
+            await asyncio.to_thread(_write, folder, [one for one in self._of(live) if one is not without])
 
     async def stop(self) -> None:
         """The server ends; what is on its way begins again when it comes back."""
@@ -105,13 +125,14 @@ class Backtests:
                 try:
                     await self._once(live, folder, created)
                     break
-                except Problem as problem:
+                except (Problem, Error, OSError) as error:  # such as a full disk, or no more processes
                     if tries == _TRIES:
-                        live.notes.append(f"{name!r} could not learn the history of {live.name!r}: {problem}")
+                        live.notes.append(f"{name!r} could not learn the history of {live.name!r}: {error}")
                     else:
                         await asyncio.sleep(tries)
             live.replaying.pop(name)
-            await asyncio.to_thread(_keep, folder, [one for one in self._of(live) if one is not created])
+            with contextlib.suppress(OSError):  # after the next start it is seen that the model is there
+                await self._keep(live, folder, without=created)
             if name in self._running and self.created(name) is created:
                 del self._running[name]
         finally:
@@ -200,7 +221,7 @@ def _heard(live: LiveStream, lessons: deque[Lesson]) -> Iterator[_Listen]:
         listen.end()
 
 
-def _keep(folder: Path, models: list[Created]) -> None:
+def _write(folder: Path, models: list[Created]) -> None:
     """Write down which models are on their way."""
     path = folder / LIST
     if models:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any, NamedTuple
@@ -54,8 +55,27 @@ class Row(msgspec.Struct):
     interval: float | None = None  # of a prediction: limits are to be given that hold with this probability
 
 
+DEEPEST = 32  # brackets within brackets
+_TEXT, _BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL), re.compile(rb"[][{}]")
+
 read_row = msgspec.json.Decoder(Row).decode
 read_rows = msgspec.json.Decoder(Row).decode_lines
+
+
+def is_too_deep(text: bytes) -> bool:
+    """Whether JSON nests deeper than a row may.
+
+    Whoever reads JSON gives up at some depth, which depends on how deep the reader's own calls are. A row that is taken
+    must be one that every later reader of the log can read.
+    """
+    if text.count(b"[") + text.count(b"{") <= DEEPEST:
+        return False
+    depth = 0
+    for bracket in _BRACKET.findall(_TEXT.sub(b"", text)):
+        depth += 1 if bracket in b"[{" else -1
+        if depth > DEEPEST:
+            return True
+    return False
 
 
 def from_broker(source: str, position: str, lines: Sequence[bytes]) -> bytes:

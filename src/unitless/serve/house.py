@@ -19,6 +19,7 @@ import re
 import shutil
 import time
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
@@ -56,13 +57,18 @@ class House:
         self.streams: dict[str, LiveStream] = {}
         self.folders: dict[str, Path] = {}  # of the streams
         self.notes: list[str] = []
-        self.changing: set[str] = set()  # names of models that are on their way in
+        self.changing: set[str] = set()  # names of models that are on their way in or out
         self.backtests = Backtests()
         self._syncer = Syncer()
 
     @classmethod
-    def open(cls, folder: Path, settings: Settings) -> House:
+    def open(cls, folder: Path, settings: Settings, stopping: Callable[[], bool] = bool) -> House:
         """Take the folder, and bring every stream to the state of its log's end.
+
+        Args:
+            folder: which.
+            settings: of the server.
+            stopping: whether it is not wanted any more.
 
         Raises:
             HouseError: another server holds the folder, or what is in it cannot be read.
@@ -75,14 +81,14 @@ class House:
                 if path.name.startswith((_NEW, _GONE)):  # of a server that ended on the way
                     shutil.rmtree(path, ignore_errors=True)
                 elif path.is_dir():
-                    house._open(path)
+                    house._open(path, stopping)
         except BaseException:
             house.close()
             raise
         return house
 
-    def _open(self, path: Path) -> None:
-        stream, log, notes = recover(path, self.settings)
+    def _open(self, path: Path, stopping: Callable[[], bool]) -> None:
+        stream, log, notes = recover(path, self.settings, stopping)
         if stream.name in self.streams:
             raise HouseError(f"two streams are called {stream.name!r}: {self.folders[stream.name]} and {path}")
         live = self._live(stream, log)
@@ -137,14 +143,14 @@ class House:
         beside, replay = options.pop("stream", None), options.pop("replay", False)
         role = options.pop("role", "champion" if beside in (None, name) else "challenger")
         _check_place(beside, role, replay, name)
+        if name in self.changing:
+            raise Problem(409, "the model is changing", f"{name!r} is on its way in or out; ask again", retry_after=1)
         if self._taken(name):
             return self._same(name, beside, options, model)
         if name in self.backtests:
             if self.backtests.created(name).options == options and model is None:
                 return False
             raise Problem(409, "the name is taken", f"{name!r} learns from history with other options; delete it first")
-        if name in self.changing:
-            raise Problem(409, "the model is being made", f"{name!r} is on its way; ask again", retry_after=1)
         count = sum(len(live.stream.models) for live in self.streams.values()) + len(self.changing)
         if count >= self.settings.most_models:
             detail = f"there are {count:,} models, which is the most that this server holds (most_models)"
@@ -219,21 +225,42 @@ class House:
         if model != live.stream.champion:
             await self._carry_out(live, Kind.delete, named_payload(model))
             return
+        self._check_alone(live)
+        await self._end(live, {live.name, model})
+
+    @staticmethod
+    def _check_alone(live: LiveStream) -> None:
         if len(live.stream.models) > 1 or live.replaying:
-            detail = f"{model!r} is the champion of its stream; promote another model first, or delete the others"
+            champion = live.stream.champion
+            detail = f"{champion!r} is the champion of its stream; promote another model first, or delete the others"
             raise Problem(409, "the champion stays", detail)
-        del self.streams[live.name]
-        path = self.folders.pop(live.name)
+
+    async def _end(self, live: LiveStream, names: set[str]) -> None:
+        """Remove a stream. Until it is gone from the disk no other can have its name: two would stop the next start."""
+        path = self.folders[live.name]
         gone = path.with_name(_GONE + path.name)
 
         def remove() -> None:
             live.close()
-            os.rename(path, gone)
             snapshots.flush_folder(path.parent)
             shutil.rmtree(gone, ignore_errors=True)
 
-        await live.drain()
-        await asyncio.to_thread(remove)
+        del self.streams[live.name]
+        self.changing |= names
+        try:
+            try:
+                await live.drain()
+                self._check_alone(live)  # a model may have joined meanwhile
+                os.rename(path, gone)
+            except (OSError, Problem) as error:
+                self.streams[live.name] = live
+                if isinstance(error, Problem):
+                    raise
+                raise Problem(503, "the model cannot be removed", f"{error}", retry_after=5) from None
+            del self.folders[live.name]
+            await asyncio.to_thread(remove)
+        finally:
+            self.changing -= names
 
     def _one(self, name: str) -> tuple[LiveStream, str]:
         """A model by its own name, before that of a stream."""
@@ -277,7 +304,7 @@ class House:
         self._lock.close()
 
 
-def recover(path: Path, settings: Settings) -> tuple[Stream, Log, list[str]]:
+def recover(path: Path, settings: Settings, stopping: Callable[[], bool] = bool) -> tuple[Stream, Log, list[str]]:
     """A stream in the state of its log's end: its newest good snapshot, and the records since."""
     notes: list[str] = []
     try:
@@ -310,6 +337,8 @@ def recover(path: Path, settings: Settings) -> tuple[Stream, Log, list[str]]:
                 "that it leaves a snapshot, or say accept_version"
             )
         for record in log.records(stream.seq + 1):
+            if stopping():
+                raise HouseError("the server was stopped while it read its logs")
             stream.apply(record)
         if stream.mismatch is not None:
             notes.append(stream.mismatch)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import logging
 import time
 from collections import deque
 from collections.abc import Callable
@@ -27,6 +28,8 @@ from .tallies import StreamTallies, Tallies
 from .watching import Watch
 
 Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
+
+_log = logging.getLogger("unitless.serve")
 
 
 class _Asked(NamedTuple):
@@ -197,7 +200,7 @@ class LiveStream:
             self._held.append((record.end, record.rows, one.answer, outcomes))
             self._held_rows += record.rows
         else:
-            one.answer(outcomes)
+            _tell(one.answer, outcomes)
 
     def _refuse(self, group: list[_Asked], error: Exception) -> None:
         full = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT)
@@ -206,7 +209,7 @@ class LiveStream:
         title = "the disk is full" if full else "the log cannot be written"
         problem = Problem(503, title, f"nothing was learned: {error}", retry_after=5)
         for one in group:
-            one.answer(problem)
+            _tell(one.answer, problem)
 
     def _fail(self, group: list[_Asked], error: Exception) -> None:
         """Records are written, but what they come to cannot be known without the rest of the log."""
@@ -237,7 +240,7 @@ class LiveStream:
         while self._held and self._held[0][0] <= end:
             _, rows, answer, outcomes = self._held.popleft()
             self._held_rows -= rows
-            answer(outcomes if problem is None else problem)
+            _tell(answer, outcomes if problem is None else problem)
         if self._held:
             self._sync()
 
@@ -299,6 +302,14 @@ class LiveStream:
         """Close the log."""
         self.moments.close()
         self.log.close()
+
+
+def _tell(answer: Answer, found: list[Outcome] | Problem) -> None:
+    """Give an answer. One that cannot be given must not keep the others of its group from being learned."""
+    try:
+        answer(found)
+    except Exception:
+        _log.exception("an answer could not be given")
 
 
 def _settle(future: asyncio.Future[list[Outcome]], found: list[Outcome] | Problem) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,8 @@ class Upkeep:
         for task in list(self._tasks):
             task.cancel()
         await self._house.backtests.stop()
-        if not await self._snapshotter.stop(timeout):
+        began = time.monotonic()
+        if not await self._snapshotter.stop(timeout) and time.monotonic() - began >= timeout:
             _log.warning("there was no time for the last snapshots; the next start reads more of the logs")
 
     def _counted(self) -> Mapping[str, int]:
@@ -93,8 +95,8 @@ class Upkeep:
 
     async def _let_go(self, live: LiveStream) -> None:
         """Drop what is older than all snapshots and all that waits, if the log is larger than it may be."""
-        path = self._house.folders[live.name]
-        if live.log.bytes <= self._house.settings.retain:
+        path = self._house.folders.get(live.name)
+        if path is None or live.log.bytes <= self._house.settings.retain:
             return
         needed = [await asyncio.to_thread(retention.needed_by_snapshots, path)]
         if live.replaying or self._house.streams.get(live.name) is not live:  # its log is read by others, or gone

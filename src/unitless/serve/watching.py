@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections import Counter
 from typing import Any, TypeAlias
@@ -18,6 +19,7 @@ _SCALES_EVERY = 10  # seconds; reading all scales of a model takes milliseconds
 _METRICS_EVERY = 5  # seconds; so do the metrics that are more than a mean
 _LARGE = 64 << 20  # bytes: the scales of a larger model are not read
 _Shown: TypeAlias = tuple[Row, Any]
+_log = logging.getLogger("unitless.serve")
 
 
 class Watch:
@@ -41,6 +43,13 @@ class Watch:
 
     def shown(self, kind: Kind, rows: object) -> _Shown | None:
         """The first row and its features, as it may become an example; asked before its record is applied."""
+        try:
+            return self._shown(kind, rows)
+        except Exception:  # whoever looks must not keep a row from being learned
+            _log.exception("a row could not be looked at")
+            return None
+
+    def _shown(self, kind: Kind, rows: object) -> _Shown | None:
         if isinstance(rows, VwText):
             found = rows.first()
             return None if found is None else (Row(label=found[1]), found[0])
@@ -55,6 +64,12 @@ class Watch:
 
     def observe(self, kind: Kind, record: Record, outcomes: list[Outcome], shown: _Shown | None) -> None:
         """What came of a record."""
+        try:
+            self._observe(kind, record, outcomes, shown)
+        except Exception:
+            _log.exception("what came of a record could not be shown")
+
+    def _observe(self, kind: Kind, record: Record, outcomes: list[Outcome], shown: _Shown | None) -> None:
         events, name = self.events, kind.name
         for outcome in outcomes:
             count = 1 if outcome.lines is None else record.rows

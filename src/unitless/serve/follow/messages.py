@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ..events import Kind, Row, read_row
+from ..events import DEEPEST, Kind, Row, is_too_deep, read_row
 from .source import Message
 
 MOST_BYTES = 1 << 20  # of a message
@@ -43,9 +43,11 @@ def event(value: bytes) -> tuple[Kind, Row]:
     """
     if len(value) > MOST_BYTES:
         raise ValueError(f"it has {len(value):,} bytes; the most are {MOST_BYTES:,}")
+    if is_too_deep(value):
+        raise ValueError(f"it has more than {DEEPEST} brackets within one another")
     try:
         row = read_row(value)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     if row.features is not None and row.label is not None:
         kind = Kind.learn

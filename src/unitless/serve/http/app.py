@@ -40,9 +40,15 @@ _log = logging.getLogger("unitless.serve")
 def make(service: Service) -> ASGIApp:
     """The application of a server."""
     routes = _Routes(service)
+    handlers: dict[Any, Callable[..., Any]] = {
+        Problem: _said_no,
+        HTTPException: _not_found,
+        ClientDisconnect: _gone,
+        Exception: _failed,
+    }
     app = Starlette(
         routes=routes.all(),
-        exception_handlers={Problem: _said_no, HTTPException: _not_found, Exception: _failed},  # type: ignore[dict-item]
+        exception_handlers=handlers,
     )
     return _Headers(app, service)
 
@@ -97,6 +103,10 @@ async def _not_found(request: Request, error: HTTPException) -> Response:
     return problem_response(problem)
 
 
+async def _gone(_: Request, error: ClientDisconnect) -> Response:
+    return Response(status_code=400)  # nobody reads it
+
+
 async def _failed(request: Request, error: Exception) -> Response:
     _log.error("%s %s failed", request.method, request.url.path, exc_info=error)
     return problem_response(Problem(500, "an error of the server", "Its log says more."))
@@ -126,7 +136,7 @@ async def read_json(request: Request) -> Any:
         raise unsupported(kind, "application/json")
     try:
         return msgspec.json.decode(await request.body())
-    except (msgspec.DecodeError, RecursionError) as error:
+    except rows.NOT_JSON as error:
         raise Problem(400, "this is not JSON", str(error)) from None
 
 
@@ -325,7 +335,7 @@ class _Routes:
         else:
             try:
                 features = msgspec.json.decode(request.query_params.get("features", "null"))
-            except msgspec.DecodeError as error:
+            except rows.NOT_JSON as error:
                 raise Problem(400, "this is not JSON", str(error)) from None
         if not isinstance(features, dict | list):
             raise Problem(422, "no features", '"features" is missing: the features by name, or the id of a prediction.')

@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import msgspec
-
-from ..events import Form, Row, read_rows
+from ..events import Form, Row, is_too_deep, read_rows
 from ..problems import Problem
 from . import rows
 from .access import Role, require
@@ -172,10 +170,10 @@ def _fill(future: asyncio.Future[list[Outcome] | Problem]) -> Callable[[list[Out
 def _read(items: list[Item]) -> list[Row | Problem]:
     """Rows from lines; all in one go if there is nothing wrong with any of them."""
     lines = [item for item in items if isinstance(item, bytes)]
-    if len(lines) == len(items):
+    if len(lines) == len(items) and not any(map(is_too_deep, lines)):
         try:
             found = read_rows(b"\n".join(lines))
-        except (msgspec.DecodeError, RecursionError):
+        except rows.NOT_JSON:
             found = []
         if len(found) == len(lines):
             return list(found)

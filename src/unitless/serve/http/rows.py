@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ...errors import Error
-from ..events import Kind, Row, read_row
+from ..events import DEEPEST, Kind, Row, is_too_deep, read_row
 from ..problems import Problem, refused
 from .access import Role
 
@@ -20,6 +20,7 @@ encode = msgspec.json.Encoder().encode
 
 LONGEST_ID = 256  # ids are kept in memory
 _log = logging.getLogger("unitless.serve")
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
 
@@ -48,11 +49,13 @@ def read(body: bytes) -> Row:
     Raises:
         Problem: 400 if it is not JSON, 422 if it has another form.
     """
+    if is_too_deep(body):
+        raise Problem(422, "the row cannot be used", f"It has more than {DEEPEST} brackets within one another.")
     try:
         return read_row(body)
     except msgspec.ValidationError as error:
         raise Problem(422, "the row cannot be used", str(error)) from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except NOT_JSON as error:
         raise Problem(400, "this is not JSON", str(error)) from None
 
 
@@ -90,11 +93,8 @@ def logged(action: str, row: Row, body: bytes, model: str) -> bytes:
     """
     if action != "predict":
         return body
-    if row.model is not None:
-        row.model = model
-        return encode(row)
     row.model = model
-    return b'{"model":"%b",%b' % (model.encode(), body.lstrip()[1:])
+    return b'%b,"model":"%b"}' % (body.rstrip()[:-1], model.encode())  # of two fields of a name the last one counts
 
 
 def predict(live: LiveStream, model: str, row: Row) -> bytes:
@@ -107,12 +107,15 @@ def predict(live: LiveStream, model: str, row: Row) -> bytes:
         fields = live.predict(row.features, model, row.interval).answer()
     except Error as error:
         raise refused(error) from None
-    except Exception as error:
-        _log.error("a prediction of %s failed", model, exc_info=error)
-        raise Problem(500, "an error of the server", "Its log says more.") from None
     fields["seq"] = live.stream.seq
     fields["model"] = model
     return encode(fields)
+
+
+def failed(error: Exception) -> Problem:
+    """Something that nobody thought of."""
+    _log.error("a row could not be answered", exc_info=error)
+    return Problem(500, "an error of the server", "Its log says more.")
 
 
 def fields(action: str, outcome: Outcome) -> dict[str, Any]:

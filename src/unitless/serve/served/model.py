@@ -218,8 +218,12 @@ class ServedModel:
             self._settle(label)
             return self._learn(features, label, weight)
         except BaseException:
-            self.model = None
+            self._forget()
             raise
+
+    def _forget(self) -> None:
+        """The first row was refused: what it has settled does not count."""
+        self.model, self._two = None, []
 
     def _learn(self, features: Any, label: Any, weight: float) -> Any:
         model = self.model
@@ -302,7 +306,7 @@ class ServedModel:
             return self._learn_numbers(data, truth, weight, offset)
         except BaseException:
             if was_new:
-                self.model = None
+                self._forget()
             raise
 
     def _label_of(self, number: float) -> Any:
@@ -373,7 +377,7 @@ class ServedModel:
         """What one prediction cost; None if nothing was predicted."""
         if self.model is None or said.score is None:
             return None
-        one = Scores(self.model, follows=False)
+        one = Scores(self.model, follows=False, small=True)
         one.add(said.score if said.scores is None else np.array([*said.scores.values()]), self._truth(label), 1.0)
         return one.sums()[1]
 

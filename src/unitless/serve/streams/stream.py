@@ -189,9 +189,10 @@ class Stream:
             if done is not None:
                 return self._done_before(Kind.learn, row, done, seq)
             waiting = self.join.waiting(row.id)
+        content = NOTHING if row.id is None else in_short([row.features, row.label, row.weight])
         outcome = self._learn_features(row.features, row, waiting, record, seq)
         if row.id is not None and outcome.problem is None:
-            self._finish(row, in_short([row.features, row.label, row.weight]), outcome, record.time)
+            self._finish(row, content, outcome, record.time)
         return outcome
 
     def _label(self, row: Row, record: Record, place: int) -> Outcome:
@@ -297,6 +298,8 @@ class Stream:
 
     def _create(self, record: Record) -> None:
         created = _created(record.payload)
+        if created.name in self.models:
+            raise Problem(409, "the name is taken", f"there is a model {created.name!r} already")
         if created.parts is not None:
             model = ServedModel.from_parts(created.parts)
             model.role, model.created = created.role, record.time
@@ -307,7 +310,14 @@ class Stream:
             self._crown(created.name)
 
     def _promote(self, record: Record) -> None:
-        self._crown(_named(record.payload).name)
+        self._crown(self._existing(record))
+
+    def _existing(self, record: Record) -> str:
+        """The model that a record is about. It may have left since the request was checked."""
+        name = _named(record.payload).name
+        if name not in self.models:
+            raise Problem(404, "no such model", f"there is no model {name!r} any more")
+        return name
 
     def _crown(self, name: str) -> None:
         if self.champion in self.models:
@@ -316,7 +326,10 @@ class Stream:
         self.models[name].role = "champion"
 
     def _delete(self, record: Record) -> None:
-        self.models.pop(_named(record.payload).name, None)
+        name = self._existing(record)
+        if name == self.champion:  # it has become that since the request was checked
+            raise Problem(409, "the champion stays", f"{name!r} is the champion of its stream; promote another first")
+        del self.models[name]
 
     def _tick(self, record: Record) -> None:
         ticked = _ticked(record.payload)

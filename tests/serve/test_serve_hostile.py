@@ -1,0 +1,240 @@
+"""Requests that are wrong, odd or meant to do harm: the right answer, and a log that can be read."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from raw_http import Connection, request
+
+from unitless.serve import background
+from unitless.serve.events import DEEPEST, Form, Kind
+from unitless.serve.house import House, HouseError
+from unitless.serve.in_thread import Background
+from unitless.serve.live import LiveStream
+from unitless.serve.problems import Problem
+from unitless.serve.settings import Settings
+
+JSON, LINES = "application/json", "application/x-ndjson"
+PLAIN = {"shape": "linear", "experts": "none"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Background]:
+    folder = tmp_path_factory.mktemp("hostile") / "data"
+    with background(data=folder, port=0, durability="process", snapshot_every="1h") as server:
+        with httpx.Client(base_url=server.url) as http:
+            assert http.put("/v1/models/a", json=PLAIN).status_code == 201
+            assert http.put("/v1/models/b", json=PLAIN | {"stream": "a"}).status_code == 201
+        yield server
+
+
+@pytest.fixture
+def http(server: Background) -> Iterator[httpx.Client]:
+    with httpx.Client(base_url=server.url, timeout=20) as client:
+        yield client
+
+
+def settings(folder: Path, **more: Any) -> Settings:
+    return Settings.of(environment={}, data=folder, **({"durability": "process"} | more))
+
+
+def nested(depth: int) -> bytes:
+    return b"[" * depth + b"]" * depth
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b'{"id": "\xff", "features": {"x": 1}, "label": 1}', 400),
+        (b'{"features": {"\xff": 1}, "label": 1}', 400),
+        (b'{"features": {"x": "\xc3"}, "label": 1}', 400),
+        (b'{"features": {"x": "\\ud800"}, "label": 1}', 400),
+        (b'{"features": {"x": 1e999}, "label": 1}', 422),
+        (b'{"features": {"x": 1}, "label": 1e999}', 422),
+        (b'{"features": {"x": NaN}, "label": 1}', 400),
+        (b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(990), 422),
+        (b'{"features": {"x": %b}, "label": 1}' % nested(990), 422),
+        (b'{"features": {"x": 1}, "label": %b}' % nested(990), 422),
+        (b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(100_000), 422),
+        (b'{"features": {"x": "%b"}, "label": 1}' % (b"[" * 500), 200),
+        (b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(DEEPEST - 1), 200),
+        (b'{"features": {"x": 1%b}, "label": 1}' % (b"0" * 25), 200),
+    ],
+)
+def test_rows_that_cannot_be_read_are_refused_and_the_others_taken(
+    http: httpx.Client, body: bytes, status: int
+) -> None:
+    alone = http.post("/v1/models/a/learn", content=body, headers={"content-type": JSON})
+    assert alone.status_code == status, alone.text
+    good = b'{"features": {"x": 1}, "label": 1}'
+    many = http.post("/v1/models/a/learn", content=b"\n".join([good, body, good]), headers={"content-type": LINES})
+    found = [json.loads(line) for line in many.text.splitlines()]
+    assert [one["status"] for one in found] == ["learned", "learned" if status == 200 else status, "learned"]
+
+
+def test_what_is_nested_deeply_never_stops_a_start(tmp_path: Path) -> None:
+    """A row at the very depth that a reader can just take would stop another one, whose own calls are deeper."""
+    with background(data=tmp_path, port=0, durability="process") as server, httpx.Client(base_url=server.url) as http:
+        http.put("/v1/models/a", json=PLAIN)
+        for depth in (10, DEEPEST - 1, 900, 940, 960, *range(970, 1000, 2)):
+            body = b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(depth)
+            http.post("/v1/models/a/learn", content=body, headers={"content-type": JSON})
+        seq = http.get("/v1/models/a").json()["seq"]
+    House.open(tmp_path, settings(tmp_path)).close()
+    assert seq >= 3
+
+
+@pytest.mark.parametrize(
+    "field", ["", '"model": null, ', '"model": "a", ', '"mod\\u0065l": null, ', '"model": "zzz", ']
+)
+def test_the_log_says_who_answered_whatever_the_request_says(
+    server: Background, http: httpx.Client, field: str
+) -> None:
+    id = f"who {field}".replace('"', "").replace("\\", "")
+    body = f' {{{field}"id": "{id}", "features": {{"x": 3}}}} \n'
+    for place, kind in enumerate((JSON, LINES)):
+        sent = body.replace("who", f"who{place}").encode()
+        answer = http.post("/v1/models/a/predict?model=b", content=sent, headers={"content-type": kind})
+        assert answer.json()["model"] == "b", answer.text
+        live = server.house.streams["a"]
+        record = next(live.log.records(answer.json()["seq"]))
+        assert json.loads(record.payload)["model"] == "b"
+
+
+def test_a_head_that_was_seen_before_another_request_is_not_taken_for_its_head(
+    server: Background, http: httpx.Client
+) -> None:
+    first = request("GET", "/v1/models/a/weights?most=7")
+    second = request("POST", "/v1/models/a/predict", {"features": {"x": 1}})
+    with Connection(server.port) as client:
+        client.send(first + second)
+        assert "features" in client.answer().json()
+        assert "score" in client.answer().json()
+    head = first.partition(b"\r\n\r\n")[0]
+    assert head not in server.server.service.heads
+    with Connection(server.port) as client:
+        client.send(first + second)
+        assert "features" in client.answer().json()
+
+
+def in_house(folder: Path, test: Any) -> None:
+    async def whole() -> None:
+        house = House.open(folder, settings(folder))
+        try:
+            await test(house)
+        finally:
+            await house.drain()
+            house.close()
+
+    asyncio.run(whole())
+
+
+def test_a_model_that_is_promoted_and_deleted_at_once_leaves_a_stream_that_lives(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        for first, second in ((house.promote, house.delete), (house.delete, house.promote)):
+            await house.create("b", PLAIN | {"stream": "a"})
+            found = await asyncio.gather(first("b"), second("b"), return_exceptions=True)
+            assert found[0] is None
+            assert isinstance(found[1], Problem)
+            live = house.streams["a"]
+            assert live.stream.champion in live.stream.models
+            await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
+            if "b" in live.stream.models:
+                await house.promote("a")
+                await house.delete("b")
+
+    async def again(house: House) -> None:
+        assert house.streams["a"].stream.champion == "a"
+        assert house.streams["a"].model().examples == 2
+
+    in_house(tmp_path, test)
+    in_house(tmp_path, again)
+
+
+def test_one_answer_that_fails_does_not_keep_the_others_of_its_group_from_being_learned(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        live: LiveStream = house.streams["a"]
+
+        def fail(_: Any) -> None:
+            raise RuntimeError("the connection is gone in a way that nobody thought of")
+
+        row = b'{"features": {"x": 1}, "label": 1}'
+        live.submit(Kind.learn, Form.json, 1, row, fail)
+        outcomes = await live.submitted(Kind.learn, Form.json, 1, row)
+        assert (outcomes[0].status, live.model().examples) == ("learned", 2)
+
+    in_house(tmp_path, test)
+
+
+def test_a_name_is_free_when_its_model_is_gone_from_the_disk(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        deleted, made = await asyncio.gather(house.delete("a"), house.create("a", PLAIN), return_exceptions=True)
+        assert deleted is None
+        assert isinstance(made, Problem)
+        assert made.status == 409
+        assert await house.create("a", PLAIN)
+
+    in_house(tmp_path, test)
+    assert len([*(tmp_path / "streams").iterdir()]) == 1
+
+
+def test_a_stream_that_cannot_be_removed_stays_in_service(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        (folder,) = (tmp_path / "streams").iterdir()
+        in_the_way = folder.with_name(f".gone-{folder.name}")
+        (in_the_way / "file").mkdir(parents=True)
+        with pytest.raises(Problem, match="cannot be removed"):
+            await house.delete("a")
+        live = house.streams["a"]
+        await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
+        joins, leaves = house.create("b", PLAIN | {"stream": "a"}), house.delete("a")
+        joined, left = await asyncio.gather(joins, leaves, return_exceptions=True)
+        assert joined is True
+        assert isinstance(left, Problem)
+        assert left.status == 409
+        assert sorted(live.stream.models) == ["a", "b"]
+
+    async def again(house: House) -> None:
+        assert house.streams["a"].model().examples == 1
+
+    in_house(tmp_path, test)
+    in_house(tmp_path, again)
+
+
+def test_reading_the_logs_ends_when_the_server_is_stopped(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+
+    in_house(tmp_path, test)
+    with pytest.raises(HouseError, match="stopped"):
+        House.open(tmp_path, settings(tmp_path), stopping=lambda: True)
+    in_house(tmp_path, is_there)
+
+
+async def is_there(house: House) -> None:
+    assert "a" in house.streams
+
+
+def test_a_backtest_that_cannot_be_written_down_does_not_begin(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        (folder,) = (tmp_path / "streams").iterdir()
+        (folder / "backtests.json").mkdir()
+        with pytest.raises(Problem, match="cannot be kept"):
+            await house.create("late", PLAIN | {"stream": "a", "replay": True})
+        assert "late" not in house.backtests
+        assert house.streams["a"].replaying == {}
+        (folder / "backtests.json").rmdir()
+        await house.delete("a")
+
+    in_house(tmp_path, test)
