@@ -40,10 +40,13 @@ _log = logging.getLogger("unitless.serve")
 def make(service: Service) -> ASGIApp:
     """The application of a server."""
     routes = _Routes(service)
-    app = Starlette(
-        routes=routes.all(),
-        exception_handlers={Problem: _said_no, HTTPException: _not_found, Exception: _failed},  # type: ignore[dict-item]
-    )
+    handlers: dict[Any, Any] = {
+        Problem: _said_no,
+        HTTPException: _not_found,
+        ClientDisconnect: _left,
+        Exception: _failed,
+    }
+    app = Starlette(routes=routes.all(), exception_handlers=handlers)
     return _Headers(app, service)
 
 
@@ -83,6 +86,10 @@ def problem_response(problem: Problem) -> Response:
 
 async def _said_no(_: Request, problem: Problem) -> Response:
     return problem_response(problem)
+
+
+async def _left(_: Request, error: ClientDisconnect) -> Response:
+    return Response(status_code=400)  # which nobody reads
 
 
 async def _not_found(request: Request, error: HTTPException) -> Response:
