@@ -75,7 +75,7 @@ core-tests: $(VENV)/.test
 	build/core/digests > build/core/digests.txt
 
 pytest: $(VENV)/.test
-	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest -q --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-spark: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet 'pyspark>=3.5'

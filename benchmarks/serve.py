@@ -5,11 +5,12 @@
     python benchmarks/serve.py --quick             short rounds, to check that everything works
     python benchmarks/serve.py --data /mnt/ssd     logs on this disk, which decides what a sync costs
 
-All contenders of a case run at the same time and take turns under the same load, round after round; the table has the
-medians, ratios are within a round. Ours has tokens, evaluation and the writer of snapshots on, and its metrics are read
-each second. Processor time is that of the process that answers, with all its threads; "snapshots" is that of the
-process beside it which writes them. Rows have 20 numbers. The model is linear with one rate, as VW's is, unless it says
-"default model". VW's daemon answers one connection at a time, and has one; nothing that it or River learns is durable.
+The servers of a case run at the same time and take turns under the same load, round after round, after a first one
+that does not count; the table has the medians, ratios are within a round. Ours has tokens, evaluation and the writer of
+snapshots on, and its metrics are read each second. Processor time is that of the process that answers, with all its
+threads; "snapshots" is that of the process beside it which writes them. Rows have 20 numbers. The model is linear with
+one rate, as VW's is, unless it says "default model". VW's daemon answers one connection at a time, and has one; nothing
+that it or River learns is durable.
 """
 
 from __future__ import annotations
@@ -109,6 +110,8 @@ def run_case(case: Case, folder: pathlib.Path, rounds: int, seconds: float) -> d
     """All rounds of all contenders, which take turns; every second round begins at the end."""
     results: dict[str, list[dict[str, float]]] = {one.name: [] for one in case.contenders}
     with started({one.server for one in case.contenders}, folder) as servers:
+        for one in case.contenders:  # the first pass is not counted
+            measure(one, servers[one.server], min(seconds, 1.0))
         for number in range(rounds):
             for one in case.contenders if number % 2 == 0 else reversed(case.contenders):
                 results[one.name].append(measure(one, servers[one.server], seconds))

@@ -2,6 +2,7 @@
 
     python benchmarks/serve_crashes.py              200 × kill -9, 100 power cuts, 100,000 rows: about 10 minutes
     python benchmarks/serve_crashes.py --quick      10 and 5: half a minute
+    python benchmarks/serve_crashes.py --durability process    kills only
 
 Six clients learn, predict, send labels late and out of order, and send again what was not answered. In the end every
 acknowledged row must stand in the log, none be learned twice, every answered score be that of the offline pass, and the
@@ -24,7 +25,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "tests" / "serve")
 
 import crashes
 
-SETTINGS = {"durability": "disk", "segment": "4MB", "snapshot_every": "5s", "tick": "2s"}
+SETTINGS = {"segment": "4MB", "snapshot_every": "5s", "tick": "2s"}
 
 
 def arguments() -> argparse.Namespace:
@@ -32,12 +33,15 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--power", type=int, default=100, help="cuts")
     parser.add_argument("--rows", type=int, default=100_000, help="that must have been acknowledged at least")
+    parser.add_argument("--durability", choices=("disk", "process"), default="disk")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", type=pathlib.Path, default=None, help="a folder for the data")
     parser.add_argument("--quick", action="store_true")
     options = parser.parse_args()
     if options.quick:
         options.kills, options.power, options.rows = 10, 5, 2_000
+    if options.durability == "process":  # it does not survive them
+        options.power = 0
     return options
 
 
@@ -52,7 +56,7 @@ def main() -> None:
     kinds += ["starting"] * (options.kills // 20) + ["snapshots"] * (options.kills // 20)
     random.Random(options.seed).shuffle(kinds)
     with tempfile.TemporaryDirectory(prefix="unitless-crashes-", dir=options.data) as folder:
-        server = crashes.Server(pathlib.Path(folder), **SETTINGS)
+        server = crashes.Server(pathlib.Path(folder), durability=options.durability, **SETTINGS)
         try:
             running: dict[str, Any] = {"seed": options.seed, "rows": options.rows, "say": say}
             story = asyncio.run(crashes.crash_again_and_again(server, kinds, longest=0.8, **running))

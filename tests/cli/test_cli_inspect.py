@@ -7,6 +7,7 @@ import io
 import json
 import os
 import pathlib
+import shutil
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,29 @@ from unitless.cli import main
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A file of people, and models of it."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+        patch.chdir(folder)
+        rng = np.random.default_rng(0)
+        lines = ["age,job,day,answer,size"]
+        for _ in range(300):
+            age, job = int(rng.integers(20, 70)), ["clerk", "pilot", "cook"][int(rng.integers(3))]
+            answer = "yes" if age > 45 and job == "pilot" else "no" if age < 40 else "may be"
+            lines.append(f"{age},{job},2024-0{1 + age % 9}-11,{answer},{age * 3 + len(job)}")
+        pathlib.Path("people.csv").write_text("\n".join(lines) + "\n")
+        ul.train("people.csv", "size", ignore=["answer", "day"], model="size.unitless")
+        ul.train("people.csv", "answer", ignore="day", model="answer.unitless")
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A copy of it, to work in."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    lines = ["age,job,day,answer,size"]
-    for _ in range(300):
-        age, job = int(rng.integers(20, 70)), ["clerk", "pilot", "cook"][int(rng.integers(3))]
-        answer = "yes" if age > 45 and job == "pilot" else "no" if age < 40 else "may be"
-        lines.append(f"{age},{job},2024-0{1 + age % 9}-11,{answer},{age * 3 + len(job)}")
-    (tmp_path / "people.csv").write_text("\n".join(lines) + "\n")
-    ul.train("people.csv", "size", ignore=["answer", "day"], model="size.unitless")
-    ul.train("people.csv", "answer", ignore="day", model="answer.unitless")
     return tmp_path
 
 

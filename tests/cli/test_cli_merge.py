@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import shutil
 
 import numpy as np
 import pytest
@@ -16,17 +17,28 @@ from unitless.predicting import Predictor
 Capture = pytest.CaptureFixture[str]
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """Two files of people, and a model of each."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+        patch.chdir(folder)
+        rng = np.random.default_rng(0)
+        for part in ("a", "b"):
+            lines = ["age,job,answer,size"]
+            for _ in range(400):
+                age, job = int(rng.integers(20, 70)), ["clerk", "pilot", "cook"][int(rng.integers(3))]
+                lines.append(f"{age},{job},{'yes' if age > 45 and job == 'pilot' else 'no'},{age * 3 + len(job)}")
+            pathlib.Path(f"{part}.csv").write_text("\n".join(lines) + "\n")
+            ul.train(f"{part}.csv", "answer", ignore="size", model=f"{part}.unitless", passes=1)
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A copy of it, to work in."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    for part in ("a", "b"):
-        lines = ["age,job,answer,size"]
-        for _ in range(400):
-            age, job = int(rng.integers(20, 70)), ["clerk", "pilot", "cook"][int(rng.integers(3))]
-            lines.append(f"{age},{job},{'yes' if age > 45 and job == 'pilot' else 'no'},{age * 3 + len(job)}")
-        (tmp_path / f"{part}.csv").write_text("\n".join(lines) + "\n")
-        ul.train(f"{part}.csv", "answer", ignore="size", model=f"{part}.unitless", passes=1)
     return tmp_path
 
 

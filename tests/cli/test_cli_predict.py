@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -33,11 +34,22 @@ def people(path: pathlib.Path, rows: int = 300, classes: int = 2) -> None:
     path.write_text("\n".join(lines) + "\n")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
+    """A file of people, and a model of it."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+        patch.chdir(folder)
+        people(pathlib.Path("people.csv"))
+        ul.train("people.csv", "answer", ignore="id", model="people.unitless")
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A copy of it, to work in."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    people(tmp_path / "people.csv")
-    ul.train("people.csv", "answer", ignore="id", model="people.unitless")
     return tmp_path
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pathlib
+import shutil
 
 import pytest
 from sources import cli, command, refused
@@ -12,15 +13,27 @@ import unitless as ul
 from unitless.cli import main
 
 
-@pytest.fixture
-def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
     """Files of houses, some with another kind of column, and models of them."""
+    folder = tmp_path_factory.mktemp("made")
+    with pytest.MonkeyPatch.context() as patch:  # names of files are told as they were given
+        patch.chdir(folder)
+        rows = [
+            (20 + k % 40, "villa" if k % 3 else "hut", 1000 * (k % 40) + 700 * (k % 3) + k % 7) for k in range(3000)
+        ]
+        lines = [f"{area},{kind},{price},{'yes' if price > 20_000 else 'no'}" for area, kind, price in rows]
+        pathlib.Path("houses.csv").write_text("\n".join(["area,kind,price,dear", *lines]) + "\n")
+        ul.train("houses.csv", "price", ignore="dear", model="price.unitless")
+        ul.train("houses.csv", "dear", ignore="price", model="dear.unitless")
+    return folder
+
+
+@pytest.fixture
+def folder(made: pathlib.Path, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    """A copy of it, to work in."""
+    shutil.copytree(made, tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    rows = [(20 + k % 40, "villa" if k % 3 else "hut", 1000 * (k % 40) + 700 * (k % 3) + k % 7) for k in range(3000)]
-    lines = [f"{area},{kind},{price},{'yes' if price > 20_000 else 'no'}" for area, kind, price in rows]
-    pathlib.Path("houses.csv").write_text("\n".join(["area,kind,price,dear", *lines]) + "\n")
-    ul.train("houses.csv", "price", ignore="dear", model="price.unitless")
-    ul.train("houses.csv", "dear", ignore="price", model="dear.unitless")
     return tmp_path
 
 

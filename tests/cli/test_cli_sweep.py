@@ -83,7 +83,11 @@ def test_all_rates_of_all_rules_may_diverge(tmp_path: pathlib.Path, capsys: pyte
     ("arguments", "code", "message"),
     [
         (["--rules", "sgd"], 2, "rules has 'sgd'"),
-        (["--rules", "nag,newton"], 2, "--rules has 'newton', which has no learning rate; a sweep is for 'nag', 'snag'"),
+        (
+            ["--rules", "nag,newton"],
+            2,
+            "--rules has 'newton', which has no learning rate; a sweep is for 'nag', 'snag'",
+        ),
         (["--rates", "fast"], 2, "--rates has 'fast'; it must be numbers"),
         (["--rates", "0,1"], 2, "must be positive"),
         (["--plot", "x.gif"], 2, "its name must end in .png"),

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from sources import cli, refused, write
+from sources import cli, refused, train, write
 
-import unitless as ul
 from unitless.cli import main
 
 CSV = "a,b,y\n" + "".join(f"{k % 13},{k % 7},{k * k % 17}.25\n" for k in range(100))
@@ -23,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     write(tmp_path / "d" / "a.csv", CSV)
     write(tmp_path / "d" / "b.csv", CSV)
     for name in ("m", "n"):
-        ul.train("d/a.csv", "y", model=f"{name}.unitless")
+        train("d/a.csv", "y", model=f"{name}.unitless")
     os.symlink("d/a.csv", "link.csv")
     os.link("d/a.csv", "hard.csv")
     os.link("m.unitless", "hard.unitless")

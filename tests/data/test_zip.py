@@ -92,8 +92,8 @@ def test_training_on_an_archive_goes_on_where_it_stopped(tmp_path: Path, monkeyp
             raise StopError
 
     with pytest.raises(StopError):
-        ul.train(path, "y", shuffle=False, shape="linear", model=model, checkpoint=100, progress=stop)
-    result = ul.train(path, resume=model, shuffle=False)
+        train(path, "y", shuffle=False, model=model, checkpoint=100, progress=stop)
+    result = ul.train(path, resume=model, shuffle=False, passes=1)
     assert result.rows == 600
     assert content(result.model) == trained(path, shuffle=False)
 

@@ -33,8 +33,9 @@ from crash_clients import Client, Ledger
 from power_cuts import cut_power
 
 from unitless.serve.events import Kind
+from unitless.serve.house import recover
 from unitless.serve.log import Log
-from unitless.serve.streams import snapshots
+from unitless.serve.settings import Settings
 
 HERE = Path(__file__).parent
 START_SECONDS = 60.0
@@ -316,15 +317,18 @@ def check(server: Server, story: Story) -> Checked:
     never = [row for row in plain.learned if sent[row.features["serial"]].learned is None]
     assert all(sent[row.features["serial"]].unknown for row in never), never[:5]
 
-    snapshot = snapshots.read_newest(folder)
-    assert snapshot is not None
-    assert snapshot.seq == plain.last_seq
+    stream, log, notes = recover(folder, Settings.of(data=server.data, environment={}))
+    log.close()
+    assert notes == []
+    assert stream.mismatch is None
+    assert stream.seq == plain.last_seq
+    parts = stream.parts()
     for place, (name, file) in enumerate(files.items()):
         model = plain.models[name]
         evaluation = plain_pass.evaluation(model, plain.learned, name)
         assert plain_pass.file_like(model, file) == file, f"the bytes of {name} are not those of an offline pass"
-        assert snapshot.parts[f"models-{place}-model.unitless"] == file
-        state = msgspec.json.decode(snapshot.parts[f"models-{place}-state.json"])
+        assert parts[f"models-{place}-model.unitless"] == file
+        state = msgspec.json.decode(parts[f"models-{place}-state.json"])
         judged = {"progressive": evaluation}
         if name == CHAMPION:
             judged["served"] = plain_pass.of_served(model, plain.learned, name, joined=False)

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 import json
 import random
-import socket
+import re
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 from typing import Any
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
 
 
 class PageServer:
@@ -25,23 +18,27 @@ class PageServer:
 
     def __init__(self, folder: Path, *options: str, token: str | None = None) -> None:
         self.folder, self.options, self.token = folder, options, token
-        self.port = free_port()
-        self.url = f"http://127.0.0.1:{self.port}/"
-        self.process: subprocess.Popen[bytes] | None = None
+        self.port = 0  # any, and from then on the same
+        self.process: subprocess.Popen[str] | None = None
         self._random = random.Random(7)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
 
     def start(self) -> None:
         command = [sys.executable, "-m", "unitless", "serve", "--data", str(self.folder), "--port", str(self.port)]
-        self.process = subprocess.Popen([*command, "--durability", "process", "--quiet", *self.options])
-        limit = time.monotonic() + 20
-        while time.monotonic() < limit:
-            try:
-                with urllib.request.urlopen(self.url + "health/ready", timeout=1):
-                    return
-            except (OSError, urllib.error.URLError):
-                assert self.process.poll() is None, "the server has ended"
-                time.sleep(0.05)
-        raise AssertionError("the server did not start in 20 seconds")
+        command += ["--durability", "process", *self.options]
+        for _ in range(20):  # another program may hold the port for a moment
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+            assert self.process.stdout is not None
+            said = re.search(r"page http://127\.0\.0\.1:(\d+)/", self.process.stdout.readline())
+            if said is not None:
+                self.port = int(said[1])
+                return
+            self.stop()
+            time.sleep(0.25)
+        raise AssertionError("the server did not start")
 
     def stop(self) -> None:
         if self.process is not None:
@@ -50,7 +47,7 @@ class PageServer:
                 self.process.wait(15)
             finally:
                 self.process.kill()
-                self.process.wait()
+                self.process.communicate()
             self.process = None
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:

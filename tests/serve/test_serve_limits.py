@@ -6,13 +6,17 @@ import contextlib
 import json
 import os
 import socket
+import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from raw_http import Connection, request
 
 import unitless as ul
+from unitless.serve.house import House
 from unitless.serve.in_thread import Background
 
 ROW = {"features": {"a": 1.0}}
@@ -234,3 +238,53 @@ def test_more_connections_than_there_can_be(small: Background) -> None:
             if connection.request("GET", "/health/live").status == 200:
                 return
     pytest.fail("there is no room after all others have left")
+
+
+def test_while_logs_are_read_requests_are_told_to_wait(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, opened = threading.Event(), House.open.__func__  # type: ignore[attr-defined]
+
+    def slowly(cls: type[House], *given: Any) -> House:
+        read.wait(20)
+        return cast(House, opened(cls, *given))
+
+    monkeypatch.setattr(House, "open", classmethod(slowly))
+    server = ul.serve.background(data=tmp_path_factory.mktemp("slow") / "data", port=0, new=["m"])
+    starting = threading.Thread(target=server.__enter__)
+    starting.start()
+    try:
+        while not hasattr(server, "server") or not server.server._listeners:
+            time.sleep(0.01)
+        with Connection(server.port) as connection:
+            assert connection.request("GET", "/health/live").status == 200
+            for method, path, body in (
+                ("GET", "/health/ready", None),
+                ("POST", "/v1/models/m/predict", ROW),
+                ("POST", "/v1/models/m/learn", EXAMPLE),
+                ("GET", "/v1/models", None),
+                ("PUT", "/v1/models/n", {}),
+            ):
+                answer = connection.request(method, path, body)
+                assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+            read.set()
+            starting.join()
+            assert connection.request("GET", "/health/ready").status == 200
+            assert connection.request("POST", "/v1/models/m/learn", EXAMPLE).status == 200
+    finally:
+        read.set()
+        starting.join()
+        server.__exit__(None, None, None)
+
+
+def test_the_end_does_not_wait_for_those_who_only_listen(tmp_path: Path) -> None:
+    with ul.serve.background(data=tmp_path / "data", port=0, new=["m"]) as server:
+        listening, unused = Connection(server.port), Connection(server.port)
+        listening.send(request("GET", "/v1/models/m/events"))
+        while b"events follow" not in listening.line():
+            pass
+    while listening.line() != b"0\r":
+        pass
+    for connection in (listening, unused):
+        assert connection.is_closed()
+        connection.socket.close()

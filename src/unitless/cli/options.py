@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from .. import rules
 from ..data import formats
 from ..errors import OptionError
 from ..losses import names

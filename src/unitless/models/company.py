@@ -91,7 +91,7 @@ def companion_state(state: _core.Snapshot, name: str) -> _core.Snapshot:
             },
         },
     }
-    return cast(_core.Snapshot, own)
+    return cast("_core.Snapshot", own)
 
 
 def companion_arrays(name: str, state: _core.Snapshot) -> dict[str, Any]:

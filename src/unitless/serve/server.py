@@ -20,6 +20,7 @@ from uvicorn.config import Config
 from uvicorn.server import ServerState
 
 from ..errors import Error
+from .house import House
 from .http.access import Access
 from .http.app import make
 from .http.limits import Limits
@@ -27,6 +28,7 @@ from .http.protocol import Protocol, Service
 from .problems import Problem
 from .settings import Settings
 from .tallies import Tallies
+from .upkeep import Upkeep
 
 SWEEP = 0.5  # seconds between looks at connections
 ANSWERED_WITHIN = 5.0  # seconds in which requests are brought to an end when the server stops
@@ -75,7 +77,7 @@ class Server:
         self._state = ServerState()
         self._listeners: list[asyncio.Server] = []
         self._tasks: list[asyncio.Task[None]] = []
-        self._upkeep: Any = None
+        self._upkeep: Upkeep | None = None
         self._beside: list[Any] = []  # the port of lines, brokers
 
     @property
@@ -134,8 +136,6 @@ class Server:
             house = open_replica(self.settings)
             await house.begin()
             return house
-        from .house import House  # noqa: PLC0415  (the library is imported while the server listens already)
-
         assert self.settings.data is not None
         try:
             return await asyncio.to_thread(House.open, self.settings.data, self.settings, lambda: self.service.closing)
@@ -166,8 +166,6 @@ class Server:
         if self.settings.follow is not None:
             self._tasks.append(loop.create_task(self.house.run()))
             return
-        from .upkeep import Upkeep  # noqa: PLC0415
-
         self._upkeep = Upkeep(self.house)
         self._upkeep.start()
         self.service.snapshot = self._upkeep.snapshot

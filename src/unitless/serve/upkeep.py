@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -71,7 +72,8 @@ class Upkeep:
         for task in list(self._tasks):
             task.cancel()
         await self._house.backtests.stop()
-        if not await self._snapshotter.stop(timeout):
+        began = time.monotonic()
+        if not await self._snapshotter.stop(timeout) and time.monotonic() - began >= timeout:
             _log.warning("there was no time for the last snapshots; the next start reads more of the logs")
 
     def _counted(self) -> Mapping[str, int]:

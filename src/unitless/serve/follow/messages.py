@@ -47,7 +47,7 @@ def event(value: bytes) -> tuple[Kind, Row]:
         raise ValueError(f"it has more than {DEEPEST} brackets within one another")
     try:
         row = read_row(value)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
     if row.features is not None and row.label is not None:
         kind = Kind.learn

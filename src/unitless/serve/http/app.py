@@ -40,13 +40,16 @@ _log = logging.getLogger("unitless.serve")
 def make(service: Service) -> ASGIApp:
     """The application of a server."""
     routes = _Routes(service)
-    handlers: dict[Any, Any] = {
+    handlers: dict[Any, Callable[..., Any]] = {
         Problem: _said_no,
         HTTPException: _not_found,
-        ClientDisconnect: _left,
+        ClientDisconnect: _gone,
         Exception: _failed,
     }
-    app = Starlette(routes=routes.all(), exception_handlers=handlers)
+    app = Starlette(
+        routes=routes.all(),
+        exception_handlers=handlers,
+    )
     return _Headers(app, service)
 
 
@@ -88,10 +91,6 @@ async def _said_no(_: Request, problem: Problem) -> Response:
     return problem_response(problem)
 
 
-async def _left(_: Request, error: ClientDisconnect) -> Response:
-    return Response(status_code=400)  # which nobody reads
-
-
 async def _not_found(request: Request, error: HTTPException) -> Response:
     if error.status_code == 404:
         problem = Problem(404, "not found", f"There is nothing at {request.url.path[:200]!r}; see /openapi.json.")
@@ -102,6 +101,10 @@ async def _not_found(request: Request, error: HTTPException) -> Response:
         problem = Problem(error.status_code, str(error.detail))
     problem.headers.update({name.lower(): value for name, value in (error.headers or {}).items()})
     return problem_response(problem)
+
+
+async def _gone(_: Request, error: ClientDisconnect) -> Response:
+    return Response(status_code=400)  # nobody reads it
 
 
 async def _failed(request: Request, error: Exception) -> Response:
@@ -133,7 +136,7 @@ async def read_json(request: Request) -> Any:
         raise unsupported(kind, "application/json")
     try:
         return msgspec.json.decode(await request.body())
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except rows.NOT_JSON as error:
         raise Problem(400, "this is not JSON", str(error)) from None
 
 
@@ -332,7 +335,7 @@ class _Routes:
         else:
             try:
                 features = msgspec.json.decode(request.query_params.get("features", "null"))
-            except (msgspec.DecodeError, RecursionError) as error:
+            except rows.NOT_JSON as error:
                 raise Problem(400, "this is not JSON", str(error)) from None
         if not isinstance(features, dict | list):
             raise Problem(422, "no features", '"features" is missing: the features by name, or the id of a prediction.')

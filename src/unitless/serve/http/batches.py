@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ..events import Form, Row, is_too_deep, read_rows
 from ..problems import Problem
 from . import rows
@@ -175,7 +173,7 @@ def _read(items: list[Item]) -> list[Row | Problem]:
     if len(lines) == len(items) and not any(map(is_too_deep, lines)):
         try:
             found = read_rows(b"\n".join(lines))
-        except (msgspec.DecodeError, UnicodeDecodeError):
+        except rows.NOT_JSON:
             found = []
         if len(found) == len(lines):
             return list(found)

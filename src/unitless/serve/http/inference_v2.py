@@ -120,7 +120,7 @@ class _Routes:
             asked = _read(await request.body())
         except msgspec.ValidationError as error:
             raise Problem(422, "not an inference request", str(error)) from None
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        except rows.NOT_JSON as error:
             raise Problem(400, "this is not JSON", str(error)) from None
         try:
             said = [live.predict(features, name) for features in _rows(asked.inputs)]

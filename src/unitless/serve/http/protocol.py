@@ -21,7 +21,7 @@ import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol, RequestResponseCycle
 
-from ..events import Form
+from ..events import Form, Row
 from ..problems import Problem
 from . import rows
 from .access import Access, Role, require
@@ -47,6 +47,7 @@ _ELSEWHERE = {
     b"upgrade",
 }  # the application's
 
+_GOOD = {action: (action, 200) for action in rows.KINDS}
 _BETWEEN, _HEAD, _BODY = range(3)  # what is being received
 
 
@@ -102,7 +103,7 @@ class Service:
 
     def good(self, default: list[tuple[bytes, bytes]], action: str, body: bytes) -> bytes:
         """An answer with what was asked for."""
-        self.house.tallies.requests[action, 200] += 1
+        self.house.tallies.requests[_GOOD[action]] += 1
         if default is not self._default:  # they hold the time, and are new each second
             self._good, self._default = self.head(default, 200, b"application/json", {}), default
         return b"%b%d\r\n\r\n%b" % (self._good, len(body), body)
@@ -232,35 +233,40 @@ class Protocol(HttpToolsProtocol):
     # ----- the way of a request of one row
 
     def _take(self, head: Head, body: bytes) -> None:
-        service = self.service
+        action = head.action
         try:
             row = rows.read(body)
-            rows.check(head.action, row)
-            least = rows.needed(head.action, row)
-            if head.role < least:
-                require(head.role, least)
-            live, model = rows.find(service.house, head.name, head.model)
-            if head.action == "predict" and row.id is None:
-                answer = self.good("predict", rows.predict(live, model, row))
+            live, model = rows.find(self.service.house, head.name, head.model)
+            if action == "predict" and row.id is None:
+                answer = self.good(action, rows.predict(live, model, row))
             else:
-                slot = Slot(self, head.action, not head.keep_alive)
-                self._order.append(slot)
-                try:
-                    payload = rows.logged(head.action, row, body, model)
-                    live.submit(rows.KINDS[head.action], Form.json, 1, payload, slot, [row])
-                except Problem as problem:
-                    slot(problem)
-                if len(self._order) > MOST_OUTSTANDING:
-                    self.flow.pause_reading()
+                rows.check(action, row)
+                if head.role is Role.read:
+                    require(head.role, Role.write)
+                self._submit(live, action, row, rows.logged(action, row, body, model), not head.keep_alive)
                 return
         except Problem as problem:
-            answer = self.bad(head.action, problem)
+            answer = self.bad(action, problem)
+        except Exception as error:
+            answer = self.bad(action, rows.failed(error))
         if not self._order:
             self._write(answer, not head.keep_alive)
             return
-        slot = Slot(self, head.action, not head.keep_alive)
+        slot = Slot(self, action, not head.keep_alive)
         slot.answer = answer
         self._order.append(slot)
+
+    def _submit(self, live: LiveStream, action: str, row: Row, payload: bytes, close: bool) -> None:
+        slot = Slot(self, action, close)
+        self._order.append(slot)
+        try:
+            live.submit(rows.KINDS[action], Form.json, 1, payload, slot, [row])
+        except Problem as problem:
+            slot(problem)
+        except Exception as error:
+            slot(rows.failed(error))
+        if len(self._order) > MOST_OUTSTANDING:
+            self.flow.pause_reading()
 
     # ----- what the transport calls
 

@@ -20,6 +20,7 @@ encode = msgspec.json.Encoder().encode
 
 LONGEST_ID = 256  # ids are kept in memory
 _log = logging.getLogger("unitless.serve")
+NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
 
@@ -54,7 +55,7 @@ def read(body: bytes) -> Row:
         return read_row(body)
     except msgspec.ValidationError as error:
         raise Problem(422, "the row cannot be used", str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except NOT_JSON as error:
         raise Problem(400, "this is not JSON", str(error)) from None
 
 
@@ -106,12 +107,15 @@ def predict(live: LiveStream, model: str, row: Row) -> bytes:
         fields = live.predict(row.features, model, row.interval).answer()
     except Error as error:
         raise refused(error) from None
-    except Exception as error:
-        _log.error("a prediction of %s failed", model, exc_info=error)
-        raise Problem(500, "an error of the server", "Its log says more.") from None
     fields["seq"] = live.stream.seq
     fields["model"] = model
     return encode(fields)
+
+
+def failed(error: Exception) -> Problem:
+    """Something that nobody thought of."""
+    _log.error("a row could not be answered", exc_info=error)
+    return Problem(500, "an error of the server", "Its log says more.")
 
 
 def fields(action: str, outcome: Outcome) -> dict[str, Any]:

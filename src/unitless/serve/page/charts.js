@@ -12,7 +12,7 @@ const style = (name) => getComputedStyle(document.documentElement).getPropertyVa
 export const colour = (k) => `--line-${(k % 6) + 1}`;
 
 /**
- * Options: title, about (what is seen), format (a value as text), log (of the values), zero (the axis begins at 0),
+ * Options: title, about (what is seen), format (a value as text), tick (the same at the axis), log (of the values), zero (the axis begins at 0),
  * robust (single peaks may leave the chart), level (a value with a line of its own), examples (x is no time),
  * bars (instead of lines), whole (values are counts), most (the largest value there can be), always (shown when empty).
  */
@@ -72,7 +72,7 @@ export class Chart {
   }
 
   describe(lines) {
-    const { format, log, examples, bars, level, whole } = this.options;
+    const { format, tick, log, examples, bars, level, whole } = this.options;
     const grid = log ? { filter: (plot, at) => at.map((value) => (Math.log10(value) % 1 === 0 ? value : null)) } : {};
     const axis = { stroke: style("--quiet"), grid: { stroke: style("--rule"), width: 1 }, ticks: { show: false }, font: `11px ${style("--font")}` };
     const series = lines.map((line) => ({
@@ -97,7 +97,7 @@ export class Chart {
       },
       axes: [
         { ...axis, size: 28, space: 60, grid: { ...axis.grid, show: !examples }, values: (plot, at) => at.map((t) => this.place(t, at)) },
-        { ...axis, size: 56, space: 34, incrs: whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000, 100000] : undefined, grid: { ...axis.grid, ...grid }, values: (plot, at) => at.map((value) => (value == null ? "" : short(format(value)))) },
+        { ...axis, size: 56, space: 34, incrs: whole ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 10000, 100000] : undefined, grid: { ...axis.grid, ...grid }, values: (plot, at) => at.map((value) => (value == null ? "" : short((tick ?? format)(value)))) },
       ],
       series: [{}, ...series],
       hooks: { setCursor: [(plot) => this.point(plot)] },
@@ -107,6 +107,7 @@ export class Chart {
   /** The text below a place on the x axis. */
   place(at, all) {
     if (at == null) return "";
+    if (!this.options.examples && at > this.between[1] - 0.06 * (this.between[1] - this.between[0])) return ""; // it would be cut
     if (this.options.examples) return at >= 1e6 ? `${at / 1e6}M` : at >= 1e3 ? `${at / 1e3}k` : String(at);
     return clock(at, all.length > 1 && all[1] - all[0] < 60);
   }
@@ -117,7 +118,7 @@ export class Chart {
     if (log) return uPlot.rangeLog(low, high, 10, false);
     if (robust) high = withoutPeaks(plot.data, high);
     if (level != null) [low, high] = [Math.min(low, level), Math.max(high, level)];
-    if (whole) high = Math.max(high, 1);
+    if (whole || (low === 0 && high === 0)) high = Math.max(high, 1);
     if (zero || low < 0.5 * high) low = Math.min(low, 0);
     const room = (high - low || Math.abs(high) || 1) * 0.08;
     return [low === 0 ? 0 : low - room, this.options.most == null ? high + room : Math.min(high + room, this.options.most)];

@@ -33,7 +33,7 @@ let everConnected = false;
 const charts = {
   loss: new Chart({ title: "Loss", about: "before each row was learned; less is better", format: number, robust: true, always: true }),
   accuracy: new Chart({ title: "Accuracy", about: "of the champion, before each row was learned", format: percent, most: 1 }),
-  throughput: new Chart({ title: "Throughput", about: "rows per second", format: rate, zero: true, always: true }),
+  throughput: new Chart({ title: "Throughput", about: "rows per second", format: rate, tick: (value) => number(value, 2), zero: true, always: true }),
   drift: new Chart({ title: "Drift", about: "loss against its long-run mean", format: number, level: 1, robust: true }),
   scales: new Chart({ title: "Scales that grew", about: "features that were larger than ever before", format: count, zero: true, bars: true, whole: true }),
   delay: new Chart({ title: "Delay of labels", about: "from a prediction to its label", format: duration, log: true }),
@@ -134,7 +134,7 @@ function showTiles(model) {
 function delayed(metrics) {
   if (!metrics?.served || !(metrics.joined?.loss > 0)) return null;
   const cost = metrics.served.loss / metrics.joined.loss - 1;
-  return `delay adds ${percent(Math.abs(cost) < 0.0005 ? 0 : cost).replace("-", "−")} to loss`;
+  return `delay: loss ${cost < 0 ? "−" : "+"}${percent(Math.abs(cost))}`;
 }
 
 let spokenAt = 0;

@@ -377,7 +377,7 @@ class ServedModel:
         """What one prediction cost; None if nothing was predicted."""
         if self.model is None or said.score is None:
             return None
-        one = Scores(self.model, follows=False)
+        one = Scores(self.model, follows=False, small=True)
         one.add(said.score if said.scores is None else np.array([*said.scores.values()]), self._truth(label), 1.0)
         return one.sums()[1]
 

@@ -28,9 +28,10 @@ class Scores:
         model: whose predictions they are.
         follows: whether the predictions were made before their rows were learned: then intervals and trivial answers
             are counted too.
+        small: for a few rows: take little time and memory to begin with. It has no `state`.
     """
 
-    def __init__(self, model: Learner | OneVsAll, *, follows: bool) -> None:
+    def __init__(self, model: Learner | OneVsAll, *, follows: bool, small: bool = False) -> None:
         self._model, self._follows = model, follows
         self._several = isinstance(model, OneVsAll)
         self._waiting: list[tuple[Any, Any, float]] = []
@@ -38,7 +39,7 @@ class Scores:
         if follows and has_errors(model):
             model._errors = model._errors or ErrorQuantiles()
             intervals = Coverage(USUAL_LEVEL, model._errors, follows=True)
-        self._evaluation = Evaluation(model, intervals=intervals)
+        self._evaluation = Evaluation(model, small=small, intervals=intervals)
         self._baselines = StreamBaselines(model) if follows else None
 
     def add(self, score: Any, truth: Any, weight: float) -> None:
