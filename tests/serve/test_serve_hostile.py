@@ -58,10 +58,10 @@ def nested(depth: int) -> bytes:
         (b'{"features": {"x": 1e999}, "label": 1}', 422),
         (b'{"features": {"x": 1}, "label": 1e999}', 422),
         (b'{"features": {"x": NaN}, "label": 1}', 400),
-        (b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(990), 400),
-        (b'{"features": {"x": %b}, "label": 1}' % nested(990), 400),
-        (b'{"features": {"x": 1}, "label": %b}' % nested(990), 400),
-        (b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(100_000), 400),
+        (b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(990), 422),
+        (b'{"features": {"x": %b}, "label": 1}' % nested(990), 422),
+        (b'{"features": {"x": 1}, "label": %b}' % nested(990), 422),
+        (b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(100_000), 422),
         (b'{"features": {"x": "%b"}, "label": 1}' % (b"[" * 500), 200),
         (b'{"features": {"x": 1}, "label": 1, "other": %b}' % nested(DEEPEST - 1), 200),
         (b'{"features": {"x": 1%b}, "label": 1}' % (b"0" * 25), 200),
@@ -288,4 +288,24 @@ def test_a_client_that_leaves_is_not_an_error_of_the_server(
         client.send(b"Transfer-Encoding: chunked\r\n\r\nzz\r\n")
         assert client.answer().status == 400
     assert http.get("/health/live").status_code == 200
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_a_stop_ends_uploads_that_do_not_come_to_an_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unitless.serve.server.ANSWERED_WITHIN", 0.5)
+    row = b'{"features": {"x": 1}, "label": 1}\n'
+    with background(data=tmp_path, port=0) as server, httpx.Client(base_url=server.url) as http:
+        http.put("/v1/models/a", json=PLAIN)
+        clients = [Connection(server.port) for _ in range(2)]
+        for client, sent in zip(clients, (row, b""), strict=True):
+            client.send(
+                request("POST", "/v1/models/a/learn", sent, {"Content-Type": LINES, "Content-Length": "100000"})
+            )
+        assert clients[0].line().startswith(b"HTTP/1.1 200")
+    assert clients[1].answer().status == 503
+    for client in clients:
+        assert client.is_closed()
+        client.socket.close()
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []

@@ -526,6 +526,11 @@ class Protocol(HttpToolsProtocol):
         if not self._order and self._receiving == _BETWEEN and not self._deaf:
             self.transport.close()
 
+    def give_up(self) -> None:
+        """Wait no more for the rest of a request: the server stops."""
+        if self._receiving != _BETWEEN:
+            self._refuse(Problem(503, "stopping", "The server has stopped before the request was here.", retry_after=5))
+
     def sweep(self, now: float) -> None:
         """Close the connection if its request does not come, its answers are not read, or nobody uses it."""
         if self.flow.write_paused and now - self._unread_since > KEEP_ALIVE:

@@ -47,10 +47,10 @@ def read(body: bytes) -> Row:
     """A row from JSON.
 
     Raises:
-        Problem: 400 if it is not JSON, or deeper than a row can be; 422 if it has another form.
+        Problem: 400 if it is not JSON, 422 if it has another form.
     """
     if is_too_deep(body):
-        raise Problem(400, "the JSON is too deep", f"It has more than {DEEPEST} brackets within one another.")
+        raise Problem(422, "the row cannot be used", f"It has more than {DEEPEST} brackets within one another.")
     try:
         return read_row(body)
     except msgspec.ValidationError as error:
