@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import unitless as ul
-from unitless.serve.events import Form, Kind, Record, Row
+from unitless.serve.events import Form, Kind, Record
 from unitless.serve.served import ServedModel
 from unitless.serve.served.describe import explanation, progress, summary
 from unitless.serve.served.describe import features as listed
@@ -233,7 +233,6 @@ def test_ids_are_learned_once() -> None:
     assert one(stream.apply(log.add(Kind.learn, learn))).status == "learned"
     before = stream.models["s"].parts()
     assert one(stream.apply(log.add(Kind.learn, learn))).status == "duplicate"
-    assert stream.known(Kind.learn, Row(features={"a": 1.0}, label=2.0, id="x")).status == "duplicate"
     other = one(stream.apply(log.add(Kind.learn, body(features={"a": 1.5}, label=2.0, id="x"))))
     assert other.problem.status == 409
     assert stream.models["s"].parts() == before

@@ -143,15 +143,6 @@ class Stream:
             self.counts[outcome.status] += 1
         return outcome
 
-    def known(self, kind: Kind, row: Row) -> Outcome | None:
-        """What a row comes to that was there before, as far as that is known without a record; otherwise None."""
-        if row.id is None:
-            return None
-        if kind is Kind.prediction:
-            return self._predicted_before(row, self.seq)
-        done = self.join.done(row.id)
-        return None if done is None else self._done_before(kind, row, done, self.seq)
-
     # ------------------------------------------------------------------------------------------------ rows
 
     def _predict(self, row: Row, record: Record, place: int) -> Outcome:
