@@ -20,9 +20,18 @@ LONGEST = (
     "test_raylets",
     "test_training_ray",
     "test_ray",
-    "test_benchmarks",
-    "test_forged_models",
     "test_docs",
+    "test_sklearn",
+    "test_sources",
+    "test_forged_models",
+    "test_robustness",
+    "test_theory_bounds",
+    "test_falling_scales",
+    "test_river",
+    "test_train",
+    "test_pipes",
+    "test_benchmarks",
+    "test_gallery",
 )
 
 

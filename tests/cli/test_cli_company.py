@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import unitless as ul
-from unitless import shown as words
 from unitless.cli import main
+from unitless.models.company import shares_shown
 
 Capture = pytest.CaptureFixture[str]
 
@@ -31,7 +31,7 @@ def test_commands_and_pages_show_the_experts(table: str, capsys: Capture) -> Non
     shown = capsys.readouterr().out
     model = ul.load("m.unitless")
     assert model.company == "newton"
-    line = words.experts(model.experts)
+    line = shares_shown(model.experts)
     assert f"experts      {line}\n" in shown
     assert line in pathlib.Path("page.html").read_text("utf-8")
     assert line in ul.Predictor(model)._repr_html_()

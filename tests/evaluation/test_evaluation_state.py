@@ -176,8 +176,9 @@ def test_a_damaged_state_is_refused_or_harmless(kind: str, loss: str) -> None:
     model, p, y, weight = case(kind, loss, "fractions")
     evaluation = Evaluation(model)
     add(evaluation, p, y, weight, 0, 20)
-    for path, junk in itertools.product(places(evaluation.state()), JUNK):
-        whole = {"state": copy.deepcopy(evaluation.state())}
+    state = evaluation.state()
+    for path, junk in itertools.product(places(state), JUNK):
+        whole = {"state": copy.deepcopy(state)}
         parent: Any = whole
         *way, key = ("state", *path)
         for step in way:

@@ -61,7 +61,7 @@ TARGETS = ["number", "two", "flagged", "digit", "three"]
 def trained(target: str = "two", dates: bool = False, **options: Any) -> Any:
     frame = people(dates)
     frame = frame.drop(columns=[name for name in TARGETS if name != target])
-    return ul.train(frame, target, passes=1, **({"dates": "parts"} if dates else {}), **options)
+    return ul.train(frame, target, **{"passes": 1, **({"dates": "parts"} if dates else {}), **options})
 
 
 PLAIN: dict[str, Any] = {"age": 31, "pay": 2500.5, "member": 1, "job": "pilot", "zip": "5", "on": True}

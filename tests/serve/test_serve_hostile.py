@@ -123,6 +123,37 @@ def test_a_head_that_was_seen_before_another_request_is_not_taken_for_its_head(
         assert "features" in client.answer().json()
 
 
+UPGRADES = [
+    {
+        "Connection": "Upgrade, HTTP2-Settings",
+        "Upgrade": "h2c",
+        "HTTP2-Settings": "AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA",
+    },
+    {"Connection": "keep-alive, Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ=="},
+]
+
+
+@pytest.mark.parametrize("wish", UPGRADES)
+@pytest.mark.parametrize("kind", [JSON, LINES])
+def test_whoever_offers_another_protocol_is_answered_in_this_one(
+    server: Background, wish: dict[str, str], kind: str
+) -> None:
+    """As Java's own client and curl --http2 do with every first request, those with bodies too."""
+    row = b'{"features": {"x": 1}, "label": 1}'
+    sent = request("POST", "/v1/models/a/learn", row, {"Content-Type": kind} | wish)
+    for cut in (len(sent), len(sent) - 5, len(sent) - len(row)):
+        with Connection(server.port) as client:
+            for _ in range(2):
+                client.send(sent[:cut])
+                client.send(sent[cut:])
+                assert client.answer().json()["status"] == "learned"
+            assert client.request("GET", "/health/live", None, wish).status == 200
+            client.send(request("GET", "/health/live", None, wish) + sent)
+            assert [client.answer().status for _ in range(2)] == [200, 200]
+            client.send(100 * sent)
+            assert [client.answer().status for _ in range(100)] == [200] * 100
+
+
 def in_house(folder: Path, test: Any) -> None:
     async def whole() -> None:
         house = House.open(folder, settings(folder))
@@ -238,3 +269,43 @@ def test_a_backtest_that_cannot_be_written_down_does_not_begin(tmp_path: Path) -
         await house.delete("a")
 
     in_house(tmp_path, test)
+
+
+def test_options_that_cannot_be_kept_are_refused(http: httpx.Client) -> None:
+    assert http.put("/v1/models/x", json={"classes": [10**30, 2]}).status_code == 422
+    assert http.get("/v1/models/x").status_code == 404
+
+
+def test_a_client_that_leaves_is_not_an_error_of_the_server(
+    server: Background, http: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    for kind in (JSON, LINES):
+        with Connection(server.port) as client:
+            headers = {"Content-Type": kind, "Content-Length": "1000", "Unitless-Min-Seq": "0"}
+            client.send(request("POST", "/v1/models/a/learn", b"{", headers))
+    with Connection(server.port) as client:
+        client.send(b"POST /v1/models/a/learn HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-ndjson\r\n")
+        client.send(b"Transfer-Encoding: chunked\r\n\r\nzz\r\n")
+        assert client.answer().status == 400
+    assert http.get("/health/live").status_code == 200
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+def test_a_stop_ends_uploads_that_do_not_come_to_an_end(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("unitless.serve.server.ANSWERED_WITHIN", 0.5)
+    row = b'{"features": {"x": 1}, "label": 1}\n'
+    with background(data=tmp_path, port=0) as server, httpx.Client(base_url=server.url) as http:
+        http.put("/v1/models/a", json=PLAIN)
+        clients = [Connection(server.port) for _ in range(2)]
+        for client, sent in zip(clients, (row, b""), strict=True):
+            client.send(
+                request("POST", "/v1/models/a/learn", sent, {"Content-Type": LINES, "Content-Length": "100000"})
+            )
+        assert clients[0].line().startswith(b"HTTP/1.1 200")
+    assert clients[1].answer().status == 503
+    for client in clients:
+        assert client.is_closed()
+        client.socket.close()
+    assert [record for record in caplog.records if record.levelname == "ERROR"] == []

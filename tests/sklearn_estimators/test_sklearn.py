@@ -162,10 +162,10 @@ def test_power_of_two_scaling_changes_no_bit(task: str) -> None:
 def test_every_container_gives_the_same_bits(task: str) -> None:
     X, y = data(task)
     frame = frame_of(X)
-    dense = outcome(made(task).fit(X, y), X)
+    dense = outcome(made(task, n_iter=2).fit(X, y), X)
     for same in (X.tolist(), np.asfortranarray(X), frame, pl.DataFrame(frame), pa.Table.from_pandas(frame)):
-        assert outcome(made(task).fit(same, y), same).tobytes() == dense.tobytes()
-    linear: dict[str, Any] = {"centre": False, "shape": "linear", "experts": "none"}
+        assert outcome(made(task, n_iter=2).fit(same, y), same).tobytes() == dense.tobytes()
+    linear: dict[str, Any] = {"centre": False, "shape": "linear", "experts": "none", "n_iter": 2}
     plain = outcome(made(task, **linear).fit(X, y), X)
     for kind in (sp.csr_matrix, sp.csc_matrix, sp.coo_matrix, sp.csr_array):
         assert outcome(made(task, **linear).fit(kind(X), y), kind(X)).tobytes() == plain.tobytes()
@@ -174,16 +174,16 @@ def test_every_container_gives_the_same_bits(task: str) -> None:
 def test_types_of_numbers_do_not_matter() -> None:
     X = np.random.default_rng(0).integers(-100, 100, size=(400, 5))
     y = X @ [1, 2, 3, 0, -1] > 0
-    expected = UnitlessClassifier().fit(X, y).decision_function(X)
+    expected = UnitlessClassifier(n_iter=2).fit(X, y).decision_function(X)
     for type in (np.int8, np.int16, np.float32, object):
-        assert UnitlessClassifier().fit(X.astype(type), y).decision_function(X).tobytes() == expected.tobytes()
+        assert UnitlessClassifier(n_iter=2).fit(X.astype(type), y).decision_function(X).tobytes() == expected.tobytes()
 
 
 def test_the_same_data_give_the_same_model_and_another_random_state_another_one() -> None:
     X, y = data("two")
-    first = UnitlessClassifier().fit(X, y).decision_function(X)
-    assert first.tobytes() == UnitlessClassifier().fit(X, y).decision_function(X).tobytes()
-    assert first.tobytes() != UnitlessClassifier(random_state=1).fit(X, y).decision_function(X).tobytes()
+    first = UnitlessClassifier(n_iter=2).fit(X, y).decision_function(X)
+    assert first.tobytes() == UnitlessClassifier(n_iter=2).fit(X, y).decision_function(X).tobytes()
+    assert first.tobytes() != UnitlessClassifier(n_iter=2, random_state=1).fit(X, y).decision_function(X).tobytes()
 
 
 # What can be read from a fitted estimator
@@ -286,8 +286,8 @@ def test_class_weights_are_sample_weights() -> None:
     chosen = {"cat": 3.0, "eel": 0.5}
     for class_weight in (chosen, "balanced"):
         expected = compute_sample_weight({**{"dog": 1.0}, **chosen} if class_weight == chosen else "balanced", y)
-        a = UnitlessClassifier(class_weight=class_weight).fit(X, y, weight)
-        b = UnitlessClassifier().fit(X, y, weight * expected)
+        a = UnitlessClassifier(n_iter=2, class_weight=class_weight).fit(X, y, weight)
+        b = UnitlessClassifier(n_iter=2).fit(X, y, weight * expected)
         assert a.decision_function(X).tobytes() == b.decision_function(X).tobytes()
     a = UnitlessClassifier(class_weight=chosen).partial_fit(X, y, np.unique(y))
     b = UnitlessClassifier().partial_fit(X, y, np.unique(y), compute_sample_weight({"dog": 1.0, **chosen}, y))
@@ -384,11 +384,11 @@ def test_labels_of_any_kind(labels: list[Any]) -> None:
     X, _ = data("two")
     y = np.array(labels)[np.argsort(np.argsort(X[:, 0])) * len(labels) // len(X)]
     for given_labels in (y, y.tolist(), pd.Series(y, name="y")):
-        estimator = UnitlessClassifier().fit(X, given_labels)
+        estimator = UnitlessClassifier(n_iter=2).fit(X, given_labels)
         assert estimator.classes_.tolist() == labels
         assert np.mean(estimator.predict(X) == y) > 0.8
     if y.dtype.kind != "f":  # numbers with a point are not classes for scikit-learn if they are objects
-        assert UnitlessClassifier().fit(X, y.astype(object)).classes_.tolist() == labels
+        assert UnitlessClassifier(n_iter=2).fit(X, y.astype(object)).classes_.tolist() == labels
 
 
 # Frames
@@ -428,7 +428,7 @@ def _numbers_in(kind: Any) -> Any:
 
 def test_how_categories_are_coded_does_not_matter() -> None:
     frame, y = people()
-    expected = UnitlessClassifier().fit(frame, y).decision_function(frame)
+    expected = UnitlessClassifier(n_iter=2).fit(frame, y).decision_function(frame)
     forms: list[Any] = [
         frame.astype({"job": "category"}),
         frame.astype({"job": pd.CategoricalDtype(["pilot", "unused", "cook", "clerk"])}),
@@ -443,13 +443,13 @@ def test_how_categories_are_coded_does_not_matter() -> None:
             with pytest.raises(ul.InputError, match="not all numbers"):  # scikit-learn 1.7 knows no names of polars 2
                 UnitlessClassifier().fit(form, y)
             continue
-        estimator = UnitlessClassifier().fit(form, y)
+        estimator = UnitlessClassifier(n_iter=2).fit(form, y)
         predicted = estimator.predict(form)
         assert estimator.decision_function(form).tobytes() == expected.tobytes()
         assert type(predicted) is np.ndarray
     numbered = frame.assign(job=frame["job"].map({"clerk": 1, "pilot": 2, "cook": 3}).astype("category"))
     np.testing.assert_allclose(
-        UnitlessClassifier().fit(numbered, y).decision_function(numbered), expected, rtol=1e-9, atol=1e-9
+        UnitlessClassifier(n_iter=2).fit(numbered, y).decision_function(numbered), expected, rtol=1e-9, atol=1e-9
     )
 
 
@@ -485,7 +485,7 @@ def test_frames_must_stay_what_they_were() -> None:
 def test_a_model_of_a_frame_takes_arrays_with_scikit_learn_s_warning() -> None:
     X, y = data("two")
     frame = frame_of(X)
-    by_name, by_number = UnitlessClassifier().fit(frame, y), UnitlessClassifier().fit(X, y)
+    by_name, by_number = UnitlessClassifier(n_iter=2).fit(frame, y), UnitlessClassifier(n_iter=2).fit(X, y)
     with pytest.warns(UserWarning, match="does not have valid feature names"):
         assert by_name.predict_proba(X).tobytes() == by_number.predict_proba(X).tobytes()
     with pytest.warns(UserWarning, match="X has feature names, but UnitlessClassifier was fitted without"):
@@ -499,9 +499,9 @@ def test_a_model_of_a_frame_takes_arrays_with_scikit_learn_s_warning() -> None:
 
 def test_a_frame_whose_columns_are_numbered_is_an_array() -> None:
     X, y = data("two")
-    estimator = UnitlessClassifier().fit(pd.DataFrame(X), y)
+    estimator = UnitlessClassifier(n_iter=2).fit(pd.DataFrame(X), y)
     assert not hasattr(estimator, "feature_names_in_")
-    assert estimator.predict_proba(X).tobytes() == UnitlessClassifier().fit(X, y).predict_proba(X).tobytes()
+    assert estimator.predict_proba(X).tobytes() == UnitlessClassifier(n_iter=2).fit(X, y).predict_proba(X).tobytes()
 
 
 @pytest.mark.parametrize(
@@ -563,11 +563,11 @@ def test_across_processes(task: str) -> None:
 
 def test_calibrated() -> None:
     X, y = data("three", rows=1500)
-    calibrated = CalibratedClassifierCV(UnitlessClassifier(), cv=3).fit(X, y)
+    calibrated = CalibratedClassifierCV(UnitlessClassifier(n_iter=2), cv=3).fit(X, y)
     probabilities = calibrated.predict_proba(X)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
     assert calibrated.score(X, y) > 0.7
-    hinge = CalibratedClassifierCV(UnitlessClassifier(loss="hinge"), cv=3).fit(X, y)
+    hinge = CalibratedClassifierCV(UnitlessClassifier(loss="hinge", n_iter=2), cv=3).fit(X, y)
     assert hinge.predict_proba(X).shape == (len(y), 3)
 
 

@@ -22,14 +22,16 @@ class RowLearning:
         predictor: of a model that `train` made from a table.
 
     Example:
+        >>> import pandas as pd
         >>> import unitless as ul
         >>> from unitless.inference.row_learning import RowLearning
-        >>> people = [{"age": 20 + i % 50, "job": ["clerk", "pilot"][i % 2], "pay": 20.0 + i % 2} for i in range(300)]
-        >>> model = ul.train(people, target="pay").model
-        >>> learning = RowLearning(ul.Predictor(model))
-        >>> score = learning.learn({"age": 31, "job": "pilot"}, 21.0)  # made before
-        >>> round(score), model.examples
-        (21, 301)
+        >>> people = pd.DataFrame({"age": [20 + i % 50 for i in range(300)], "job": ["clerk", "pilot"] * 150})
+        >>> result = ul.train(people.assign(pay=[20.5, 21.25] * 150), target="pay", task="regression")
+        >>> learning = RowLearning(result.predictor)
+        >>> round(learning.learn({"age": 31, "job": "pilot"}, 25.0), 1)  # what was predicted before
+        21.2
+        >>> learning.learn({"age": 31, "job": "pilot"}, 25.0) > 21.5
+        True
     """
 
     def __init__(self, predictor: Predictor) -> None:

@@ -384,7 +384,8 @@ def _try(created: Created) -> None:
 
     try:
         made(created, 0)
+        created_payload(created)
     except Error as error:
         raise Problem(422, "the model cannot be made", str(error)) from None
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise Problem(422, "the model cannot be made", f"{error}") from None

@@ -32,6 +32,7 @@ from .upkeep import Upkeep
 
 SWEEP = 0.5  # seconds between looks at connections
 ANSWERED_WITHIN = 5.0  # seconds in which requests are brought to an end when the server stops
+GIVEN_UP_WITHIN = 0.5  # seconds more for those whose requests did not come whole, to hear of it
 STOPPED_WITHIN = 9.0  # seconds in which all is
 
 _log = logging.getLogger("unitless.serve")
@@ -219,6 +220,10 @@ class Server:
         for one in self._beside:
             one.close() if not asyncio.iscoroutinefunction(one.close) else await one.close()
         while self._state.connections and time.monotonic() - began < ANSWERED_WITHIN:
+            await asyncio.sleep(0.01)
+        for connection in list(self._state.connections):
+            connection.give_up()  # type: ignore[union-attr]
+        while self._state.tasks and time.monotonic() - began < ANSWERED_WITHIN + GIVEN_UP_WITHIN:
             await asyncio.sleep(0.01)
         for task in [*self._state.tasks, *self._tasks]:
             task.cancel()

@@ -309,14 +309,15 @@ class Protocol(HttpToolsProtocol):
 
     def _parse(self, data: bytes) -> None:
         began = self._receiving
-        try:
-            self.parser.feed_data(data)
-        except httptools.HttpParserUpgrade:
-            if self._receiving != _BETWEEN:
-                self.on_message_complete()
-            self._deaf = True
-        except httptools.HttpParserError:
-            self._refuse(Problem(400, "this is not HTTP", "The request could not be parsed."))
+        while data and not self._deaf:
+            try:
+                self.parser.feed_data(data)
+                break
+            except httptools.HttpParserUpgrade as stopped:
+                data = self._stay(data[stopped.args[0] :])
+                began = self._receiving
+            except httptools.HttpParserError:
+                self._refuse(Problem(400, "this is not HTTP", "The request could not be parsed."))
         self._raw = None
         if self._deaf:
             return
@@ -332,6 +333,27 @@ class Protocol(HttpToolsProtocol):
             self._progress += len(data)
             if self._fast is None and self._progress >= PROGRESS:
                 self._progress, self._since = 0, self.service.now
+
+    def _stay(self, rest: bytes) -> bytes:
+        """What a request that asks for another protocol would be if it did not: the parser reads no body after it.
+
+        Args:
+            rest: what came behind its head.
+        """
+        method, version = self.parser.get_method(), self.parser.get_http_version().encode()
+        if method == b"CONNECT":
+            self._refuse(Problem(400, "this is not a proxy", "CONNECT is not for this server."))
+            return b""
+        lines = [b"%b %b HTTP/%b" % (method, self.url, version)]
+        for name, value in self.headers:
+            if name == b"connection":
+                wishes = [wish.strip() for wish in value.lower().split(b",")]
+                value = b", ".join(wish for wish in wishes if wish not in (b"upgrade", b"http2-settings"))  # noqa: PLW2901
+            if name not in (b"upgrade", b"http2-settings"):
+                lines.append(b"%b: %b" % (name, value))
+        self.parser = httptools.HttpRequestParser(self)
+        self._receiving = _BETWEEN
+        return b"\r\n".join([*lines, b"", b""]) + rest
 
     def eof_received(self) -> bool | None:  # type: ignore[override]
         """Nothing more comes: what was taken is still answered."""
@@ -372,7 +394,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Decide who answers."""
-        if self._deaf:
+        if self._deaf or self.parser.should_upgrade():  # then the parser stops behind the head
             return
         limits, found = self.service.limits, dict(reversed(self.headers))
         if self._length > limits.header:
@@ -383,7 +405,7 @@ class Protocol(HttpToolsProtocol):
             self._refuse(limits.body_too_large())
             return
         version = self.parser.get_http_version()
-        keep_alive = version != "1.0" and self.parser.should_keep_alive() and not self.parser.should_upgrade()
+        keep_alive = version != "1.0" and self.parser.should_keep_alive()
         self._receiving, self._length, self._framing, self._progress = _BODY, 0, 0, 0
         self._heard_once = True
         self._fast = self._head(found, length, keep_alive)
@@ -457,7 +479,7 @@ class Protocol(HttpToolsProtocol):
 
     def on_message_complete(self) -> None:
         """A request is here as a whole."""
-        if self._deaf:
+        if self._deaf or self._receiving == _HEAD:  # it asks for another protocol
             return
         self._receiving = _BETWEEN
         raw, self._raw = self._raw, None  # it is the head of this request, and of none that comes in the same data
@@ -503,6 +525,11 @@ class Protocol(HttpToolsProtocol):
     def _close_unused(self) -> None:
         if not self._order and self._receiving == _BETWEEN and not self._deaf:
             self.transport.close()
+
+    def give_up(self) -> None:
+        """Wait no more for the rest of a request: the server stops."""
+        if self._receiving != _BETWEEN:
+            self._refuse(Problem(503, "stopping", "The server has stopped before the request was here.", retry_after=5))
 
     def sweep(self, now: float) -> None:
         """Close the connection if its request does not come, its answers are not read, or nobody uses it."""
