@@ -17,7 +17,7 @@ from ...models.one_vs_all import OneVsAll
 from ...models.prediction_errors import has_errors
 from ...options import USUAL_LEVEL
 
-MOST_WAITING = 256
+MOST_WAITING = 1024  # rows: more of them at a time cost less each
 _FEW = 32  # rows that are kept until there are more
 
 

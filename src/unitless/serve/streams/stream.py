@@ -220,7 +220,7 @@ class Stream:
         if waiting is not None and waiting.model in scores:
             self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
         waited = None if waiting is None else record.time - waiting.time
-        return Outcome("learned", seq, champion.name, champion.said_in_short(score), waited=waited, score=score)
+        return Outcome("learned", seq, champion.name, champion.said_in_short(score), None, None, waited, score)
 
     def _learned_together(self, record: Record, rows: list[Row]) -> list[Outcome] | None:
         """Rows that are learned in one call, which is quicker; None if they have to be looked at one by one."""
