@@ -345,7 +345,7 @@ def test_waiting_for_a_model_that_learns_from_history(server: Server) -> None:
 
 @pytest.mark.parametrize(
     ("value", "told"),
-    [(float("nan"), "None is missing"), (float("inf"), "None is missing"), (object(), "numbers, text")],
+    [(float("nan"), "send None"), (float("inf"), "send None"), (object(), "numbers, text")],
 )
 def test_values_that_json_does_not_have_are_refused_before_anything_is_sent(
     server: Server, value: Any, told: str

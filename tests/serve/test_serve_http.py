@@ -57,6 +57,33 @@ def learn(http: httpx.Client, name: str, rows: int = 20) -> None:
 # ----- one row
 
 
+def test_answers_end_with_a_line_break_for_those_who_read_them_in_a_terminal(http: httpx.Client, name: str) -> None:
+    one = {"features": {"a": 1}, "label": 2}
+    answers = [http.post(f"/v1/models/{name}/{verb}", json=one) for verb in ("learn", "predict", "label")]
+    answers += [http.get(f"/v1/models/{name}"), http.get("/v1/models/no-such-model"), http.get("/v2/models/" + name)]
+    assert [answer.content[-2:] for answer in answers] == [b"}\n"] * 6
+
+
+@pytest.mark.parametrize(
+    ("sent", "told"),
+    [
+        ('{"features": {"a": 1}, "label": 2, "weigth": 3}', "there is no field 'weigth'; did you mean 'weight'?"),
+        ('{"features": {"a": 1}, "label": 2, "zzz": 3}', "there is no field 'zzz'; there are features, label"),
+        ('{"a": 1}', '"features" is missing'),
+        ("[1]", "A row is an object"),
+        ('{"features": {"a": 1}, "label": 2, "weight": "x"}', "$.weight"),
+        ('{"features": {"a": 1}, "zzz": 2, "weight": ', ""),
+    ],
+)
+def test_a_field_that_does_not_exist_is_a_mistake(http: httpx.Client, name: str, sent: str, told: str) -> None:
+    for kind in ("application/json", "application/x-ndjson"):
+        answer = http.post(f"/v1/models/{name}/learn", content=sent, headers={"content-type": kind})
+        problem = json.loads(answer.content)
+        assert problem["status"] in (400, 422), kind
+        assert told in problem["detail"]
+    assert http.get(f"/v1/models/{name}").json()["examples"] == 0
+
+
 def test_a_row_is_predicted_learned_and_labelled_later(http: httpx.Client, name: str) -> None:
     post = lambda action, **row: http.post(f"/v1/models/{name}/{action}", json=row)  # noqa: E731
     features = {"size": 3.0, "kind": "new"}

@@ -9,6 +9,7 @@ from ..serve.settings import SAFETY, SETTINGS
 from .options import Flag
 
 NAME = "serve"
+STOPPED = "stopped before it was ready; nothing that was learned earlier is lost"
 EXAMPLES = """
 [bold]Examples[/]
 

@@ -159,7 +159,8 @@ def encoded(value: Any) -> bytes:
         return json.dumps(value, allow_nan=False, separators=(",", ":"), ensure_ascii=False, default=_plain).encode()
     except ValueError as error:
         raise InputError(
-            f"the row cannot be sent: {error}", advice="NaN and infinity are not numbers of JSON; None is missing"
+            f"the row cannot be written as JSON ({error})",
+            advice="send None where a value is missing: JSON has no NaN and no infinity",
         ) from error
     except TypeError as error:
         raise InputError(f"the row cannot be sent: {error}", advice="use numbers, text, booleans or None") from error

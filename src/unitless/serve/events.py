@@ -45,7 +45,7 @@ class Record(NamedTuple):
 
 
 class Row(msgspec.Struct):
-    """One row of a request, as JSON has it. Other fields do not matter."""
+    """One row, as JSON has it. In a log, and in messages of brokers, other fields do not matter."""
 
     features: dict[str, Any] | list[float] | None = None  # by name; of models that were trained on arrays, a list
     label: Any = None
@@ -55,11 +55,17 @@ class Row(msgspec.Struct):
     interval: float | None = None  # of a prediction: limits are to be given that hold with this probability
 
 
+class Sent(Row, forbid_unknown_fields=True):
+    """One row of a request: a field that is not known is a mistake, such as a misspelt weight."""
+
+
 DEEPEST = 32  # brackets within brackets
 _TEXT, _BRACKET = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL), re.compile(rb"[][{}]")
 
 read_row = msgspec.json.Decoder(Row).decode
 read_rows = msgspec.json.Decoder(Row).decode_lines
+read_sent_row = msgspec.json.Decoder(Sent).decode
+read_sent_rows = msgspec.json.Decoder(Sent).decode_lines
 
 
 def is_too_deep(text: bytes) -> bool:

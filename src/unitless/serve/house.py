@@ -74,6 +74,8 @@ class House:
             HouseError: another server holds the folder, or what is in it cannot be read.
             LogError: a log is damaged where it must not be.
         """
+        if folder.exists() and not folder.is_dir():
+            raise HouseError(f"{folder} is a file", advice="name a folder with --data")
         (folder / "streams").mkdir(parents=True, exist_ok=True)
         house = cls(folder, settings, _locked(folder / "LOCK"))
         try:
@@ -121,7 +123,8 @@ class House:
             detail = f"{name!r} learns from history, {self.backtests.progress(name):.0%} of it by now; ask again later"
             raise Problem(503, "the model is not ready", detail, retry_after=5)
         shown = name if len(name) <= 80 else name[:77] + "..."
-        raise Problem(404, "no such model", f"there is no model {shown!r}")
+        detail = f"there is no model {shown!r}; GET /v1/models lists them, PUT /v1/models/NAME makes one"
+        raise Problem(404, "no such model", detail)
 
     def _taken(self, name: str) -> bool:
         return name in self.streams or any(name in live.stream.models for live in self.streams.values())

@@ -319,7 +319,8 @@ def _listening(host: str, port: int) -> list[socket.socket]:
 
 
 def _in_use(port: int, option: str, error: OSError) -> ServeError:
-    return ServeError(f"port {port} cannot be used: {error.strerror}", advice=f"choose another with {option}")
+    reason = os.strerror(error.errno) if error.errno else str(error)
+    return ServeError(f"port {port} cannot be used: {reason}", advice=f"choose another with {option}")
 
 
 def _most_connections(wanted: int) -> int:

@@ -60,7 +60,7 @@ def _whole(least: int, most: int | None = None) -> Callable[[Any], int]:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str | os.PathLike) or not str(value):
-        raise ValueError("a text")
+        raise ValueError("a text that is not empty")
     return os.fspath(value)
 
 

@@ -84,7 +84,7 @@ class _Headers:
 
 def problem_response(problem: Problem) -> Response:
     """A problem as an answer."""
-    return Response(problem.body(), problem.status, problem.headers, "application/problem+json")
+    return Response(problem.body() + b"\n", problem.status, problem.headers, "application/problem+json")
 
 
 async def _said_no(_: Request, problem: Problem) -> Response:
@@ -114,7 +114,7 @@ async def _failed(request: Request, error: Exception) -> Response:
 
 def answer(fields: Any, status: int = 200) -> Response:
     """An answer of JSON."""
-    return Response(rows.encode(fields), status, media_type="application/json")
+    return Response(rows.encode(fields) + b"\n", status, media_type="application/json")
 
 
 def content_type(request: Request) -> str:
@@ -317,7 +317,7 @@ class _Routes:
         rows.check(action, row)
         require(role, rows.needed(action, row))
         if action == "predict" and row.id is None:
-            return Response(rows.predict(live, model, row), media_type="application/json")
+            return Response(rows.predict(live, model, row) + b"\n", media_type="application/json")
         payload = rows.logged(action, row, body, model)
         (outcome,) = await live.submitted(rows.KINDS[action], Form.json, 1, payload, [row])
         if outcome.problem is not None:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from ..events import Form, Row, is_too_deep, read_rows
+from ..events import Form, Row, is_too_deep, read_sent_rows
 from ..problems import Problem
 from . import rows
 from .access import Role, require
@@ -172,7 +172,7 @@ def _read(items: list[Item]) -> list[Row | Problem]:
     lines = [item for item in items if isinstance(item, bytes)]
     if len(lines) == len(items) and not any(map(is_too_deep, lines)):
         try:
-            found = read_rows(b"\n".join(lines))
+            found = read_sent_rows(b"\n".join(lines))
         except rows.NOT_JSON:
             found = []
         if len(found) == len(lines):

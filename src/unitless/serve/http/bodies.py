@@ -207,7 +207,7 @@ class Batches:
             return 0
         mark, length = struct.unpack_from("<Ii", self._held)
         if mark != 0xFFFFFFFF or length < 0:
-            raise _not_arrow("A message does not begin as it should.")
+            raise _not_arrow("A message does not begin as it should; send the stream format (pyarrow.ipc.new_stream).")
         if length == 0:
             self._ended = True
             return 0

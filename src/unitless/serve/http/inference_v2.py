@@ -142,7 +142,7 @@ class _Routes:
 
 
 def _answer(fields: Any) -> Response:
-    return Response(rows.encode(fields), media_type="application/json")
+    return Response(rows.encode(fields) + b"\n", media_type="application/json")
 
 
 def _kind(classes: list[Any] | None) -> str:

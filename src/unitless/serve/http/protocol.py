@@ -106,14 +106,14 @@ class Service:
         self.house.tallies.requests[_GOOD[action]] += 1
         if default is not self._default:  # they hold the time, and are new each second
             self._good, self._default = self.head(default, 200, b"application/json", {}), default
-        return b"%b%d\r\n\r\n%b" % (self._good, len(body), body)
+        return b"%b%d\r\n\r\n%b\n" % (self._good, len(body) + 1, body)
 
     def bad(self, default: list[tuple[bytes, bytes]], action: str, problem: Problem) -> bytes:
         """An answer that says no."""
         self.count(action, problem.status)
         body = problem.body()
         head = self.head(default, problem.status, b"application/problem+json", problem.headers)
-        return b"%b%d\r\n\r\n%b" % (head, len(body), body)
+        return b"%b%d\r\n\r\n%b\n" % (head, len(body) + 1, body)
 
 
 async def _no_snapshot(live: LiveStream) -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import logging
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ...errors import Error
-from ..events import DEEPEST, Kind, Row, is_too_deep, read_row
+from ..events import DEEPEST, Kind, Row, is_too_deep, read_sent_row
 from ..problems import Problem, refused
 from .access import Role
 
@@ -21,6 +22,8 @@ encode = msgspec.json.Encoder().encode
 LONGEST_ID = 256  # ids are kept in memory
 _log = logging.getLogger("unitless.serve")
 NOT_JSON = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+FIELDS = ("features", "label", "weight", "id", "interval")
+FEATURES = 'the features by name, such as {"age": 31, "job": "clerk"}'
 KINDS = {"predict": Kind.prediction, "learn": Kind.learn, "label": Kind.label}
 
 
@@ -52,11 +55,29 @@ def read(body: bytes) -> Row:
     if is_too_deep(body):
         raise Problem(422, "the row cannot be used", f"It has more than {DEEPEST} brackets within one another.")
     try:
-        return read_row(body)
+        return read_sent_row(body)
     except msgspec.ValidationError as error:
-        raise Problem(422, "the row cannot be used", str(error)) from None
+        raise Problem(422, "the row cannot be used", _wrong(body, str(error))) from None
     except NOT_JSON as error:
         raise Problem(400, "this is not JSON", str(error)) from None
+
+
+def _wrong(body: bytes, error: str) -> str:
+    """What is wrong with a row that is JSON of another form."""
+    try:
+        sent = msgspec.json.decode(body)
+    except NOT_JSON:
+        return error
+    if not isinstance(sent, dict):
+        return 'A row is an object, such as {"features": {...}, "label": ...}; many rows are sent as JSON lines.'
+    if "features" not in sent and "id" not in sent:
+        return _lacks("features", FEATURES).detail
+    unknown = [name for name in sent if name not in FIELDS]
+    if not unknown:
+        return error
+    near = difflib.get_close_matches(unknown[0], FIELDS, 1)
+    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(FIELDS)}"
+    return f"there is no field {unknown[0][:80]!r}; {advice}"
 
 
 def check(action: str, row: Row) -> None:
@@ -69,7 +90,7 @@ def check(action: str, row: Row) -> None:
         if row.id is None:
             raise _lacks("id", "the id of the prediction to which the label belongs")
     elif row.features is None:
-        raise _lacks("features", 'the features by name, such as {"age": 31, "job": "clerk"}')
+        raise _lacks("features", FEATURES)
     if row.id is not None and not 0 < len(row.id) <= LONGEST_ID:
         detail = f'"id" has {len(row.id):,} letters; it must have 1 to {LONGEST_ID}.'
         raise Problem(422, "the row cannot be used", detail)

@@ -53,7 +53,7 @@ function about(name, what, more = "") {
 function companions() {
   const stream = streamOf(state.chosen);
   const latest = new Map((state.now?.models ?? state.metrics?.models ?? []).map((model) => [model.name, model]));
-  return state.models.filter((model) => model.stream === stream).map((model) => ({ ...model, ...latest.get(model.name) }));
+  return state.models.filter((model) => model.stream === stream).map((model) => ({ ...model, ...latest.get(model.name), role: model.role }));
 }
 
 function connection(kind, text) {
@@ -265,7 +265,7 @@ async function refreshModels() {
 async function refreshWeights(name, signal) {
   const { features, curves } = await get(about(name, "weights", "&most=100"), signal);
   if (signal.aborted) return;
-  showImportance(byId("importance"), features ?? []);
+  showImportance(byId("importance"), features ?? [], new URL(`v1/models/${streamOf(name) ?? name}/learn`, document.baseURI));
   showCurves(curves ?? []);
 }
 
@@ -337,12 +337,13 @@ async function watch(name) {
   }
 }
 
-/** The model that the address names, or the first. */
+/** The model that the address names, or the champion that has learned most. */
 function wanted() {
   const name = decodeURIComponent(location.hash.slice(1));
   const ready = state.models.filter((model) => model.status !== "replaying");
   const named = ready.find((model) => model.name === name) ?? ready.find((model) => model.name === state.chosen);
-  return (named ?? ready.find((model) => model.role === "champion") ?? ready[0])?.name;
+  const champions = ready.filter((model) => model.role === "champion").sort((a, b) => b.examples - a.examples);
+  return (named ?? champions[0] ?? ready[0])?.name;
 }
 
 const pause = (milliseconds) => new Promise((resolve) => setTimeout(resolve, milliseconds));

@@ -45,10 +45,10 @@ function keepFocus(box, change) {
   if (moved) box.querySelector(".sideways").scrollLeft = moved;
 }
 
-/** What the model listens to. */
-export function showImportance(box, features) {
+/** What the model listens to; if it has heard nothing yet, where to send rows. */
+export function showImportance(box, features, address) {
   if (!features.length) {
-    box.replaceChildren(make("p", { class: "quiet" }, "Nothing has been learned yet."));
+    box.replaceChildren(make("p", { class: "quiet" }, `Nothing has been learned yet. Rows are sent to ${address}.`));
     return;
   }
   const size = (feature) => Math.abs(feature.importance ?? feature.weight ?? 0);
