@@ -19,6 +19,7 @@ from unitless.serve.in_thread import Background
 from unitless.serve.live import LiveStream
 from unitless.serve.problems import Problem
 from unitless.serve.settings import Settings
+from unitless.serve.streams import snapshots
 
 JSON, LINES = "application/json", "application/x-ndjson"
 PLAIN = {"shape": "linear", "experts": "none"}
@@ -323,4 +324,26 @@ def test_a_damaged_list_of_backtests_does_not_stop_a_start(tmp_path: Path, damag
     in_house(tmp_path, test)
     (folder,) = (tmp_path / "streams").iterdir()
     (folder / "backtests.json").write_bytes(damage)
+    in_house(tmp_path, again)
+
+
+def test_a_snapshot_whose_model_cannot_be_read_is_passed_over(tmp_path: Path) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        live = house.streams["a"]
+        for turn in range(2):
+            await live.submitted(Kind.learn, Form.json, 1, b'{"features": {"x": 1}, "label": 1}')
+            parts = live.stream.parts()
+            if turn:
+                parts["models-0-model.unitless"] = b"not a model"
+            target = house.folders["a"] / "snapshots" / f"{live.stream.seq:020d}"
+            snapshots.write_parts(target, parts, seq=live.stream.seq, position=live.stream.end, needs=1)
+        before.append(live.stream.fingerprint())
+
+    async def again(house: House) -> None:
+        assert house.streams["a"].stream.fingerprint() == before[0]
+        assert "cannot be used, an older one is" in house.streams["a"].notes[0]
+
+    before: list[str] = []
+    in_house(tmp_path, test)
     in_house(tmp_path, again)

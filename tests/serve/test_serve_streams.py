@@ -158,6 +158,21 @@ def test_another_model_of_the_same_name_is_not_who_said_it() -> None:
     assert Stream.from_parts(stream.parts(), log.read).parts() == stream.parts()
 
 
+@pytest.mark.parametrize("task", TASKS)
+def test_numbers_at_the_end_of_their_range_leave_a_model_that_goes_on(task: str) -> None:
+    """Values beyond 1e300, and weights as large, made sums overflow in one part of a model and not in another."""
+    rng, label, log = np.random.default_rng(9), TASKS[task], Log()
+    stream = begun(log, {})
+    for k in range(60):
+        x = features(rng)
+        assert one(stream.apply(log.add(Kind.learn, body(features=x, label=label(x))))).problem is None
+        if k % 3 == 2:
+            wild = x | {"w": 1e308, "b": -1e308} if k % 2 else x
+            stream.apply(log.add(Kind.learn, body(features=wild, label=label(x), weight=10.0 ** (k * 5))))
+            stream.apply(log.add(Kind.learn, b"1 1e200 |n x:1e308 w:1e305\n2 | w:1e308\n", Form.vw, 2))
+    assert Stream.from_parts(stream.parts(), log.read).parts() == stream.parts()
+
+
 def test_requests_about_models_that_have_left_meanwhile_change_nothing() -> None:
     log = Log()
     stream = begun(log, None, "beside")

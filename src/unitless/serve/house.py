@@ -35,6 +35,7 @@ from .problems import Problem
 from .served import ServedModel
 from .settings import Settings
 from .streams import Created, Outcome, Stream, created_payload, named_payload, snapshots
+from .streams.recovery import newest_state
 from .tallies import Tallies
 
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -311,7 +312,7 @@ def recover(path: Path, settings: Settings, stopping: Callable[[], bool] = bool)
     """A stream in the state of its log's end: its newest good snapshot, and the records since."""
     notes: list[str] = []
     try:
-        name = json.loads((path / "manifest.json").read_text(encoding="utf-8"))["name"]
+        json.loads((path / "manifest.json").read_text(encoding="utf-8"))["name"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise HouseError(
             f"{path / 'manifest.json'} cannot be read ({error}); restore the folder from a backup"
@@ -320,8 +321,7 @@ def recover(path: Path, settings: Settings, stopping: Callable[[], bool] = bool)
     try:
         if log.cut is not None:
             notes.append(f"{log.cut.removed:,} bytes at the end of {log.cut.path} were not complete, and are gone")
-        snapshot = snapshots.read_newest(path, notes.append)
-        stream = Stream(name, log.read) if snapshot is None else Stream.from_parts(snapshot.parts, log.read)
+        stream = newest_state(path, log.read, notes.append)
         if log.next_seq <= stream.seq:
             raise HouseError(
                 f"the log in {path} ends at record {log.next_seq - 1:,}, before its snapshot of record {stream.seq:,}; "

@@ -30,6 +30,8 @@ from .options import Asked
 from .rows import Rows, rows_of
 from .scores import Scores
 
+MOST_VALUE, MOST_WEIGHT = 1e300, 1e15  # beyond, sums may overflow on the way and leave a model that cannot go on
+
 _eight = struct.Struct("<d").pack
 _state = msgspec.json.Encoder(order="deterministic").encode
 
@@ -228,8 +230,9 @@ class ServedModel:
     def _learn(self, features: Any, label: Any, weight: float) -> Any:
         model = self.model
         assert model is not None
-        if not 0 <= weight < math.inf:
-            raise InputError(f"the weight is {weight!r}; it must be finite and not negative")
+        if not 0 <= weight <= MOST_WEIGHT:
+            raise InputError(f"the weight is {weight!r}; it must not be negative, nor beyond {MOST_WEIGHT:g}")
+        _check_values(features)
         if isinstance(model, OneVsAll):
             known = len(model._classes.labels)
             scores = self._rows.learn(features, self._class_of(label), weight)[:known]
@@ -491,6 +494,19 @@ class ServedModel:
             raise InputError("the model has learned nothing yet")
         self._progressive.flush()
         return to_bytes(self.model)
+
+
+def _check_values(features: Any) -> None:
+    """Refuse numbers that are hardly within the range of float64."""
+    values = features.values() if features.__class__ is dict else features
+    try:
+        if not values or (min(values) >= -MOST_VALUE and max(values) <= MOST_VALUE):
+            return
+    except TypeError:
+        pass  # there are others than numbers among them
+    for value in values:
+        if (value.__class__ is float or value.__class__ is int) and not -MOST_VALUE <= value <= MOST_VALUE:
+            raise InputError(f"a value is beyond {MOST_VALUE:g}", advice="use larger units")
 
 
 def _number(label: Any) -> float:

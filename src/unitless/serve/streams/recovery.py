@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+from ...errors import ModelFileError
 from ..events import Record
 from . import snapshots
 from .snapshots import SnapshotError
@@ -20,8 +21,14 @@ def newest_state(folder: Path, read: Callable[[int], Record], say: Callable[[str
         read: gives the record at a position of the log.
         say: is told of snapshots that cannot be used.
     """
-    snapshot = snapshots.read_newest(folder, say)
-    return _empty(folder, read) if snapshot is None else Stream.from_parts(snapshot.parts, read)
+    older_than: int | None = None
+    while (snapshot := snapshots.read_newest(folder, say, older_than)) is not None:
+        try:
+            return Stream.from_parts(snapshot.parts, read)
+        except ModelFileError as error:
+            say(f"the snapshot {snapshot.path} cannot be used, an older one is: {error}")
+            older_than = snapshot.seq
+    return _empty(folder, read)
 
 
 def oldest_state(folder: Path, first_seq: int, read: Callable[[int], Record]) -> Stream:

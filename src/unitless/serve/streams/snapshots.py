@@ -161,9 +161,11 @@ def read_manifest(path: Path) -> dict[str, Any]:
     return dict(manifest)
 
 
-def read_newest(folder: Path, say: Callable[[str], object] = _say) -> Snapshot | None:
+def read_newest(folder: Path, say: Callable[[str], object] = _say, older_than: int | None = None) -> Snapshot | None:
     """The newest snapshot of the stream in this folder that is whole; `say` is told of those that are not."""
     for path in reversed(listed(folder)):
+        if older_than is not None and int(path.name) >= older_than:
+            continue
         try:
             return read(path)
         except FileNotFoundError as error:
