@@ -309,3 +309,18 @@ def test_a_stop_ends_uploads_that_do_not_come_to_an_end(
         assert client.is_closed()
         client.socket.close()
     assert [record for record in caplog.records if record.levelname == "ERROR"] == []
+
+
+@pytest.mark.parametrize("damage", [b"{", b"\xff", b"[1]", b""])
+def test_a_damaged_list_of_backtests_does_not_stop_a_start(tmp_path: Path, damage: bytes) -> None:
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+
+    async def again(house: House) -> None:
+        house.backtests.resume(house.streams["a"], house.folders["a"])
+        assert "backtests.json cannot be read" in house.streams["a"].notes[0]
+
+    in_house(tmp_path, test)
+    (folder,) = (tmp_path / "streams").iterdir()
+    (folder / "backtests.json").write_bytes(damage)
+    in_house(tmp_path, again)

@@ -133,6 +133,31 @@ def test_a_first_row_that_is_refused_leaves_nothing_behind() -> None:
     assert model.parts() == ServedModel("m", "champion", {}).parts() == ServedModel.from_parts(model.parts()).parts()
 
 
+def test_another_model_of_the_same_name_is_not_who_said_it() -> None:
+    """Predictions of a model that has left wait for their labels; a model of another kind has its name by then."""
+    kinds: list[dict[str, Any]] = [{"task": "classes"}, {"classes": ["high", "low"]}, {"task": "classes"}]
+    rng, log = np.random.default_rng(5), Log()
+    stream = begun(log, {"task": "classes"})
+    for turn, kind in enumerate(kinds):
+        stream.apply(log.add(Kind.create, created_payload(Created("b", "challenger", kind))))
+        for k in range(8):
+            x = features(rng)
+            stream.apply(log.add(Kind.learn, body(features=x, label="high" if x["a"] > 0 else "low")))
+            stream.apply(log.add(Kind.prediction, body(features=x, id=f"{turn} {k}", model="b")))
+        if turn < 2:
+            stream.apply(log.add(Kind.delete, named_payload("b")))
+    again = one(stream.apply(log.add(Kind.prediction, body(features=x, id=f"{turn} {k}", model="b"))))
+    assert again.said is not None
+    assert again.said.prediction in ("high", "low")
+    for turn in range(3):
+        for k in range(8):
+            assert one(stream.apply(log.add(Kind.label, body(id=f"{turn} {k}", label="low")))).problem is None
+    served = stream.models["b"].served
+    assert served is not None
+    assert served.examples == 8  # of the last turn alone
+    assert Stream.from_parts(stream.parts(), log.read).parts() == stream.parts()
+
+
 def test_requests_about_models_that_have_left_meanwhile_change_nothing() -> None:
     log = Log()
     stream = begun(log, None, "beside")

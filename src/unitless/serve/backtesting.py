@@ -80,10 +80,18 @@ class Backtests:
         """Begin again what was not finished when the server ended."""
         for path in folder.glob(f"{_RESULT}*"):
             path.unlink()
-        with contextlib.suppress(FileNotFoundError):
-            for created in msgspec.json.decode((folder / LIST).read_bytes(), type=list[Created]):
-                if created.name not in live.stream.models:
-                    self._start(live, folder, created)
+        try:
+            models = msgspec.json.decode((folder / LIST).read_bytes(), type=list[Created])
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            live.notes.append(
+                f"{folder / LIST} cannot be read ({error}): create models that learned from history again"
+            )
+            return
+        for created in models:
+            if created.name not in live.stream.models:
+                self._start(live, folder, created)
 
     async def cancel(self, name: str) -> None:
         """A model is not wanted any more."""

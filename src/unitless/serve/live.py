@@ -7,6 +7,7 @@ are the next group.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import time
@@ -310,6 +311,8 @@ def _tell(answer: Answer, found: list[Outcome] | Problem) -> None:
         answer(found)
     except Exception:
         _log.exception("an answer could not be given")
+        with contextlib.suppress(Exception):
+            answer(Problem(500, "an error of the server", "The row may have been learned. The server's log says more."))
 
 
 def _settle(future: asyncio.Future[list[Outcome]], found: list[Outcome] | Problem) -> None:

@@ -363,6 +363,14 @@ class ServedModel:
         same = self.model is not None and not self._several and (self._binary or self._link.name == "identity")
         return float(prediction) if same else None
 
+    def can_have_said(self, score: Any) -> bool:
+        """Whether a score, or scores of several classes, can be its own."""
+        if score is None:
+            return True
+        if isinstance(self.model, OneVsAll):
+            return isinstance(score, np.ndarray) and len(score) <= len(self.model.classes)
+        return self.model is not None and not isinstance(score, np.ndarray)
+
     def count_served(self, served: Any, at_learning: Any, label: Any, weight: float) -> None:
         """The label of an earlier prediction came: how good was that, and how good is the one at learning time?"""
         model = self.model

@@ -166,11 +166,18 @@ class Stream:
         if waiting is not None:
             if waiting.content != in_short(row.features):
                 return Outcome("predicted", seq, waiting.model, problem=_other("waits with other features", row.id))
-            model = self.models.get(waiting.model) or self.models[self.champion]
-            return Outcome("duplicate", seq, model.name, model.said(waiting.score))
+            model = self._who_said(waiting)
+            said = Said(None, None) if model is None else model.said(waiting.score)
+            return Outcome("duplicate", seq, waiting.model, said)
         if self.join.done(row.id) is not None:
             return Outcome("predicted", seq, self.champion, problem=_other("has its label already", row.id))
         return None
+
+    def _who_said(self, waiting: Waiting) -> ServedModel | None:
+        """The model that made a prediction, unless it has left. Another one may have its name by now."""
+        model = self.models.get(waiting.model)
+        is_it = model is not None and waiting.time >= model.created and model.can_have_said(waiting.score)
+        return model if is_it else None
 
     def _learn(self, row: Row, record: Record, place: int) -> Outcome:
         seq = record.seq + place
@@ -217,8 +224,8 @@ class Stream:
         scores = {champion.name: score}
         if len(self.models) > 1 or self.listeners:
             self._learn_beside(features, row.label, weight, scores)
-        if waiting is not None and waiting.model in scores:
-            self.models[waiting.model].count_served(waiting.score, scores[waiting.model], row.label, weight)
+        if waiting is not None and waiting.model in scores and (model := self._who_said(waiting)) is not None:
+            model.count_served(waiting.score, scores[waiting.model], row.label, weight)
         waited = None if waiting is None else record.time - waiting.time
         return Outcome("learned", seq, champion.name, champion.said_in_short(score), None, None, waited, score)
 
