@@ -18,6 +18,7 @@ import pytest
 from raw_http import Connection, request
 
 import unitless as ul
+from unitless.cli import main
 from unitless.serve.http import openapi
 from unitless.serve.in_thread import Background
 
@@ -52,6 +53,18 @@ def learn(http: httpx.Client, name: str, rows: int = 20) -> None:
     for k in range(rows):
         row = {"features": {"size": k, "kind": "new" if k % 2 else "old"}, "label": 3.0 * k + k % 2}
         assert http.post(f"/v1/models/{name}/learn", json=row).status_code == 200
+
+
+def test_the_file_of_a_model_that_began_in_the_server_is_not_called_interrupted(
+    http: httpx.Client, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    learn(http, name)
+    file = tmp_path / "model.unitless"
+    file.write_bytes(http.get(f"/v1/models/{name}/file").content)
+    assert main(["inspect", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "examples  20" in said
+    assert "interrupted" not in said
 
 
 # ----- one row

@@ -184,6 +184,8 @@ def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str
         (["--data", data, "--port", "0", "--new", 'm={"loss": "none"}'], 1, "loss"),
         (["--data", data, "--durability", "none"], 2, "disk or process"),
         (["--data", "/dev/null/x", "--port", "0"], 1, "/dev/null"),
+        (["--data", __file__, "--port", "0"], 1, "is a file; name a folder with --data"),
+        (["--data", "", "--port", "0"], 2, "not empty"),
         (["--new-token", "king", "--token-file", missing], 2, "read, write, admin"),
         (["--new-token", "admin"], 2, "--token-file"),
         (["--follow", tmp_path, "--port", "0"], 1, "streams"),
@@ -192,6 +194,16 @@ def test_why_it_cannot_start(tmp_path: Path, fails: Callable[..., tuple[int, str
         assert (found, part in said) == (code, True), said
     code, said = fails("--data", data, UNITLESS_SERVE_PROT="1")
     assert (code, "did you mean port" in said) == (2, True)
+
+
+@pytest.mark.parametrize("package", ["uvicorn", "uvloop", "starlette", "msgspec", "httptools"])
+def test_a_package_that_is_not_installed_is_named(tmp_path: Path, package: str) -> None:
+    script = f"import sys; sys.modules[{package!r}] = None; from unitless.cli import main; sys.exit(main())"
+    arguments = ["serve", "--data", str(tmp_path / "data"), "--port", "0"]
+    command = [sys.executable, "-c", script, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"unitless: serving needs {package}; pip install 'unitless[serve]'\n"
 
 
 def test_a_new_token_is_printed_once_and_works(tmp_path: Path) -> None:
@@ -219,6 +231,7 @@ def test_all_doors_of_one_server(tmp_path: Path) -> None:
             assert len([answers.readline(), answers.readline()]) == 2
         said = connection.request("POST", "/v1/models/m/predict", {"features": {"a": 1.5}}).json()
         with running("--follow", data, "--port", "0") as follower, Connection(follower.port) as other:
+            assert "as a follower" in follower.said
             headers = {"Unitless-Min-Seq": str(said["seq"])}
             assert other.request("POST", "/v1/models/m/predict", {"features": {"a": 1.5}}, headers).json() == said
             assert other.request("POST", "/v1/models/m/learn", EXAMPLE).status == 403

@@ -50,11 +50,12 @@ def background(**settings: Any) -> AbstractContextManager[Background]:
 
 
 def _missing(error: ModuleNotFoundError) -> Exception:
-    if error.name is None or error.name.partition(".")[0] == "unitless":
+    package = (error.name or "unitless").partition(".")[0]
+    if package == "unitless":
         return error
     from ..errors import Error  # noqa: PLC0415
 
-    return Error(f"serving needs {error.name}", advice="pip install 'unitless[serve]'")
+    return Error(f"serving needs {package}", advice="pip install 'unitless[serve]'")
 
 
 class _Callable(ModuleType):

@@ -30,6 +30,9 @@ from .settings import Settings
 from .tallies import Tallies
 from .upkeep import Upkeep
 
+if sys.platform != "win32":
+    import uvloop
+
 SWEEP = 0.5  # seconds between looks at connections
 ANSWERED_WITHIN = 5.0  # seconds in which requests are brought to an end when the server stops
 GIVEN_UP_WITHIN = 0.5  # seconds more for those whose requests did not come whole, to hear of it
@@ -187,7 +190,8 @@ class Server:
         models = "no model yet" if not count else "1 model" if count == 1 else f"{count:,} models"
         lines = next((one.sockets[0].getsockname() for one in self._beside if hasattr(one, "sockets")), None)
         vw = "" if lines is None else f", lines of Vowpal Wabbit at {lines[0]}:{lines[1]}"
-        return f"unitless serves {models}: page {self.url}{vw}"
+        following = "" if self.settings.follow is None else " as a follower"
+        return f"unitless serves {models}{following}: page {self.url}{vw}"
 
     # ------------------------------------------------------------------------------------------------ meanwhile
 
@@ -254,8 +258,6 @@ def run(settings: Settings, say: Callable[[str], object] = print) -> None:
     if sys.platform == "win32":
         asyncio.run(main)
     else:
-        import uvloop  # noqa: PLC0415
-
         uvloop.run(main)
 
 
