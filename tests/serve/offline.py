@@ -69,7 +69,8 @@ class Offline:
 
     def __init__(self, task: str, **options: Any) -> None:
         self.task = task
-        made = {"learning_rate": "auto", "shape": "auto", "experts": "auto", "centre": True} | options
+        usual = {"learning_rate": "auto", "shape": "auto", "experts": "auto", "centre": True}
+        made: dict[str, Any] = usual | options
         made.setdefault("falling_scales", made["centre"])
         if task == "classes":
             self.model: Any = ul.OneVsAll(loss="logistic", **made)

@@ -1,7 +1,4 @@
-"""Power cuts, simulated: what the disk may hold of a log when the machine stops, given what was synced.
-
-python tests/serve/power.py SYNCED serve --data DIR …    runs the command line, and writes down in a file what is synced
-"""
+"""Power cuts, simulated: what the disk may hold of a log when the machine stops, given what was synced."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import itertools
 import json
 import os
 import random
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -96,10 +92,3 @@ def unsynced(data: bytes, start: int, chance: random.Random) -> bytes:
     elif how == "size":  # the file got its size before its bytes
         left += bytes(len(data) - len(left))
     return bytes(left)
-
-
-if __name__ == "__main__":
-    from unitless.cli import main
-
-    observe_all_logs(Path(sys.argv.pop(1)))
-    raise SystemExit(main())
