@@ -28,8 +28,18 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-def _serve(words: list[str], output: Path, synced: Path | None) -> None:
+def forked(
+    words: tuple[str, ...], output: Path, synced: Path | None = None, environment: dict[str, str] | None = None
+) -> ForkServerProcess:
+    """`unitless serve` with some words, started; what it says goes to the end of a file."""
+    process = _FORKS.Process(target=_serve, args=(words, output, synced, environment or {}))
+    process.start()
+    return process
+
+
+def _serve(words: tuple[str, ...], output: Path, synced: Path | None, environment: dict[str, str]) -> None:
     os.setsid()
+    os.environ.update(environment)
     with output.open("ab") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
@@ -50,14 +60,13 @@ class Server:
     def __init__(self, folder: Path, *options: str, synced: Path | None = None) -> None:
         self.data, self.synced, self.port = folder, synced, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self._words = ["--data", str(folder), "--port", str(self.port), "--quiet", *options]
+        self._words = "--data", str(folder), "--port", str(self.port), "--quiet", *options
         self._output = folder.with_name(folder.name + ".output")
         self.process: ForkServerProcess | None = None
 
     def start(self) -> None:
         """Start the process; it is ready later."""
-        self.process = _FORKS.Process(target=_serve, args=(self._words, self._output, self.synced))
-        self.process.start()
+        self.process = forked(self._words, self._output, self.synced)
 
     @property
     def pid(self) -> int:

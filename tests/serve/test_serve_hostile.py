@@ -299,7 +299,7 @@ def test_a_stop_ends_uploads_that_do_not_come_to_an_end(
     with background(data=tmp_path, port=0) as server, httpx.Client(base_url=server.url) as http:
         http.put("/v1/models/a", json=PLAIN)
         clients = [Connection(server.port) for _ in range(2)]
-        for client, sent in zip(clients, (row, b""), strict=True):
+        for client, sent in zip(reversed(clients), (b"", row), strict=True):
             client.send(
                 request("POST", "/v1/models/a/learn", sent, {"Content-Type": LINES, "Content-Length": "100000"})
             )
