@@ -16,9 +16,6 @@ import json
 import os
 import random
 import signal
-import socket
-import subprocess
-import sys
 import time
 import urllib.request
 from collections import Counter
@@ -27,60 +24,43 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import msgspec
-import plain_pass
+import power
+import server_process
 from crash_clients import Client, Ledger
-from power_cuts import cut_power
+from offline import offline
 
 from unitless.serve.events import Kind
 from unitless.serve.house import recover
 from unitless.serve.log import Log
 from unitless.serve.settings import Settings
 
-HERE = Path(__file__).parent
 START_SECONDS = 60.0
 MODELS: dict[str, dict[str, Any]] = {
     "usual": {"task": "binary"},
     "plain": {"task": "binary", "learning_rate": 0.5, "shape": "linear", "experts": "none", "centre": False},
 }
-CHAMPION = "usual"
+CHAMPION = "usual"  # the first of them
 
 
-def free_port() -> int:
-    """A port of this machine on which nobody listens now."""
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return int(one.getsockname()[1])
-
-
-class Server:
-    """The server of one data folder, on one port, started and killed many times.
+class Server(server_process.Server):
+    """A server that is killed in many ways.
 
     Args:
-        folder: for its data, its output and the notes of syncs.
+        folder: for its data, its output and a file that says what was synced.
         settings: of the server.
     """
 
     def __init__(self, folder: Path, **settings: Any) -> None:
-        self.folder, self.data, self.notes = folder, folder / "data", folder / "notes"
-        self.port = free_port()
-        chosen = json.dumps({"data": str(self.data), "port": self.port} | settings)
-        self._command = [sys.executable, str(HERE / "observed_server.py"), str(self.notes), chosen]
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        """Start the process; it is ready later."""
-        with open(self.folder / "output", "ab") as output:
-            self.process = subprocess.Popen(
-                self._command, start_new_session=True, stdin=subprocess.DEVNULL, stdout=output, stderr=output
-            )
+        words = [word for name, value in settings.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+        super().__init__(folder / "data", *words, synced=folder / "synced")
 
     async def ready(self) -> float:
         """Wait until it answers that it is ready; gives the seconds that it took."""
         begun = time.monotonic()
         while time.monotonic() - begun < START_SECONDS:
             assert self.process is not None
-            if self.process.poll() is not None:
-                raise AssertionError(f"the server ended with code {self.process.returncode}:\n{self.output()}")
+            if not self.process.is_alive():
+                raise AssertionError(f"the server ended with code {self.process.exitcode}:\n{self.output()}")
             with contextlib.suppress(OSError, EOFError):
                 reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
                 writer.write(b"GET /health/ready HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
@@ -91,13 +71,9 @@ class Server:
             await asyncio.sleep(0.01)
         raise AssertionError(f"the server was not ready after {START_SECONDS:g} s:\n{self.output()}")
 
-    def output(self) -> str:
-        """The last that it has said."""
-        return (self.folder / "output").read_text()[-3000:]
-
     def call(self, method: str, path: str, body: Any = None) -> bytes:
         """One request; an error of HTTP is an error."""
-        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{path}", method=method)
+        request = urllib.request.Request(f"{self.url}{path}", method=method)
         if body is not None:
             request.data = json.dumps(body).encode()
             request.add_header("content-type", "application/json")
@@ -111,60 +87,19 @@ class Server:
             beside = {} if name == CHAMPION else {"stream": CHAMPION, "role": "challenger"}
             self.call("PUT", f"/v1/models/{name}", options | beside)
 
-    def kill(self, everything: bool) -> None:
-        """Kill -9: the server, or also what it has started."""
-        assert self.process is not None
-        group = self.process.pid
-        if everything:
-            os.killpg(group, signal.SIGKILL)
-        else:
-            self.process.kill()
-        self.process.wait()
-        if everything:  # its children are nobody's children now: they are gone when the group is
-            for _ in range(1000):
-                try:
-                    os.killpg(group, 0)
-                except ProcessLookupError:
-                    return
-                time.sleep(0.002)
-
-    def kill_snapshots(self) -> bool:
-        """Kill the process that writes snapshots; whether there was one."""
-        assert self.process is not None
-        found = [
-            int(child)
-            for task in Path(f"/proc/{self.process.pid}/task").glob("*/children")
-            for child in task.read_text().split()
-        ]
-        for child in found:
+    def kill_snapshots(self) -> None:
+        """Kill the process that writes snapshots."""
+        for child in self.children():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-        return bool(found)
 
     def cut_power(self, chance: random.Random) -> int:
         """After everything was killed: what was not on the disk for sure is lost, in part; gives the bytes lost."""
-        synced: dict[Path, int] = {}
-        for line in self.notes.read_text().splitlines():
-            size, _, path = line.partition(" ")
-            synced[Path(path)] = int(size)
-        return sum(cut_power(folder, synced, chance) for folder in self.data.glob("streams/*"))
-
-    def stop(self, seconds: float = 10.0) -> int:
-        """SIGTERM; gives the exit code. Whoever takes longer is killed and fails."""
-        assert self.process is not None
-        self.process.terminate()
-        try:
-            return self.process.wait(seconds)
-        except subprocess.TimeoutExpired:
-            self.abandon()
-            raise AssertionError(f"the server did not end within {seconds:g} s:\n{self.output()}") from None
-
-    def abandon(self) -> None:
-        """Kill whatever still runs."""
-        if self.process is not None:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
+        assert self.synced is not None
+        synced, lost = power.synced_bytes(self.synced), 0
+        for stream in self.data.glob("streams/*"):
+            lost += power.cut_power(stream / "log", power.with_snapshots(stream, synced), chance)
+        return lost
 
 
 @dataclass
@@ -221,7 +156,7 @@ async def crash_again_and_again(
             if kind == "starting":
                 server.kill(everything=chance.random() < 0.5)
                 server.start()
-                await asyncio.sleep(chance.uniform(0.0, 1.0))
+                await asyncio.sleep(chance.uniform(0.0, 0.5))
             server.kill(everything=kind == "power" or chance.random() < 0.5)
             if kind == "power":
                 story.lost_bytes += server.cut_power(chance)
@@ -256,7 +191,7 @@ async def stop_under_load(server: Server, *, clients: int = 32, seconds: float =
     ]
     await asyncio.sleep(seconds)
     begun = time.monotonic()
-    code = await asyncio.to_thread(server.stop)
+    code = await asyncio.to_thread(server.stop, 10.0)
     took = time.monotonic() - begun
     assert code == 0, server.output()
     await asyncio.wait_for(asyncio.gather(*workers), 30)
@@ -296,10 +231,9 @@ def check(server: Server, story: Story) -> Checked:
     ledger = story.ledger
     assert not ledger.wrong, ledger.wrong[:5]
     files = {name: server.call("GET", f"/v1/models/{name}/file") for name in MODELS}
-    assert server.stop() == 0, server.output()
+    assert server.stop(10.0) == 0, server.output()
     (folder,) = server.data.glob("streams/*")
-    with Log.open(folder / "log", read_only=True) as log:
-        plain = plain_pass.passed(log.records(1), MODELS, CHAMPION)
+    plain = offline(folder / "log", MODELS)
 
     times_learned = Counter(row.features["serial"] for row in plain.learned)
     twice = [serial for serial, times in times_learned.items() if times > 1]
@@ -324,19 +258,9 @@ def check(server: Server, story: Story) -> Checked:
     assert stream.seq == plain.last_seq
     parts = stream.parts()
     for place, (name, file) in enumerate(files.items()):
-        model = plain.models[name]
-        evaluation = plain_pass.evaluation(model, plain.learned, name)
-        assert plain_pass.file_like(model, file) == file, f"the bytes of {name} are not those of an offline pass"
         assert parts[f"models-{place}-model.unitless"] == file
-        state = msgspec.json.decode(parts[f"models-{place}-state.json"])
-        judged = {"progressive": evaluation}
-        if name == CHAMPION:
-            judged["served"] = plain_pass.of_served(model, plain.learned, name, joined=False)
-            judged["joined"] = plain_pass.of_served(model, plain.learned, name, joined=True)
-        for which, expected in judged.items():
-            assert state[which]["evaluation"] == _as_json(expected.state()), f"{which} of {name}"
+        prefix = f"models-{place}-"
+        own = {part.removeprefix(prefix): data for part, data in parts.items() if part.startswith(prefix)}
+        plain.models[name].compare(own)
+    assert list(stream.join._waiting) == plain.waiting
     return Checked(ledger.acknowledged, len(plain.learned), len(never), len(plain.waiting), plain.last_seq)
-
-
-def _as_json(state: Any) -> Any:
-    return msgspec.json.decode(msgspec.json.encode(state))

@@ -10,8 +10,9 @@ import itertools
 import json
 import struct
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 import msgspec
@@ -34,16 +35,27 @@ _RECORD = struct.Struct("<IBBHIQQ")
 _SEED = 0x756C_6F67
 
 
-def records(log: Path) -> Iterator[tuple[int, int, int, bytes]]:
-    """Kind, form, time and content of all whole records, oldest first."""
+class Written(NamedTuple):
+    """A record of a log."""
+
+    kind: int
+    form: int
+    rows: int
+    seq: int  # of its first row
+    time: int
+    content: bytes
+
+
+def records(log: Path) -> Iterator[Written]:
+    """All whole records, oldest first."""
     for path in sorted(log.glob("*.seg")):
         data, at = path.read_bytes(), _FILE_HEADER
         while at + _RECORD.size <= len(data):
-            length, kind, form, _, crc, _, time = _RECORD.unpack_from(data, at)
+            length, kind, form, rows, crc, seq, time = _RECORD.unpack_from(data, at)
             end = at + _RECORD.size + length
             if crc32(data[at + 12 : end], crc32(data[at : at + 8], _SEED)) != crc or end > len(data):
                 return
-            yield kind, form & 0x7F, time, data[at + _RECORD.size : end]
+            yield Written(kind, form & 0x7F, rows, seq, time, data[at + _RECORD.size : end])
             at = end
 
 
@@ -55,10 +67,11 @@ class Offline:
         options: of the learner, where they are not the usual ones.
     """
 
-    def __init__(self, task: str, options: dict[str, Any]) -> None:
+    def __init__(self, task: str, **options: Any) -> None:
         self.task = task
-        usual = {"learning_rate": "auto", "shape": "auto", "experts": "auto", "centre": True, "falling_scales": True}
-        made = usual | options
+        usual = {"learning_rate": "auto", "shape": "auto", "experts": "auto", "centre": True}
+        made: dict[str, Any] = usual | options
+        made.setdefault("falling_scales", made["centre"])
         if task == "classes":
             self.model: Any = ul.OneVsAll(loss="logistic", **made)
         elif task == "binary":
@@ -66,17 +79,15 @@ class Offline:
         else:
             self.model = ul.Learner(loss="squared", target="auto", **made)
         self.digest = self.learned = 0
-        self._said: list[
-            tuple[Any, Any, float]
-        ] = []  # score, label and weight of each row; no score of the first number
+        self._said: list[tuple[Any, Any, float]] = []  # score, label and weight; no score of the first number
         self._served: list[tuple[Any, Any, Any, float]] = []  # of labels that came later: served, and at learning time
 
     def predict(self, features: dict[str, Any]) -> Any:
         """The score, or those of all classes."""
         return self.model.predict_one(_plain(features))
 
-    def learn(self, features: dict[str, Any], label: Any, weight: float, served: Any) -> None:
-        """A row, and what was served of it if its label came later."""
+    def learn(self, features: dict[str, Any], label: Any, weight: float, served: Any) -> Any:
+        """A row, and what was served of it if its label came later. Gives the score, None if there was none."""
         known = len(self.model.classes) if self.task == "classes" else 1
         blind = self.task == "regression" and not self.learned
         score = self._learned(_plain(features), label, weight)
@@ -87,11 +98,15 @@ class Offline:
         self._said.append((None if blind else score, label, weight))
         if served is not None and not blind and known:
             self._served.append((served, score, label, weight))
+        return None if blind else score
 
     def _learned(self, row: dict[str, Any], label: Any, weight: float) -> Any:
         if self.model.examples:
             return self.model.learn_one(row, label, weight)
-        return self.model.learn(pd.DataFrame([dict(sorted(row.items()))]), [label], [weight])[0]
+        row = dict(sorted(row.items()))  # the first row numbers the columns
+        if not self.model.options.centre:
+            return self.model.learn_one(row, label, weight)
+        return self.model.learn(pd.DataFrame([row]), [label], [weight])[0]
 
     def compare(self, parts: dict[str, bytes]) -> None:
         """The parts of the server's model are those of this one."""
@@ -115,12 +130,40 @@ class Offline:
         assert to_bytes(self.model) == there
 
 
-def offline(log: Path, task: str, options: dict[str, Any]) -> tuple[Offline, list[str]]:
-    """A model after all records of a log in which it is alone; and which ids wait for their labels."""
-    model = Offline(task, options)
-    waiting: dict[str, tuple[int, dict[str, Any], Any]] = {}
+class Learned(NamedTuple):
+    """A row that was learned."""
+
+    seq: int
+    id: str | None
+    features: dict[str, Any]
+    label: Any
+    scores: dict[str, Any]  # made before, by model
+
+
+@dataclass
+class Passed:
+    """What there is after all records of a log."""
+
+    models: dict[str, Offline]
+    learned: list[Learned] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)  # ids of predictions without a label
+    last_seq: int = 0
+
+
+def offline(log: Path, options: dict[str, dict[str, Any]]) -> Passed:
+    """Learn all rows of a log in their order.
+
+    Args:
+        log: its folder.
+        options: of the models that are there from the first row to the last, by name, each with its task. The first is
+            the champion.
+    """
+    passed = Passed({name: Offline(**chosen) for name, chosen in options.items()})
+    champion = passed.models[next(iter(options))]
+    waiting: dict[str, tuple[int, dict[str, Any], str, Any]] = {}
     done: dict[str, int] = {}
-    for kind, form, time, content in records(log):
+    for kind, form, rows, seq, time, content in records(log):
+        passed.last_seq = seq + rows - 1
         if kind == TICK:
             tick = msgspec.msgpack.decode(content)
             done = {id: since for id, since in done.items() if since >= tick["done_since"]}
@@ -129,25 +172,34 @@ def offline(log: Path, task: str, options: dict[str, Any]) -> tuple[Offline, lis
             waiting = {id: one for id, one in waiting.items() if id not in late}
         if kind not in (PREDICTION, LEARN, LABEL):
             continue
-        for row in map(json.loads, [content] if form == JSON else content.splitlines()):
-            id, features, label, served = row.get("id"), row.get("features"), row.get("label"), None
+        for place, row in enumerate(map(json.loads, [content] if form == JSON else content.splitlines())):
+            id, features, label = row.get("id"), row.get("features"), row.get("label")
             if id in done or (kind == PREDICTION and id in waiting):
                 continue
             if kind == PREDICTION:
-                waiting[id] = time, features, model.predict(features) if model.learned else None
+                asked = row.get("model") or next(iter(options))
+                said = passed.models[asked].predict(features) if champion.learned else None
+                waiting[id] = time, features, asked, said
                 continue
             if kind == LABEL and id not in waiting:
                 continue
+            served = {}
             if id in waiting:
-                _, first, served = waiting[id]
+                _, first, asked, said = waiting[id]
+                served[asked] = said
                 features = first if kind == LABEL else features
-            if not _usable(task, features, label):
+            if not _usable(champion.task, features, label):
                 continue
-            model.learn(features, label, 1.0 if row.get("weight") is None else row["weight"], served)
+            weight = 1.0 if row.get("weight") is None else row["weight"]
+            scores = {
+                name: model.learn(features, label, weight, served.get(name)) for name, model in passed.models.items()
+            }
+            passed.learned.append(Learned(seq + place, id, features, label, scores))
             if id is not None:
                 done[id] = time
                 waiting.pop(id, None)
-    return model, list(waiting)
+    passed.waiting = list(waiting)
+    return passed
 
 
 def _counted(evaluation: Evaluation, rows: list[tuple[Any, Any, float]]) -> Evaluation:

@@ -1,18 +1,18 @@
-"""Power cuts, simulated: what the disk may hold of a log when the machine stops, given what was synced.
-
-python tests/serve/power.py SYNCED serve --data DIR …    runs the command line, and writes down in a file what is synced
-"""
+"""Power cuts, simulated: what the disk may hold of a log when the machine stops, given what was synced."""
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+import json
 import os
 import random
-import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from unitless.serve.log import Log
+from unitless.serve.log.segments import SEGMENT_HEADER_BYTES, TornHeaderError, opened, parsed
 
 PAGE = 4096
 
@@ -43,15 +43,36 @@ def synced_bytes(synced: Path) -> dict[Path, int]:
     return {Path(path): int(size) for size, path in lines}
 
 
-def cut_power(folder: Path, synced: Mapping[Path, int], chance: random.Random) -> None:
-    """Leave of each file of a log what was synced, and of the rest what the system may have written by chance."""
+def with_snapshots(stream: Path, synced: Mapping[Path, int]) -> dict[Path, int]:
+    """What was synced of a stream, with what the process that writes snapshots has synced: the log before each."""
+    positions = [json.loads(path.read_text())["position"] for path in stream.glob("snapshots/[0-9]*/manifest.json")]
+    found = dict(synced)
+    for path in stream.glob("log/*.seg") if positions else ():
+        with contextlib.suppress(TornHeaderError), opened(path) as handle:
+            upto = parsed(path, handle).offset(max(positions))
+            if upto > SEGMENT_HEADER_BYTES:
+                found[path] = max(found.get(path, 0), min(upto, path.stat().st_size))
+    return found
+
+
+def cut_power(folder: Path, synced: Mapping[Path, int], chance: random.Random) -> int:
+    """Leave of each file of a log what was synced, and of the rest what the system may have written by chance.
+
+    Gives how many bytes are lost: those behind the first that is not as it was written.
+    """
+    lost = 0
     for path in sorted(folder.glob("*.seg")):
         kept, data = synced.get(path), path.read_bytes()
         if kept is None and chance.random() < 0.5:
             path.unlink()  # nor was its name synced
+            lost += len(data)
         elif kept is None or kept < len(data):
             kept = kept or 0
-            path.write_bytes(data[:kept] + unsynced(data[kept:], kept, chance))
+            left = unsynced(data[kept:], kept, chance)
+            path.write_bytes(data[:kept] + left)
+            same = itertools.takewhile(lambda pair: pair[0] == pair[1], zip(data[kept:], left, strict=False))
+            lost += len(data) - kept - sum(1 for _ in same)
+    return lost
 
 
 def unsynced(data: bytes, start: int, chance: random.Random) -> bytes:
@@ -71,10 +92,3 @@ def unsynced(data: bytes, start: int, chance: random.Random) -> bytes:
     elif how == "size":  # the file got its size before its bytes
         left += bytes(len(data) - len(left))
     return bytes(left)
-
-
-if __name__ == "__main__":
-    from unitless.cli import main
-
-    observe_all_logs(Path(sys.argv.pop(1)))
-    main()

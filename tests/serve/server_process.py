@@ -1,39 +1,121 @@
-"""`unitless serve` in a process of its own, for tests of what runs beside it."""
+"""`unitless serve` in a process of its own: started, killed and started again on one folder and one port.
+
+The processes are forked from one that has read the library already, so that they start at once.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import multiprocessing
 import os
 import signal
 import socket
-import subprocess
-import sys
+import time
+from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
-SCRIPT = "from unitless.cli import main; raise SystemExit(main())"
+import power
+
+from unitless.cli import main
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["__main__", "unitless.cli.app", "unitless.cli.serve", "unitless.serve.server", "httpx"])
+
+
+def free_port() -> int:
+    """A port of this machine on which nobody listens now."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        return int(one.getsockname()[1])
+
+
+def forked(
+    words: tuple[str, ...], output: Path, synced: Path | None = None, environment: dict[str, str] | None = None
+) -> ForkServerProcess:
+    """`unitless serve` with some words, started; what it says goes to the end of a file."""
+    process = _FORKS.Process(target=_serve, args=(words, output, synced, environment or {}))
+    process.start()
+    return process
+
+
+def _serve(words: tuple[str, ...], output: Path, synced: Path | None, environment: dict[str, str]) -> None:
+    os.setsid()
+    os.environ.update(environment)
+    with output.open("ab") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
+    if synced is not None:
+        power.observe_all_logs(synced)
+    raise SystemExit(main(["serve", *words]))
 
 
 class Server:
-    """`unitless serve` in a process of its own."""
+    """The server of one folder.
 
-    def __init__(self, folder: Path, *options: str) -> None:
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            self.port = taken.getsockname()[1]
+    Args:
+        folder: of its data.
+        options: as on the command line.
+        synced: a file where each sync of a log is written down.
+    """
+
+    def __init__(self, folder: Path, *options: str, synced: Path | None = None) -> None:
+        self.data, self.synced, self.port = folder, synced, free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        words = ["serve", "--data", str(folder), "--port", str(self.port), "--quiet", *options]
-        self._words = [sys.executable, "-c", SCRIPT, *words]
-        self.start()
+        self._words = "--data", str(folder), "--port", str(self.port), "--quiet", *options
+        self._output = folder.with_name(folder.name + ".output")
+        self.process: ForkServerProcess | None = None
 
     def start(self) -> None:
-        self.process = subprocess.Popen(self._words, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+        """Start the process; it is ready later."""
+        self.process = forked(self._words, self._output, self.synced)
 
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
+    @property
+    def pid(self) -> int:
+        """Of the process that was started last."""
+        assert self.process is not None
+        assert self.process.pid is not None
+        return self.process.pid
 
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
-        try:
-            return self.process.wait(15)
-        finally:
-            self.kill()
+    def output(self) -> str:
+        """The last that it has said."""
+        return self._output.read_text()[-3000:] if self._output.exists() else ""
+
+    def children(self) -> list[int]:
+        """The processes that it has started."""
+        tasks = Path(f"/proc/{self.pid}/task").glob("*/children")
+        return [int(child) for task in tasks for child in task.read_text().split()]
+
+    def kill(self, everything: bool = False) -> None:
+        """Kill -9: the server, or also what it has started."""
+        assert self.process is not None
+        if not self.process.is_alive():
+            return
+        children = self.children() if everything else []
+        for pid in (self.pid, *children):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.join()
+        while any(map(_runs, children)):
+            time.sleep(0.002)
+
+    def stop(self, seconds: float = 15.0) -> int:
+        """SIGTERM; gives the exit code. A server that takes longer is killed, and that is a failure."""
+        assert self.process is not None
+        self.process.terminate()
+        self.process.join(seconds)
+        code = self.process.exitcode
+        self.abandon()
+        assert code is not None, f"the server did not end within {seconds:g} s:\n{self.output()}"
+        return code
+
+    def abandon(self) -> None:
+        """Kill whatever still runs."""
+        if self.process is not None:
+            self.kill(everything=True)
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process is there and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

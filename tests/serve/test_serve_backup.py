@@ -24,6 +24,7 @@ def test_the_documented_commands_copy_a_running_server(tmp_path: Path) -> None:
     assert (len(commands), len(restore)) == (2, 1)
     options = ("--durability", "process", "--snapshot-every", "1s")
     server = Server(tmp_path / "DATA", *options, "--new", 'prices={"shape": "linear", "experts": "none"}')
+    server.start()
     stop = threading.Event()
     acknowledged: list[int | None] = []
 
@@ -51,6 +52,7 @@ def test_the_documented_commands_copy_a_running_server(tmp_path: Path) -> None:
     for command in restore[0].replace("--file ", "--file ../").split(" && "):
         subprocess.run(command.split(), cwd=tmp_path / "restored", check=True)
     copy = Server(tmp_path / "restored" / "DATA", *options)
+    copy.start()
     try:
         with Client(copy.url) as client:
             client.wait_ready()

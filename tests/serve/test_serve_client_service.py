@@ -20,6 +20,7 @@ from unitless.serve.http.access import new_token
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     server = Server(tmp_path_factory.mktemp("data"), "--durability", "process")
+    server.start()
     with Client(server.url) as client:
         client.wait_ready()
     yield server
@@ -111,6 +112,7 @@ def test_coroutines_can_do_the_same(server: Server) -> None:
 def test_tokens_say_who_may_do_what(tmp_path: Path) -> None:
     tokens = {role: new_token(role, tmp_path / "tokens") for role in ("read", "write", "admin")}
     server = Server(tmp_path / "data", "--token-file", str(tmp_path / "tokens"), "--new", "visits")
+    server.start()
     try:
         with Client(server.url, token=tokens["read"]) as reader, Client(server.url, token=tokens["write"]) as writer:
             reader.wait_ready()
@@ -128,6 +130,7 @@ def test_tokens_say_who_may_do_what(tmp_path: Path) -> None:
 
 def test_a_server_that_is_killed_learns_each_row_once(tmp_path: Path) -> None:
     server = Server(tmp_path, "--durability", "process", "--new", 'prices={"shape": "linear", "experts": "none"}')
+    server.start()
     learned: list[int] = []
 
     def kill_twice() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -206,6 +208,44 @@ def test_one_answer_that_fails_does_not_keep_the_others_of_its_group_from_being_
     in_house(tmp_path, test)
 
 
+def test_a_full_disk_is_told_and_learning_goes_on_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write, rows = os.write, [f'{{"features": {{"x": {k}}}, "label": {k}}}'.encode() for k in range(4)]
+    fingerprints = []
+
+    async def test(house: House) -> None:
+        await house.create("a", PLAIN)
+        live: LiveStream = house.streams["a"]
+        await live.submitted(Kind.learn, Form.json, 1, rows[0])
+        end, before, room = live.log.end, live.stream.fingerprint(), [20]
+
+        def full(handle: int, data: bytes) -> int:
+            if handle != live.log.descriptor:
+                return write(handle, data)
+            if not room:
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return write(handle, data[: room.pop()])
+
+        with monkeypatch.context() as patched:
+            patched.setattr(os, "write", full)
+            for row in rows[1:3]:
+                with pytest.raises(Problem) as told:
+                    await live.submitted(Kind.learn, Form.json, 1, row)
+                assert (told.value.status, told.value.title) == (503, "the disk is full")
+            assert live.predict({"x": 1}).score == 0.0
+        assert (live.log.end, live.stream.fingerprint()) == (end, before)
+        (outcome,) = await live.submitted(Kind.learn, Form.json, 1, rows[3])
+        assert (outcome.status, live.model().examples) == ("learned", 2)
+        fingerprints.append(live.stream.fingerprint())
+
+    async def again(house: House) -> None:
+        assert [house.streams["a"].stream.fingerprint()] == fingerprints
+
+    in_house(tmp_path, test)
+    in_house(tmp_path, again)
+
+
 def test_a_name_is_free_when_its_model_is_gone_from_the_disk(tmp_path: Path) -> None:
     async def test(house: House) -> None:
         await house.create("a", PLAIN)
@@ -300,7 +340,7 @@ def test_a_stop_ends_uploads_that_do_not_come_to_an_end(
     with background(data=tmp_path, port=0) as server, httpx.Client(base_url=server.url) as http:
         http.put("/v1/models/a", json=PLAIN)
         clients = [Connection(server.port) for _ in range(2)]
-        for client, sent in zip(clients, (row, b""), strict=True):
+        for client, sent in zip(reversed(clients), (b"", row), strict=True):
             client.send(
                 request("POST", "/v1/models/a/learn", sent, {"Content-Type": LINES, "Content-Length": "100000"})
             )

@@ -96,6 +96,7 @@ def test_a_crash_leaves_what_one_pass_gives(task: str, options: dict[str, Any], 
 def check(stream: Stream, folder: Path, task: str, options: dict[str, Any]) -> None:
     if stream.seq < 2:
         return
-    model, waiting = offline(folder / "log", task, options)
-    model.compare(stream.models["a"].parts())
-    assert list(stream.join._waiting) == waiting
+    passed = offline(folder / "log", {"a": {"task": task, **options}})
+    passed.models["a"].compare(stream.models["a"].parts())
+    assert list(stream.join._waiting) == passed.waiting
+    assert stream.seq == passed.last_seq

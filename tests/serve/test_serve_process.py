@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 from raw_http import Connection, request
+from server_process import forked
 
 from unitless.cli import main
 from unitless.serve.http.access import new_token
@@ -27,29 +29,37 @@ SMALL = 'm={"shape": "linear", "experts": "none"}'
 
 
 class Running:
-    def __init__(self, *arguments: str, **environment: str) -> None:
-        self.process = subprocess.Popen(
-            [*COMMAND, *arguments], stdout=subprocess.PIPE, text=True, env=os.environ | environment
-        )
-        assert self.process.stdout is not None
-        self.said = self.process.stdout.readline()
+    """A server that has said where it is. What it says goes to a file."""
+
+    def __init__(self, output: Path, *arguments: str, **environment: str) -> None:
+        self.process = forked(arguments, output, environment=environment)
+        while not (output.exists() and "\n" in output.read_text()):
+            assert self.process.is_alive(), self.process.exitcode
+            time.sleep(0.01)
+        self.said = output.read_text().partition("\n")[0] + "\n"
         self.port = int(self.said.partition("http://127.0.0.1:")[2].partition("/")[0])
 
-    def stop(self, number: int = signal.SIGTERM) -> tuple[int, float]:
+    def send(self, number: int) -> None:
+        assert self.process.pid is not None
+        os.kill(self.process.pid, number)
+
+    def stop(self, number: int = signal.SIGTERM) -> tuple[int | None, float]:
         """The exit code, and how long it took."""
         begin = time.monotonic()
-        self.process.send_signal(number)
-        return self.process.wait(20), time.monotonic() - begin
+        self.send(number)
+        self.process.join(20)
+        return self.process.exitcode, time.monotonic() - begin
 
 
 @contextmanager
 def running(*arguments: str, **environment: str) -> Iterator[Running]:
-    server = Running(*arguments, **environment)
-    try:
-        yield server
-    finally:
-        server.process.kill()
-        server.process.communicate()
+    with tempfile.TemporaryDirectory() as folder:
+        server = Running(Path(folder) / "output", *arguments, **environment)
+        try:
+            yield server
+        finally:
+            server.process.kill()
+            server.process.join()
 
 
 @pytest.fixture
@@ -90,6 +100,7 @@ class Load:
 
     def __init__(self, port: int) -> None:
         self.port, self.answered, self.failures = port, 0, list[str]()
+        self.many_begun = threading.Event()
         self._lock = threading.Lock()
 
     def rows(self, depth: int) -> None:
@@ -122,6 +133,8 @@ class Load:
         rows = (json.dumps(EXAMPLE).encode() + b"\n") * count
         with Connection(self.port) as connection:
             connection.send(request("POST", "/v1/models/m/learn", rows, {"Content-Type": "application/x-ndjson"}))
+            connection.socket.recv(1, socket.MSG_PEEK)
+            self.many_begun.set()
             found = connection.answer().body.count(b'"learned"')
         with self._lock:
             self.answered += found
@@ -134,28 +147,40 @@ def test_every_request_that_was_taken_is_answered_before_the_end(tmp_path: Path)
     with running("--data", data, "--port", "0", "--new", SMALL) as server:
         load = Load(server.port)
         threads = [threading.Thread(target=load.rows, args=(depth,)) for depth in (1, 1, 1, 1, 8, 8, 50)]
-        threads.append(threading.Thread(target=load.lines, args=(20_000,)))
+        threads.append(threading.Thread(target=load.lines, args=(5_000,)))
         for thread in threads:
             thread.start()
-        time.sleep(0.7)
+        assert load.many_begun.wait(20)
+        while load.answered < 50 and not load.failures:
+            time.sleep(0.01)
         code, took = server.stop()
         for thread in threads:
             thread.join(20)
         assert (code, load.failures) == (0, [])
         assert took < 10
     with running("--data", data, "--port", "0") as server, Connection(server.port) as connection:
-        assert connection.request("GET", "/v1/models/m").json()["examples"] >= load.answered > 20_000
+        assert connection.request("GET", "/v1/models/m").json()["examples"] >= load.answered > 5_000
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path: Path) -> None:
     with running("--data", str(tmp_path / "data"), "--port", "0", "--new", SMALL) as server:
         with Connection(server.port) as connection:
             head = {"Content-Type": "application/x-ndjson", "Content-Length": "1000000"}
-            connection.send(request("POST", "/v1/models/m/learn", None, head) + b"{")
-            time.sleep(0.2)
-            server.process.send_signal(signal.SIGTERM)
-            time.sleep(0.3)
-            assert server.process.poll() is None
+            row = json.dumps(EXAMPLE).encode() + b"\n"
+            connection.send(request("POST", "/v1/models/m/learn", None, head) + row)
+            assert connection.line().startswith(b"HTTP/1.1 200")
+            server.send(signal.SIGTERM)
+            while listens(server.port):
+                time.sleep(0.01)
+            assert server.process.is_alive()
             code, took = server.stop()
         assert code == 130
         assert took < 3

@@ -113,7 +113,7 @@ def test_a_stream_can_be_kept_and_taken_up_anywhere(task: str, options: str) -> 
 def test_whoever_looks_at_a_model_changes_nothing(task: str) -> None:
     rng, label = np.random.default_rng(11), TASKS[task]
     alone, seen = ServedModel("m", "champion", {}), ServedModel("m", "champion", {})
-    for k in range(300):
+    for k in range(150):
         x, weight = features(rng), 3.0 if k % 37 == 5 else 1.0
         alone.learn(x, label(x), weight)
         seen.learn(x, label(x), weight)
