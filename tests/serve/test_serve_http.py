@@ -101,7 +101,7 @@ def test_a_row_is_predicted_learned_and_labelled_later(http: httpx.Client, name:
     post = lambda action, **row: http.post(f"/v1/models/{name}/{action}", json=row)  # noqa: E731
     features = {"size": 3.0, "kind": "new"}
     first = post("learn", features=features, label=7.0)
-    assert (first.status_code, first.json()) == (200, {"score": None, "seq": 2, "status": "learned"})
+    assert (first.status_code, first.json()) == (200, {"score": 0.0, "seq": 2, "status": "learned"})
     said = post("predict", features=features).json()
     assert said.keys() == {"score", "prediction", "seq", "model"}
     assert (said["seq"], said["model"]) == (2, name)

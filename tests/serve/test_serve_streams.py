@@ -369,7 +369,7 @@ def test_before_the_first_label_nothing_is_said() -> None:
     log = Log()
     stream = begun(log)
     said = one(stream.apply(log.add(Kind.prediction, body(features={"a": 9.0}, id="x")))).said
-    assert said.answer() == {"score": None, "prediction": None}
+    assert said.answer() == {"score": 0.0, "prediction": None}
     assert one(stream.apply(log.add(Kind.label, body(id="x", label="yes")))).status == "learned"
     assert stream.models["s"].task == "classes"
 

@@ -79,7 +79,7 @@ class Learned(_FromFields):
 
     Args:
         status: "learned", or "duplicate" if a row with this id was learned before.
-        score: what the champion said of the row before it was learned; None if it knew nothing yet.
+        score: what the champion said of the row before it was learned; 0 if it knew nothing yet.
         seq: the place of the row in the log.
     """
 

@@ -41,7 +41,7 @@ class Label(msgspec.Struct):
 class Predicted(msgspec.Struct):
     """What a model says of a row, and after which record."""
 
-    score: float | None
+    score: float
     prediction: str | float | bool | None
     seq: int
     model: str
@@ -58,7 +58,7 @@ class Predicted(msgspec.Struct):
 class Learned(msgspec.Struct):
     """What came of a row: "learned" or "duplicate"; the score is that of the model before it learned the row."""
 
-    score: float | None
+    score: float
     seq: int
     status: str
 
@@ -193,7 +193,7 @@ class Contribution(msgspec.Struct):
 class Explanation(msgspec.Struct):
     """Why a model says what it says."""
 
-    score: float | None
+    score: float
     prediction: str | float | bool | None
     bias: float | None
     contributions: list[Contribution]

@@ -149,4 +149,4 @@ def fields(action: str, outcome: Outcome) -> dict[str, Any]:
         if outcome.status == "duplicate":
             found["status"] = "duplicate"
         return found
-    return {"score": None if said is None else said.score, "seq": outcome.seq, "status": outcome.status}
+    return {"score": 0.0 if said is None else said.known_score, "seq": outcome.seq, "status": outcome.status}

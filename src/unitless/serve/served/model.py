@@ -46,9 +46,14 @@ class Said(NamedTuple):
     probabilities: dict[Any, float] | None = None
     more: dict[str, Any] | None = None  # limits of the prediction, where they were asked for
 
+    @property
+    def known_score(self) -> float:
+        """The score; 0 before there was anything to go by."""
+        return 0.0 if self.score is None else self.score
+
     def answer(self) -> dict[str, Any]:
         """As JSON has it."""
-        found: dict[str, Any] = {"score": self.score, "prediction": self.prediction}
+        found: dict[str, Any] = {"score": self.known_score, "prediction": self.prediction}
         if self.probability is not None:
             found["probability"] = self.probability
         if self.scores is not None:
