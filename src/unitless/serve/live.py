@@ -28,6 +28,7 @@ from .streams import Outcome, Stream
 from .tallies import StreamTallies, Tallies
 from .watching import Watch
 
+_MOST_UNSYNCED = 4 << 20  # bytes that nobody waits for: a new file of the log has to wait until they are on the disk
 Answer: TypeAlias = Callable[["list[Outcome] | Problem"], None]
 
 _log = logging.getLogger("unitless.serve")
@@ -188,7 +189,7 @@ class LiveStream:
             except (OSError, LogError, MemoryError) as error:
                 self._fail(group[place:], error)
                 break
-        if self._held and not self._syncing:
+        if not self._syncing and (self._held or self.log.end - self.log.synced_end > _MOST_UNSYNCED):
             self._sync()
         if self._waiters:
             self._wake()
