@@ -7,7 +7,7 @@
 Six clients learn, predict, send labels late and out of order, and send again what was not answered. In the end every
 acknowledged row must stand in the log, none be learned twice, every answered score be that of the offline pass, and the
 bytes of the models and the state of their evaluations equal those of plain calls of the library. The tests do the same
-with fewer crashes (tests/serve/test_serve_crashes.py), where the kinds of crashes are described.
+with fewer crashes (tests/serve/test_serve_crashes.py); the kinds of crashes are described in tests/serve/crashes.py.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 TIMEOUT = 20.0
+PAUSE = 0.05  # seconds before a request is sent again
 
 
 @dataclass
@@ -198,7 +199,7 @@ class Client:
                 status, found = await self.post("learn", body, "application/x-ndjson")
             except Gone:
                 self.ledger.retries += 1
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(PAUSE)
                 continue
             answers = [json.loads(line) for line in found.splitlines()]
             if status == 200:
@@ -207,7 +208,7 @@ class Client:
                         self.note(row, answer)
                 if all(row.learned for row in rows):
                     return
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(PAUSE)
 
     async def predict(self) -> None:
         """A prediction whose label somebody sends later."""
@@ -260,10 +261,10 @@ class Client:
                 status, found = await self.post(verb, body, second=second)
             except Gone:
                 self.ledger.retries += 1
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(PAUSE)
                 continue
             if status in (429, 503):
-                await asyncio.sleep(0.02)
+                await asyncio.sleep(PAUSE)
                 continue
             if status == 200:
                 answer: dict[str, Any] = json.loads(found)

@@ -68,7 +68,7 @@ class Server(server_process.Server):
                 writer.close()
                 if answer.startswith(b"HTTP/1.1 200"):
                     return time.monotonic() - begun
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.02)
         raise AssertionError(f"the server was not ready after {START_SECONDS:g} s:\n{self.output()}")
 
     def call(self, method: str, path: str, body: Any = None) -> bytes:

@@ -117,7 +117,7 @@ def test_whoever_looks_at_a_model_changes_nothing(task: str) -> None:
         x, weight = features(rng), 3.0 if k % 37 == 5 else 1.0
         alone.learn(x, label(x), weight)
         seen.learn(x, label(x), weight)
-        if k % 7 == 3:
+        if k % 13 == 3:
             summary(seen), progress(seen), listed(seen, 10)
             explanation(seen, {"a": 1.0, "new": 2.0, "job": "nobody"})
             with contextlib.suppress(ul.Error):
