@@ -21,7 +21,7 @@ def server(tmp_path: Path) -> Iterator[crashes.Server]:
 def test_what_was_acknowledged_is_learned_once_whatever_happens(server: crashes.Server) -> None:
     kinds = ["kill"] * 6 + ["power"] * 6 + ["starting", "snapshots"]
     random.Random(7).shuffle(kinds)
-    story = asyncio.run(crashes.crash_again_and_again(server, kinds, seed=7, longest=0.3))
+    story = asyncio.run(crashes.crash_again_and_again(server, kinds, seed=7, longest=0.3, rows=501))
     checked = crashes.check(server, story)
     assert checked.acknowledged > 500
     assert story.ledger.retries > 0
