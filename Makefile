@@ -100,7 +100,7 @@ format: $(VENV)/.test
 # environment sees the installed packages but not the installed unitless. Python's own memory would be taken for leaks.
 SANITIZED := build/sanitize/venv
 SANITIZED_TESTS := averaging bad_input centre csv_reader exact hard_cases interactions merge merge_order mixture model_file models \
-                   one_vs_all predictor repeated_names restored_state shape_reading shuffle sparse_rows sweep target text_readers weights
+                   one_vs_all predictor repeated_names restored_state row_learning shape_reading shuffle sparse_rows sweep target text_readers weights
 sanitize: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet 'cmake>=3.20' 'nanobind>=2.4'
 	$(BIN)/cmake -S . -B build/sanitize -DUNITLESS_SANITIZE=address,undefined -DUNITLESS_TESTS=build/sanitize \
