@@ -35,7 +35,7 @@ class _Lines(NamedTuple):
     """Lines that follow one another, all examples or all answered already."""
 
     size: int
-    answer: bytes | None  # known from the beginning: of blank lines, and lines that are no examples
+    answer: bytes | None  # known from the beginning: of blank lines, and lines without an example
     text: vw.VwText | None
     rows: int
     labelled: bool  # whether they are a record

@@ -59,7 +59,7 @@ class BrokerReplica(ReplicaHouse):
     def __init__(self, address: str, settings: Settings) -> None:
         super().__init__(Path(), settings)
         self.source: Source = open_source(address)
-        self.skipped = 0  # messages that are no events
+        self.skipped = 0  # messages that cannot be read as events
         self.problem: str | None = None  # why nothing comes
         self._kept = _Kept()
         self._after: str | None = None

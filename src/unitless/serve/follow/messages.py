@@ -26,7 +26,7 @@ class Run:
 
 
 class Bad(NamedTuple):
-    """A message that is no event."""
+    """A message that cannot be read as an event."""
 
     position: str
     problem: str
@@ -61,7 +61,7 @@ def event(value: bytes) -> tuple[Kind, Row]:
 
 
 def runs(messages: Sequence[Message]) -> Iterator[Run | Bad]:
-    """The runs of messages, in order, and between them those that are no events."""
+    """The runs of messages, in order, and between them those that cannot be read as events."""
     run: Run | None = None
     for message in messages:
         try:

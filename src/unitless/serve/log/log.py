@@ -392,7 +392,7 @@ class Log:
         self.end = segment.position(self._size)
         self._crc = checksum(handle, self._size)
         if self._size < size:
-            if was_full:  # it was synced before the next file was made: this is no unfinished write
+            if was_full:  # it was synced before the next file was made: so this write was finished
                 raise damaged(segment.path, self._size)
             self.cut = Cut(segment.path, self._size, size - self._size)
         if self._read_only:

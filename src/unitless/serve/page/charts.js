@@ -13,7 +13,7 @@ export const colour = (k) => `--line-${(k % 6) + 1}`;
 
 /**
  * Options: title, about (what is seen), format (a value as text), tick (the same at the axis), log (of the values), zero (the axis begins at 0),
- * robust (single peaks may leave the chart), level (a value with a line of its own), examples (x is no time),
+ * robust (single peaks may leave the chart), level (a value with a line of its own), examples (x counts examples, not seconds),
  * bars (instead of lines), whole (values are counts), most (the largest value there can be), always (shown when empty).
  */
 export class Chart {

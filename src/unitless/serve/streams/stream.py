@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -425,12 +425,6 @@ def created_payload(created: Created) -> bytes:
 def named_payload(name: str) -> bytes:
     """The payload of a record about a model."""
     return _pack(Named(name))
-
-
-def replay(stream: Stream, records: Iterable[Record]) -> None:
-    """Apply all records."""
-    for record in records:
-        stream.apply(record)
 
 
 def _given(features: Any) -> Any:
