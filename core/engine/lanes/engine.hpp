@@ -24,6 +24,7 @@ class LaneEngine : public Engine {
 
     void reserve(std::size_t slots, bool growing) override;
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
+    void learn_one(const SparseInput& row, const Labels& labels, double* predictions, std::size_t number) override;
     void predict(const SparseInput& rows, const Asking& asking, double* predictions) override;
     void sift_rates() override;
     void finish() override;
@@ -71,11 +72,14 @@ class LaneEngine : public Engine {
     double negative_;             // the label of a class's lane for the rows of other classes
     std::size_t group_size_ = 1;  // octets that one thread runs side by side
     std::uint64_t look_at_ = 0;   // rates are to be looked at when these examples are learned; 0: not now
+    LaneBatch alone_;             // a row that comes alone
 
     void make_room(std::size_t slots, bool growing);
     SparseInput placed(const SparseInput& rows, const Labels* labels);
     void learn_some(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row);
     void start(LaneBatch& batch, bool learning);
+    void run_alone(const Labels& labels, bool counting);
+    void score_alone(const Labels& labels, bool counting, double* predictions);
     bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates() && !keeps_rates(); }
     std::size_t wait_for_all();
 };
