@@ -309,6 +309,7 @@ class Learner {
     void learn_label(const Labels& given, std::size_t row, double* predictions, Action action);
     template <class Prepare>
     void learn_one(const Labels& given, std::size_t row, double* predictions, const Prepare& prepare);
+    void learn_in_order(const Placement::InOrder& row, const Labels& given, double* predictions);
     template <class Prepare>
     void predict_one(const Asking& asking, double* predictions, const Prepare& prepare);
 };
@@ -345,8 +346,7 @@ void Learner::learn_one(const Labels& given, std::size_t row, double* prediction
                 engine_->check_features(preparation_.prepared(), labels, row, met);  // a class that joins stays
                 engine_->add_classes(labels.new_classes);
             }
-            engine_->learn(preparation_.prepared(), labels, predictions, row);
-            engine_->finish();
+            engine_->learn_one(preparation_.prepared(), labels, predictions, row);
             if (ends_windows(examples)) end_windows();
         } catch (const DivergedError& error) {
             if (error.row <= row) preparation_.rewind(mark);  // otherwise the lanes learned the row before one diverged

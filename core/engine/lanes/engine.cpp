@@ -147,7 +147,9 @@ void LaneEngine::write(std::size_t first, std::size_t count, const SlotBlock& fr
     }
 }
 
-std::size_t LaneEngine::bytes() const { return sizeof(*this) + lanes_.bytes() + places_.bytes() + pipeline_.bytes(); }
+std::size_t LaneEngine::bytes() const {
+    return sizeof(*this) + lanes_.bytes() + places_.bytes() + pipeline_.bytes() + alone_.bytes();
+}
 
 // ---------------------------------------------------------------------------------------------------- learning
 

@@ -28,6 +28,7 @@ class LaneEngine : public Engine {
     void predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& room) const override;
     void judge(const SparseInput& rows, const Asking& asking, const Labels& labels, double* predictions) override;
     std::size_t effort(std::size_t features) const override;
+    void learn_one(const SparseInput& row, const Labels& labels, double* predictions, std::size_t number) override;
     void sift_rates() override;
     void finish() override;
     void settle() noexcept override;
@@ -102,6 +103,7 @@ class LaneEngine : public Engine {
     std::vector<std::size_t> part_ends_;  // of parts of the scoring: the first column that is not its own
     std::size_t rows_end_ = 0;            // the number of the row after those that were learned last
     std::uint64_t look_at_ = 0;           // rates are to be looked at when these examples are learned; 0: not now
+    LaneBatch alone_;                     // a row that comes alone
 
     void make_room(std::size_t slots, bool growing);
     SparseInput placed(const SparseInput& rows, const Labels& labels);
@@ -114,6 +116,8 @@ class LaneEngine : public Engine {
     void score_sweep(LaneBatch& batch, std::size_t first, std::size_t end);
     void score_class_sweep(LaneBatch& batch, std::size_t first, std::size_t end);
     void score_heads(LaneBatch& batch, std::size_t first, std::size_t end);
+    void run_alone(const Labels& labels, bool counting);
+    void score_alone(const Labels& labels, bool counting, double* predictions);
     bool follows() const { return setup_.selecting == Selecting::follow && chooses_rates() && !keeps_rates(); }
     std::size_t wait_for_all();
 };

@@ -23,6 +23,9 @@ class SoftmaxEngine final : public LaneEngine {
     void add_classes(std::size_t count) override;
 
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
+    void learn_one(const SparseInput& row, const Labels& labels, double* predictions, std::size_t number) override {
+        Engine::learn_one(row, labels, predictions, number);
+    }
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
 
