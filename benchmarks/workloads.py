@@ -232,7 +232,7 @@ def _pandas(name: str, path: pathlib.Path, rows: int) -> Program:
     return Program(name, [str(script), str(path)], rows, r"log loss ([0-9.e-]+)", by="peer")
 
 
-FIXED = ("--rate", "0.5", "--no-centre")
+FIXED = ("--rate", "0.5", "--no-centre")  # one learner: a rate that is given leaves other experts out
 
 
 def vw_file(store: Store) -> Contenders:

@@ -476,14 +476,18 @@ bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) c
 }
 
 void Learner::learn_placed(Placement& row, const Labels& given, double* predictions) {
-    if (row.kind() == Placement::Kind::in_order)
-        return learn_named(row.row().count, row.row().x, given, InOrder{row.row().pack.slot}, predictions);
+    if (row.kind() == Placement::Kind::in_order) {
+        const auto& [count, values, slots] = row.in_order();
+        return learn_named(count, values, given, InOrder{slots}, predictions);
+    }
     learn_label(given, 0, predictions, [&](const Labels& labels) { engine_->learn_placed(row, labels, *predictions); });
 }
 
 void Learner::predict_placed(Placement& row, const Asking& asking, double* predictions) {
-    if (row.kind() == Placement::Kind::in_order)
-        return predict_named(row.row().count, row.row().x, asking, InOrder{row.row().pack.slot}, predictions);
+    if (row.kind() == Placement::Kind::in_order) {
+        const auto& [count, values, slots] = row.in_order();
+        return predict_named(count, values, asking, InOrder{slots}, predictions);
+    }
     *predictions = engine_->predict_placed(row, labels_.checked(asking, 1));
     labels_.complete(predictions, 1, 1, asking.offset);
 }

@@ -140,7 +140,7 @@ class Learner {
     template <class Row>
     bool check_named_features(std::size_t rows, const Labels& given, const Row& row);
 
-    // The same for a row of features that have been learned from before, all of them and in this order. `place` says
+    // The same for a row of features that have all been learned from before, of which some may be missing. `place` says
     // whether such rows can be taken so. The caller has put the values, none beyond `placed_most`, in their places; the
     // weight is not 0.
     static constexpr double placed_most = 0x1p500;

@@ -107,15 +107,22 @@ class PyLearner {
         return ++last;
     }
 
-    // What a row that has been learned is called, for the next.
+    // What a row that has been learned in the general way is called, for the next ones.
     void remember(const NamedRow& row) {
-        last_.clear();
-        if (learner.notes()) return;
+        if (learner.notes()) return last_.clear();
+        const bool worth_placing = last_.is_worth_placing();
+        if (row.is_among_last() && last_.is_like(row.size())) return last_.place(learner);
+        std::size_t added = 0;
+        for (std::size_t i = 0; i < row.size(); ++i) added += last_.find(row.name(i), i) == LastNames::unknown;
+        if (!last_.has_room(added, row.size())) last_.clear();
+        if (row.size() > LastNames::most) return;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            const auto feature = known_.find(row.name(i));
-            if (feature == KnownStrings::none) return last_.clear();
+            if (last_.find(row.name(i), i) != LastNames::unknown) continue;
+            const std::uint32_t feature = resolver(row).by_name(row.name(i), false);
+            if (feature == 0) return last_.clear();
             last_.add(row.name(i), feature);
         }
+        if (worth_placing) last_.place(learner);
     }
 
     struct Resolver {
@@ -123,8 +130,10 @@ class PyLearner {
         const NamedRow& row;
 
         UNITLESS_INLINE std::uint32_t operator()(std::size_t i, bool grow) const {
-            if (row.repeats()) return self.last_.feature(i);
-            PyObject* name = row.name(i);
+            if (row.is_among_last()) return self.last_.feature(row.among_last(i));
+            return by_name(row.name(i), grow);
+        }
+        UNITLESS_INLINE std::uint32_t by_name(PyObject* name, bool grow) const {
             if (const auto slot = self.known_.find(name); slot != KnownStrings::none) return slot;
             return look_up(name, grow);
         }
@@ -187,11 +196,7 @@ class PyLearner {
         learner.check_sum(row.size(), row.values(), 0);
         double* const predictions = result.to_learn(learner, new_classes);
         remembering([&] { learner.learn_named(row.size(), row.values(), given, resolver(row), predictions); });
-        if (!row.repeats()) {
-            remember(row);
-        } else if (one.weight > 0) {
-            last_.place(learner);
-        }
+        if (one.weight > 0) remember(row);
     }
     template <class RowResult>
     void predict_row(nb::handle x, nb::handle offset, bool extrapolate, RowResult& result) {

@@ -75,6 +75,16 @@ def keep_memory() -> None:
 def work_alone(from_here_on: bool) -> None:
     """Whether models that this thread works at, from here on, are worked at by no other thread."""
 
+def record_tasks(threads: int) -> None:
+    """From here on the calling thread does all its work alone, cut into the tasks that so many threads would share, and
+    notes what each takes.
+    """
+
+def recorded_tasks() -> list[tuple[str, int, int, float, int, int]]:
+    """The tasks since then: kind, track, batch, seconds, and of scoring the tracks [first, end) that must have had the
+    batch before. Recording ends.
+    """
+
 def _before_fork() -> None:
     """Wait until no thread is inside a learner, and keep others out."""
 
@@ -429,8 +439,7 @@ class TextRows:
     def nbytes(self) -> int: ...
     @property
     def first_index(self) -> int: ...
-    @property
-    def next_index(self) -> int: ...
+    next_index: int
     @property
     def text(self) -> NDArray[np.uint8]: ...
     @property
@@ -470,6 +479,9 @@ class VwReader:
 
 class LibsvmReader:
     """Reads libsvm's and svmlight's text, chunk by chunk."""
+
+    highest: tuple[int, bool]
+    """One after the highest index so far; and whether no gap was too wide for all indices below it to be mentioned."""
 
     def __init__(self, zero_based: bool) -> None: ...
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
