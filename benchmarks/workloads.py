@@ -163,7 +163,7 @@ def _pandas(name: str, path: pathlib.Path, rows: int) -> Program:
     return Program(name, [sys.executable, str(script), str(path)], rows, r"log loss ([0-9.e-]+)")
 
 
-FIXED = ("--rate", "0.5", "--no-centre")
+FIXED = ("--rate", "0.5", "--no-centre")  # one learner: a rate that is given leaves other experts out
 
 
 def vw_file(store: Store) -> Contenders:

@@ -32,7 +32,8 @@ class SoftmaxEngine final : public LaneEngine {
   protected:
     std::size_t group(LaneBatch& batch, std::size_t longest, std::size_t threads) override;
     void run(LaneBatch& batch, std::size_t group) override;
-    void score(LaneBatch& batch) override;
+    void divide_scoring(std::size_t groups, std::size_t /*threads*/) override { parts_ = {{0, groups}}; }
+    void score(LaneBatch& batch, std::size_t part) override;
     void tell(LaneBatch& batch, double* predictions) override;
 
   private:
