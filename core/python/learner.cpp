@@ -11,6 +11,7 @@ using namespace nanobind::literals;
 namespace unitless {
 
 void define_learner(nb::module_& m) {
+    NumpyScalars::load();
     nb::class_<TableColumns>(m, "TableColumns")
         .def(nb::init<const std::vector<std::string>&, const std::vector<std::string>&, const std::string&,
                       const std::vector<std::string>&, bool>(),

@@ -439,8 +439,7 @@ class TextRows:
     def nbytes(self) -> int: ...
     @property
     def first_index(self) -> int: ...
-    @property
-    def next_index(self) -> int: ...
+    next_index: int
     @property
     def text(self) -> NDArray[np.uint8]: ...
     @property
@@ -480,6 +479,9 @@ class VwReader:
 
 class LibsvmReader:
     """Reads libsvm's and svmlight's text, chunk by chunk."""
+
+    highest: tuple[int, bool]
+    """One after the highest index so far; and whether no gap was too wide for all indices below it to be mentioned."""
 
     def __init__(self, zero_based: bool) -> None: ...
     def read(self, data: bytes | bytearray | memoryview | NDArray[np.uint8], last: bool) -> TextRows:
