@@ -19,8 +19,6 @@ import vowpal_wabbit as vw
 from contenders import Contender, Loop, Program
 from data import Store
 
-import unitless as ul
-
 Contenders = list[Contender]
 partial = functools.partial
 Peer, Floor = partial(Loop, by="peer"), partial(Loop, by="floor")
@@ -147,9 +145,9 @@ def interactions(_: Store) -> Contenders:
 def softmax(store: Store) -> Contenders:
     return [
         Loop("one-vs-all, automatic rates", ours.classify),
-        Loop("softmax, automatic rates", partial(ours.classify, kind=ul.Softmax)),
+        Loop("softmax, automatic rates", partial(ours.classify, kind="Softmax")),
         Loop("one-vs-all, one rate", partial(ours.classify, learning_rate=0.5)),
-        Loop("softmax, one rate", partial(ours.classify, kind=ul.Softmax, learning_rate=0.5)),
+        Loop("softmax, one rate", partial(ours.classify, kind="Softmax", learning_rate=0.5)),
         Peer("Vowpal Wabbit --oaa 7, cache", partial(vw.learn, data="classes.vw", options=("--oaa", "7"))),
         Peer(f"River scaler | softmax, first {store.size.slow_rows:,} rows", river_rows.softmax),
     ]
