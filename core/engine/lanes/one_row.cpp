@@ -61,11 +61,19 @@ void LaneEngine::run_alone(const Labels& labels, bool counting) {
 
 void LaneEngine::score_alone(const Labels& labels, bool counting, double* predictions) {
     const double* const p = alone_.predicted();
-    const bool several = setup_.selecting != Selecting::none;
-    for (std::size_t head = 0; head < predict_width(); ++head)
-        predictions[head] = p[several ? selection_.leader(lanes_, head) : head];
-    const double h = weight_of(labels, 0);
-    if (counting && h > 0) selection_.observe(lanes_, alone_.losses(), h, h / (alone_.weight_before + h));
+    const double h = weight_of(labels, 0), share = h / (alone_.weight_before + h);
+    const std::size_t width = predict_width(), lanes = lanes_.lanes().size();
+    if (setup_.selecting == Selecting::none) {
+        std::copy_n(p, width, predictions);
+        return;
+    }
+    for (std::size_t head = 0; head < lanes_.heads(); ++head) {
+        const std::size_t leader = selection_.leader(lanes_, head);
+        if (head < width) predictions[head] = p[leader];
+        if (counting && h > 0) selection_.observe_head(lanes_, head, leader, alone_.losses(), h, share);
+    }
+    alone_.in_play.resize(lanes);
+    note_in_play(alone_, 0, lanes);
 }
 
 }  // namespace unitless
