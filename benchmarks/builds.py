@@ -52,8 +52,8 @@ def _run(*command: str | pathlib.Path, what: str) -> str:
     try:
         said, errors = process.communicate()
     except BaseException:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        os.killpg(process.pid, signal.SIGTERM)  # not a kill: ninja ends its compilers, which are not in this group
+        process.communicate()  # until all that it has started have ended
         raise
     if process.returncode:
         sys.exit(f"{what} failed:\n{said[-3000:]}{errors[-3000:]}")
