@@ -46,16 +46,20 @@ class Size:
     stream_rows: int
     named_rows: int
     slow_rows: int  # for a program that would need minutes for all rows
+    shape_rows: int  # for curves, trees and what is compared with them
+    forest_rows: int  # for River's forests, which need a millisecond a row
     megabytes: int  # of text in files
     scaling: float  # points of the curves, as a share of their full size
+    hash_bits: int  # of models that are merged, or whose memory is measured
+    serve_seconds: float  # of a turn of a server
 
     @classmethod
     def full(cls, megabytes: int) -> Size:
-        return cls(COVERTYPE_ROWS, 100_000, 10_000, 10_000, megabytes, 1.0)
+        return cls(COVERTYPE_ROWS, 100_000, 10_000, 10_000, 100_000, 2_000, megabytes, 1.0, 20, 1.5)
 
     @classmethod
     def quick(cls) -> Size:
-        return cls(20_000, 2_000, 1_000, 1_000, 4, 0.02)
+        return cls(20_000, 2_000, 1_000, 1_000, 2_000, 100, 4, 0.02, 14, 0.5)
 
 
 @dataclass(frozen=True)
@@ -88,12 +92,22 @@ class Store:
         return np.load(self.path("covertype.npy")), np.load(self.path("covertype_classes.npy"))
 
     def two_classes(self, kind: str) -> tuple[Any, np.ndarray]:
-        """ "dense" and "sparse": Covertype, class 2 against the rest. "stream": the stream like hashed text."""
+        """Covertype, class 2 against the rest: "dense", "sparse", "table" (a data frame) or, dense, "some" of its rows.
+
+        "stream" is the stream like hashed text.
+        """
         if kind == "stream":
             return scipy.sparse.load_npz(self.path("stream.npz")), np.load(self.path("stream_labels.npy"))
         X, classes = self.covertype()
         if kind == "sparse":
             X = scipy.sparse.load_npz(self.path("covertype.npz"))
+        elif kind == "some":
+            every = max(1, len(X) // self.size.shape_rows)  # not the first rows only: the file is sorted
+            X, classes = X[::every][: self.size.shape_rows].copy(), classes[::every][: self.size.shape_rows]
+        elif kind == "table":
+            import pandas as pd
+
+            X = pd.DataFrame(X, columns=[f"c{j}" for j in range(X.shape[1])])
         return X, classes == 2
 
     def named(self) -> tuple[list[dict[str, float]], np.ndarray]:

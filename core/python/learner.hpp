@@ -5,8 +5,10 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "learner/learner.hpp"
@@ -69,8 +71,8 @@ class PyLearner {
 
     // A thread never waits for the learner while it holds the interpreter's lock.
     template <class... Rows>
-    std::unique_lock<std::mutex> lock(Rows&... rows) {
-        std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
+    std::unique_lock<Lock> lock(Rows&... rows) {
+        std::unique_lock<Lock> guard(learner.lock(), std::try_to_lock);
         if (!guard) {
             (rows.hold(), ...);
             const nb::gil_scoped_release release;
@@ -79,11 +81,34 @@ class PyLearner {
         return guard;
     }
 
-    // Does it, if the row is like the last one and nobody else is using the learner.
-    template <class Action>
+    // The same to predict: together with others who do, but for the rare case in which the learner must be alone. What
+    // is remembered of names and rows here is safe, because the interpreter's lock is held all the time.
+    class Reading {
+      public:
+        template <class... Rows>
+        explicit Reading(PyLearner& self, Rows&... rows) {
+            shared_ = std::shared_lock<Lock>(self.learner.lock(), std::try_to_lock);
+            if (!shared_) {
+                (rows.hold(), ...);
+                const nb::gil_scoped_release release;
+                shared_.lock();
+            }
+            if (self.learner.shares()) return;
+            shared_.unlock();
+            alone_ = self.lock(rows...);
+        }
+
+      private:
+        std::shared_lock<Lock> shared_;
+        std::unique_lock<Lock> alone_;
+    };
+
+    // Does it, if the row is like the last one and nobody else is in the way.
+    template <template <class> class Guard, class Action>
     bool placed(nb::handle x, Action action) {
-        const std::unique_lock<std::mutex> guard(learner.lock(), std::try_to_lock);
-        if (!guard || !last_.read_placed(x.ptr())) return false;
+        const Guard<Lock> guard(learner.lock(), std::try_to_lock);
+        constexpr bool reading = std::is_same_v<Guard<Lock>, std::shared_lock<Lock>>;
+        if (!guard || (reading && !learner.shares()) || !last_.read_placed(x.ptr())) return false;
         action(last_.placement());
         return true;
     }
@@ -143,7 +168,7 @@ class PyLearner {
             if (feature) self.known_.remember(name, *feature);
             return feature.value_or(0);
         }
-        void note(std::size_t i, std::uint32_t feature) const { self.learner.note(feature, text_of(row.name(i))); }
+        std::string_view name(std::size_t i) const { return text_of(row.name(i)); }
 
         static std::string_view text_of(PyObject* name) {
             Py_ssize_t size = 0;
@@ -198,7 +223,7 @@ class PyLearner {
         const auto learn = [&](Placement& row) {
             remembering([&] { learner.learn_placed(row, given, result.to_learn(learner, 0)); });
         };
-        if (one.weight > 0 && new_classes == 0 && placed(x, learn)) return;
+        if (one.weight > 0 && new_classes == 0 && placed<std::unique_lock>(x, learn)) return;
         NamedRow row(x, spare_, last_);
         const auto guard = lock(row);
         learner.check_sum(row.size(), row.values(), 0);
@@ -216,10 +241,9 @@ class PyLearner {
         }
         const Asking asking(extrapolate, o != 0 ? &o : nullptr);
         const auto predict = [&](Placement& row) { learner.predict_placed(row, asking, result.to_predict(learner)); };
-        if (placed(x, predict)) return;
+        if (placed<std::shared_lock>(x, predict)) return;
         NamedRow row(x, spare_, last_);
-        const auto guard = lock(row);
-        learner.check_sum(row.size(), row.values(), 0);
+        const Reading guard(*this, row);
         learner.predict_named(row.size(), row.values(), asking, resolver(row), result.to_predict(learner));
     }
 
@@ -247,7 +271,7 @@ class PyLearner {
     bool predict_row_of_table(TableColumns& columns, nb::handle x, const Asking& asking, RowResult& result) {
         TableRow row(columns);
         if (!row.read(x.ptr())) return false;
-        const auto guard = lock();
+        const Reading guard(*this);
         const auto add = [&](const auto& to) { row.add_to(to, names_); };
         learner.predict_added(asking, add, result.to_predict(learner));
         return true;

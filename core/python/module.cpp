@@ -83,7 +83,7 @@ NB_MODULE(_core, m) {
     m.def(
         "_before_fork",
         [] {
-            ForkLocks::hold([](std::mutex& lock) {
+            ForkLocks::hold([](Lock& lock) {
                 const nb::gil_scoped_release release;  // who holds it may need the interpreter to go on
                 lock.lock();
             });

@@ -285,11 +285,10 @@ def test_an_error_of_the_items_comes_after_all_that_were_drawn() -> None:
         raise OSError("gone")
 
     for threads in THREADS:
-        found: list[int] = []
+        taken = in_order(items(), lambda k: k, threads)
+        assert [next(taken)[0] for _ in range(6)] == list(range(6))
         with pytest.raises(OSError, match="gone"):
-            for k, _ in in_order(items(), lambda k: k, threads):
-                found.append(k)  # noqa: PERF401  (what came before the error)
-        assert found == list(range(6))
+            next(taken)
 
 
 def test_few_items_are_drawn_ahead() -> None:

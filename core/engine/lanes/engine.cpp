@@ -41,10 +41,8 @@ LaneEngine::LaneEngine(const EngineSetup& setup, const Kernel& kernel, const Clo
       selection_(setup.selecting, lanes_.lanes().size(), first_heads(setup), setup.rates.size(), setup.across),
       negative_(facts_of(setup.options.loss).negative) {
     pipeline_.run = [this](LaneBatch& batch, std::size_t group) { run(batch, group); };
-    pipeline_.score = [this](LaneBatch& batch, std::size_t part) {
-        if (batch.learning) score(batch, part);
-    };
-    pipeline_.leave = [this](const LaneBatch& batch) { return batch.learning ? diverged(batch) : Octet::never; };
+    pipeline_.score = [this](LaneBatch& batch, std::size_t part) { score(batch, part); };
+    pipeline_.leave = [this](const LaneBatch& batch) { return diverged(batch); };
 }
 
 std::size_t LaneEngine::learn_width() const {
@@ -65,13 +63,13 @@ void LaneEngine::make_room(std::size_t slots, bool growing) {
     lanes_.reserve(growing ? std::max(slots, 2 * lanes_.capacity()) : slots);
 }
 
-// Rows by the places of their slots. Those that are learned get places; `labels`: null if none is.
-SparseInput LaneEngine::placed(const SparseInput& rows, const Labels* labels) {
+// Rows by the places of their slots. Those that are learned get places.
+SparseInput LaneEngine::placed(const SparseInput& rows, const Labels& labels) {
     if (!places_.on()) return rows;
     const std::size_t end = rows.rows ? end_of(rows, rows.rows - 1) : rows.first;
     if (row_places_.size() < end + row_margin) row_places_.resize(end + row_margin);
     for (std::size_t r = 0; r < rows.rows; ++r) {
-        const bool learned = labels && weight_of(*labels, r) > 0;
+        const bool learned = weight_of(labels, r) > 0;
         for (std::size_t k = begin_of(rows, r); k < end_of(rows, r); ++k)
             row_places_[k] = learned ? places_.allot(rows.slots[k]) : places_.find(rows.slots[k]);
     }
@@ -156,10 +154,9 @@ std::size_t LaneEngine::bytes() const {
 // ---------------------------------------------------------------------------------------------------- learning
 
 // All lanes over a batch's staged rows.
-void LaneEngine::start(LaneBatch& batch, bool learning) {
+void LaneEngine::start(LaneBatch& batch) {
     const std::size_t count = lanes_.octet_count(), size = batch.rows * count * 8;
-    const bool losses = learning && counts_losses();
-    batch.learning = learning;
+    const bool losses = counts_losses();
     batch.stride = count * 8;
     double* results = aligned(batch.results, 2 * size);
     batch.diverged_at.assign(batch.stride, Octet::never);
@@ -168,8 +165,7 @@ void LaneEngine::start(LaneBatch& batch, bool learning) {
         longest = std::max(longest, batch.staged[r].end - batch.staged[r].begin);
     batch.octets.clear();
     for (std::size_t o = 0; o < count; ++o)
-        batch.octets.push_back({!learning && predicts_with_average() ? lanes_.average(o) : lanes_.octet(o),
-                                lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
+        batch.octets.push_back({lanes_.octet(o), lanes_.rate_of(o), lanes_.label_of(o), results + o * 8,
                                 losses ? results + size + o * 8 : nullptr, batch.diverged_at.data() + o * 8,
                                 lanes_.penalty_of(o)});
     batch.lane_labels = {batch.labels.y, batch.labels.pace, lanes_.classes(),
@@ -178,12 +174,10 @@ void LaneEngine::start(LaneBatch& batch, bool learning) {
     const TaskRecord* const record = TaskRecord::current();
     const std::size_t threads = record ? record->threads : helpers ? helpers->count() : 1;
     const std::size_t groups = group(batch, longest, threads);
-    if (learning) {
-        batch.in_play.assign(lanes_.lanes().size(), true);
-        rows_end_ = batch.row + batch.rows;
-        if (pipeline_.empty()) divide_scoring(groups, threads);
-    }
-    pipeline_.push(groups, learning ? parts_ : std::vector<LanePipeline::Part>{}, helpers);
+    batch.in_play.assign(lanes_.lanes().size(), true);
+    rows_end_ = batch.row + batch.rows;
+    if (pipeline_.empty()) divide_scoring(groups, threads);
+    pipeline_.push(groups, parts_, helpers);
 }
 
 // Few rows are not worth another thread's attention. Who records its tasks does them alone.
@@ -228,7 +222,7 @@ void LaneEngine::learn(const SparseInput& rows, const Labels& labels, double* pr
 }
 
 void LaneEngine::learn_some(const SparseInput& given, const Labels& labels, double* predictions, std::size_t row) {
-    const SparseInput rows = placed(given, &labels);
+    const SparseInput rows = placed(given, labels);
     const Workers* const helpers = helpers_for(rows.rows);
     LaneBatch& batch = pipeline_.next(helpers && helpers->count() > 1);
     batch.make_stage(rows);
@@ -247,7 +241,7 @@ void LaneEngine::learn_some(const SparseInput& given, const Labels& labels, doub
         batch.look = averaging_.look(clock_.t, batch.look_scales.size() - static_cast<std::size_t>(unscaled));
     }
     const std::size_t dead = look_at_ ? wait_for_all() : pipeline_.wait_for_place();
-    start(batch, true);
+    start(batch);
     if (follows() && clock_.examples == Selection::next_look(examples)) look_at_ = clock_.examples;
     if (dead != Octet::never) throw_diverged(std::min(dead, wait_for_all()), row + batch.rows);
     if (batch.rows < rows.rows) {
@@ -410,14 +404,37 @@ std::size_t LaneEngine::diverged(const LaneBatch& batch) const {
 
 // ---------------------------------------------------------------------------------------------------- predicting
 
-void LaneEngine::predict(const SparseInput& given, const Asking& asking, double* predictions) {
-    const SparseInput rows = placed(given, nullptr);
-    LaneBatch& batch = pipeline_.next(false);
+std::size_t LaneEngine::effort(std::size_t features) const {
+    return 4 * features * std::min(lanes_.octet_count(), std::max<std::size_t>(1, predict_width())) + 64;
+}
+
+void LaneEngine::predict(const SparseInput& rows, const Asking& asking, double* predictions, Room& given) const {
+    auto& room = static_cast<LaneRoom&>(given);
+    find_told(room.octets);
+    foresee(rows, asking, room);
+    tell(room, predictions);
+}
+
+void LaneEngine::judge(const SparseInput& rows, const Asking& asking, const Labels& labels, double* predictions) {
+    judging_.octets.clear();
+    for (std::size_t o = 0; o < lanes_.octet_count(); ++o) judging_.octets.push_back(o);
+    foresee(rows, asking, judging_);
+    tell(judging_, predictions);
+    judge_batch(judging_, labels);
+}
+
+// The room's octets over rows, which are staged as learning stages them, but nothing moves on.
+void LaneEngine::foresee(const SparseInput& given, const Asking& asking, LaneRoom& room) const {
+    SparseInput rows = given;
+    if (places_.on()) {
+        const std::size_t end = rows.rows ? end_of(rows, rows.rows - 1) : rows.first;
+        if (room.row_places.size() < end + row_margin) room.row_places.resize(end + row_margin);
+        for (std::size_t k = rows.first; k < end; ++k) room.row_places[k] = places_.find(rows.slots[k]);
+        rows.slots = room.row_places.data();
+    }
+    LaneBatch& batch = room.batch;
     batch.make_stage(rows);
     batch.rows = rows.rows;
-    batch.labels = {};
-    batch.labels.offset = asking.offset;
-    batch.look.reset();
     kernel_.lanes->stage_predict(setup_.options, clock_, lanes_.scale(), rows, asking.extrapolate, batch.stage);
     if (predicts_with_average()) {  // which is in units of earlier scales
         const Averaging::Step step = averaging_.step(clock_.t);
@@ -427,21 +444,60 @@ void LaneEngine::predict(const SparseInput& given, const Asking& asking, double*
             batch.stage.z[k] *= step.growth(lanes_.average_scale(slot), lanes_.scale()[slot]);
         }
     }
-    start(batch, false);
-    pipeline_.drain();
-    tell(batch, predictions);
+    std::size_t longest = 0;
+    for (std::size_t r = 0; r < batch.rows; ++r)
+        longest = std::max(longest, batch.staged[r].end - batch.staged[r].begin);
+    const std::size_t count = room.octets.size();
+    batch.stride = count * 8;
+    double* const results = aligned(batch.results, batch.rows * batch.stride);
+    batch.diverged_at.assign(batch.stride, Octet::never);
+    batch.octets.clear();
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t o = room.octets[i];
+        batch.octets.push_back({predicts_with_average() ? lanes_.average(o) : lanes_.octet(o), lanes_.rate_of(o),
+                                lanes_.label_of(o), results + i * 8, nullptr, batch.diverged_at.data() + i * 8,
+                                lanes_.penalty_of(o)});
+    }
+    batch.lane_labels = {nullptr, nullptr, lanes_.classes(), negative_, batch.stride, asking.offset};
+    run_room(room, longest);
 }
 
-void LaneEngine::tell(LaneBatch& batch, double* predictions) {
+void LaneEngine::run_room(LaneRoom& room, std::size_t longest) const {
+    LaneBatch& batch = room.batch;
+    double* const memory = aligned(batch.room, 16 * longest + 8);
+    for (std::size_t i = 0; i < batch.octets.size(); i += 2) {
+        const std::size_t count = std::min<std::size_t>(2, batch.octets.size() - i);
+        const bool four = count == 1 && lanes_.lanes().size() <= room.octets[i] * 8 + 4;
+        const auto run = four ? kernel_.lanes->run_four : kernel_.lanes->run;
+        run(setup_.options, &batch.octets[i], static_cast<int>(count), batch.lane_labels, batch.stage, batch.rows,
+            memory);
+    }
+}
+
+// The lane that speaks for a head; `best`: the best rate of a sweep.
+std::size_t LaneEngine::told_lane(std::size_t head, std::size_t best) const {
+    return setup_.selecting == Selecting::follow ? selection_.leader(lanes_, head) : lanes_.begin(head) + best;
+}
+
+void LaneEngine::find_told(std::vector<std::size_t>& octets) const {
+    const std::size_t best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
+    octets.clear();
+    for (std::size_t head = 0; head < predict_width(); ++head)
+        if (const std::size_t o = lanes_.place(told_lane(head, best)) / 8; octets.empty() || octets.back() != o)
+            octets.push_back(o);
+}
+
+void LaneEngine::tell(LaneRoom& room, double* predictions) const {
     const std::size_t width = predict_width(), best = setup_.selecting == Selecting::sweep ? best_rate() : 0;
     for (std::size_t head = 0; head < width; ++head) {
-        const std::size_t lane =
-            setup_.selecting == Selecting::follow ? selection_.leader(lanes_, head) : lanes_.begin(head) + best;
-        const double* p = batch.predicted() + lane;
-        for (std::size_t r = 0; r < batch.rows; ++r) predictions[r * width + head] = p[r * batch.stride];
+        const double* const p = room.said(lanes_.place(told_lane(head, best)));
+        for (std::size_t r = 0; r < room.batch.rows; ++r) predictions[r * width + head] = p[r * room.batch.stride];
     }
-    if (judged_by_)
-        selection_.judge(lanes_, kernel_, setup_.options, *judged_by_, batch.predicted(), batch.rows, batch.stride);
+}
+
+void LaneEngine::judge_batch(LaneRoom& room, const Labels& labels) {
+    LaneBatch& batch = room.batch;
+    selection_.judge(lanes_, kernel_, setup_.options, labels, batch.predicted(), batch.rows, batch.stride);
 }
 
 // Of a sweep: the rate whose losses add up to least.

@@ -34,7 +34,6 @@ struct LaneBatch {
     Stage stage{};
 
     // What is to be done with the results.
-    bool learning = false;
     std::size_t rows = 0, row = 0, stride = 0;  // row: the number of the first, for messages
     std::size_t joined = 0;                     // heads that are there since the first row's class was met in it
     Labels labels{};

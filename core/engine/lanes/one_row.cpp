@@ -22,6 +22,8 @@ void LaneEngine::learn_one(const SparseInput& given, const Labels& labels, doubl
     const bool counting = counts_losses();
     run_alone(labels, counting);
     score_alone(labels, counting, predictions);
+    batch.in_play.resize(lanes_.lanes().size());
+    note_in_play(batch, 0, lanes_.lanes().size());
     const std::size_t dead = diverged(batch);
     if (follows() && clock_.examples == Selection::next_look(examples)) selection_.look(lanes_, clock_.examples);
     if (dead != Octet::never) throw_diverged(dead, number + 1);
