@@ -9,7 +9,9 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import multiprocessing.spawn
+import os
 import pathlib
+import signal
 import subprocess
 import sys
 import tarfile
@@ -44,10 +46,18 @@ class Build:
 
 
 def _run(*command: str | pathlib.Path, what: str) -> str:
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, check=False)
-    if done.returncode:
-        sys.exit(f"{what} failed:\n{done.stdout[-3000:]}{done.stderr[-3000:]}")
-    return done.stdout.strip()
+    """What a command says; if it is interrupted, all that it has started (compilers) ends with it."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([*map(str, command)], text=True, start_new_session=True, **pipes)
+    try:
+        said, errors = process.communicate()
+    except BaseException:
+        os.killpg(process.pid, signal.SIGTERM)  # not a kill: ninja ends its compilers, which are not in this group
+        process.communicate()  # until all that it has started have ended
+        raise
+    if process.returncode:
+        sys.exit(f"{what} failed:\n{said[-3000:]}{errors[-3000:]}")
+    return said.strip()
 
 
 def resolved(commit: str) -> str:

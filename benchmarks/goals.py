@@ -19,6 +19,7 @@ class Goal:
     other: str
     at_least: float | None = None
     at_most: float | None = None
+    same_rows: bool = True  # else their losses say nothing of each other
 
     def check(self, contenders: dict[str, Any]) -> dict[str, Any] | None:
         """Whether the goal was reached, from the results of its workload; None if a contender was not measured."""
@@ -26,7 +27,7 @@ class Goal:
             return None
         mine, theirs = contenders[self.ours], contenders[self.other]
         best, median = (self._ratio(mine[key], theirs[key]) for key in ("best_ns_a_row", "median_ns_a_row"))
-        losses = mine["loss"], theirs["loss"]
+        losses = (mine["loss"], theirs["loss"]) if self.same_rows else (None, None)
         as_good = None in losses or losses[0] <= losses[1] * SAME_LOSS
         fast = best >= self.at_least if self.at_least is not None else best <= self.at_most
         return {
@@ -68,6 +69,14 @@ ALL = (
     Goal("tables", "unitless, Parquet, one rate", "Vowpal Wabbit --csv", at_least=10),
     Goal("tables", "unitless, Parquet, one rate", "pandas + scaler + SGD, CSV", at_least=15),
     Goal("named", "unitless.Learner, one rate", "River logistic, no scaler", at_least=12),
+    *(
+        Goal("named", f"unitless.Learner, {kind}", f"River logistic, no scaler, {kind}", at_least=12)
+        for kind in ("NumPy's scalars", "names in any order")
+    ),
+    *(
+        Goal("named", f"unitless.Learner, {kind}", "unitless.Learner, one rate", at_most=1.5, same_rows=False)
+        for kind in ("names missing", "new names")
+    ),
     Goal("named", "unitless.river, automatic rate", "River scaler | logistic", at_least=20),
     Goal("predict", "unitless", "NumPy X @ w", at_most=1.5),
     Goal("rates", "automatic rate, 2 threads", "one rate", at_most=2.5),

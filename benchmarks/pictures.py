@@ -116,19 +116,20 @@ def speedups(tasks: list[dict[str, Any]], path: pathlib.Path) -> None:
     """How much faster each task is with more threads; the grey line is as many times as there are threads."""
     groups = list(dict.fromkeys(task["group"] for task in tasks))
     counts = tasks[0]["threads"]
-    figure, axes = plt.subplots(1, len(groups), figsize=(4.4 * len(groups), 4.8), layout="constrained", squeeze=False)
+    figure, axes = plt.subplots(1, len(groups), figsize=(4.4 * len(groups), 6.5), layout="constrained", squeeze=False)
     for axis, group in zip(axes.flat, groups, strict=True):
         axis.plot(counts, counts, color=COLOURS["floor"], linestyle="--")
-        for task in (one for one in tasks if one["group"] == group):
+        for number, task in enumerate(one for one in tasks if one["group"] == group):
             best = [one["best_ns_a_row"] for one in task["contenders"]]
-            axis.plot(counts, [best[0] / value for value in best], marker="o", label=task["name"])
+            faster = [best[0] / value for value in best]
+            axis.plot(counts, faster, marker="o", color=plt.cm.tab20(number % 20), label=task["name"])
         axis.set_xscale("log", base=2)
         axis.set_yscale("log", base=2)
-        axis.set(xlabel="threads", ylabel="times as fast as one thread", title=group)
+        axis.set(xlabel="threads", ylabel="times as fast as one thread", title=group, ylim=(0.45, 1.1 * counts[-1]))
         axis.set_xticks(counts, [str(count) for count in counts])
         axis.yaxis.set_major_formatter("{x:g}")
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
+        axis.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.12), frameon=False)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

@@ -110,7 +110,7 @@ ALL = (
     _loop("learning", "learn, 64 rates", partial(ours.sweep, rates=64)),
     _loop("learning", "learn, 7 classes", FIXED_CLASSES),
     _loop("learning", "learn, 7 classes, automatic rates", ours.classify),
-    _loop("learning", "learn, softmax, automatic rates", partial(ours.classify, kind=ul.Softmax)),
+    _loop("learning", "learn, softmax, automatic rates", partial(ours.classify, kind="Softmax")),
     _loop("learning", "learn, curves", partial(ours.learn, shape="curves", **SHAPED)),
     _loop("learning", "learn, trees", partial(ours.learn, shape="trees", **SHAPED)),
     _loop("predicting", "predict, dense", ours.predict),

@@ -19,8 +19,6 @@ import vowpal_wabbit as vw
 from contenders import Contender, Loop, Program
 from data import Store
 
-import unitless as ul
-
 Contenders = list[Contender]
 partial = functools.partial
 Peer, Floor = partial(Loop, by="peer"), partial(Loop, by="floor")
@@ -83,15 +81,20 @@ def stream(_: Store) -> Contenders:
 
 
 def named(_: Store) -> Contenders:
-    classify, estimator = one.classify, one.our_classifier
+    classify, estimator, bare = one.classify, one.our_classifier, partial(one.river_classifier, scaled=False)
+    kinds: list[one.Kind] = ["NumPy's scalars", "names in any order", "names missing", "new names"]
     return [
         Loop("unitless.Learner, one rate", one.learner),
+        *(Loop(f"unitless.Learner, {kind}", partial(one.learner, kind=kind)) for kind in kinds),
         Loop("unitless.Learner, automatic rate", partial(one.learner, learning_rate="auto")),
+        Loop("unitless.Learner, curves", partial(one.learner, shape="curves")),
+        Loop("unitless.OneVsAll, 7 classes, one rate", partial(one.classes, learning_rate=0.5)),
         Loop("unitless.river, one rate", partial(classify, make=partial(estimator, **ONE_RATE))),
         Loop("unitless.river, automatic rate", partial(classify, make=partial(estimator, **ALONE))),
         Loop("unitless.river, text labels", partial(classify, make=partial(estimator, **ALONE), words=True)),
         Loop("unitless.river, defaults", partial(classify, make=partial(estimator, shape="auto"))),
-        Peer("River logistic, no scaler", partial(classify, make=partial(one.river_classifier, scaled=False))),
+        Peer("River logistic, no scaler", partial(classify, make=bare)),
+        *(Peer(f"River logistic, no scaler, {kind}", partial(classify, make=bare, kind=kind)) for kind in kinds[:2]),
         Peer("River scaler | logistic", partial(classify, make=partial(one.river_classifier, scaled=True))),
     ]
 
@@ -147,9 +150,9 @@ def interactions(_: Store) -> Contenders:
 def softmax(store: Store) -> Contenders:
     return [
         Loop("one-vs-all, automatic rates", ours.classify),
-        Loop("softmax, automatic rates", partial(ours.classify, kind=ul.Softmax)),
+        Loop("softmax, automatic rates", partial(ours.classify, kind="Softmax")),
         Loop("one-vs-all, one rate", partial(ours.classify, learning_rate=0.5)),
-        Loop("softmax, one rate", partial(ours.classify, kind=ul.Softmax, learning_rate=0.5)),
+        Loop("softmax, one rate", partial(ours.classify, kind="Softmax", learning_rate=0.5)),
         Peer("Vowpal Wabbit --oaa 7, cache", partial(vw.learn, data="classes.vw", options=("--oaa", "7"))),
         Peer(f"River scaler | softmax, first {store.size.slow_rows:,} rows", river_rows.softmax),
     ]

@@ -592,8 +592,7 @@ bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) c
 void Learner::learn_placed(Placement& row, const Labels& given, double* predictions) {
     if (row.kind() == Placement::Kind::in_order) {
         const auto& [count, values, slots] = row.in_order();
-        if (!preparation_.raw() && !preparation_.may_be_distant())
-            return learn_in_order(row.in_order(), given, predictions);
+        if (is_simple()) return learn_in_order(row.in_order(), given, predictions);
         return learn_named(count, values, given, InOrder{slots}, predictions);
     }
     learn_label(given, 0, predictions, [&](const Labels& labels) { engine_->learn_placed(row, labels, *predictions); });
@@ -607,8 +606,8 @@ void Learner::learn_in_order(const Placement::InOrder& row, const Labels& given,
         const Centre::Mark mark = centre.mark();
         const std::uint64_t examples = engine_->clock().examples;
         try {
-            const SparseInput prepared =
-                preparation_.prepare_in_order(row.count, row.values, row.slots, weight_of(labels, 0));
+            const SparseInput prepared = preparation_.prepare_in_order(row.count, row.values, row.slots,
+                                                                       Looking::learning, weight_of(labels, 0));
             engine_->learn_one(prepared, labels, predictions, 0);
             if (ends_windows(examples)) end_windows();
         } catch (const DivergedError& error) {
@@ -621,9 +620,19 @@ void Learner::learn_in_order(const Placement::InOrder& row, const Labels& given,
     });
 }
 
+void Learner::predict_in_order(const Placement::InOrder& row, const Asking& asking, double* predictions) {
+    const Asking checked = labels_.checked(asking, 1);
+    const Rooms::Taken room(rooms_, preparation_, *engine_);
+    const SparseInput prepared =
+        room->preparation.prepare_in_order(row.count, row.values, row.slots, looking(asking), 1.0);
+    predict_prepared(prepared, checked, predictions, *room);
+    labels_.complete(predictions, 1, predict_width(), asking.offset);
+}
+
 void Learner::predict_placed(Placement& row, const Asking& asking, double* predictions) {
     if (row.kind() == Placement::Kind::in_order) {
         const auto& [count, values, slots] = row.in_order();
+        if (is_simple()) return predict_in_order(row.in_order(), asking, predictions);
         return predict_named(count, values, asking, InOrder{slots}, predictions, true);
     }
     *predictions = engine_->predict_placed(row, labels_.checked(asking, 1));

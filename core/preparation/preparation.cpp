@@ -75,14 +75,20 @@ SparseInput Preparation::prepared() const {
 }
 
 SparseInput Preparation::prepare_in_order(std::size_t count, const double* values, const std::uint32_t* slots,
-                                          double weight) {
+                                          Looking looking, double weight) {
     in_order_.reserve(1, count);
     double* const row = in_order_.values.data();
     std::uint32_t* const at = in_order_.slots.data();
     std::copy_n(values, count, row);
     if (centring()) {
-        for (std::size_t k = 0; k < count; ++k) own_->centre.remember(slots[k]);
-        own_->centre.observe(slots, row, count, weight);
+        if (looking == Looking::learning) {
+            for (std::size_t k = 0; k < count; ++k) own_->centre.remember(slots[k]);
+            own_->centre.observe(slots, row, count, weight);
+        } else if (looking == Looking::predicting) {
+            centre().peek(slots, row, count);
+        } else {
+            for (std::size_t k = 0; k < count; ++k) row[k] = centred(slots[k], row[k], looking, weight);
+        }
     }
     std::size_t n = 0;
     for (std::size_t k = 0; k < count; ++k) {  // zeros are left out

@@ -218,10 +218,11 @@ class Preparation {
     void prepare_named(std::size_t count, const double* values, Looking looking, double weight, const Resolve& resolve,
                        std::size_t row);
 
-    // One row of features that have all been learned from before, in the order of their slots, to be learned again: the
-    // same as `prepare_named` in less time. No interactions, no raw values, and `may_be_distant` is false. `centre`
-    // remembers what it was.
-    SparseInput prepare_in_order(std::size_t count, const double* values, const std::uint32_t* slots, double weight);
+    // One row of features that have all been learned from before, in the order of their slots: the same as
+    // `prepare_named` in less time. No interactions, no raw values, and `may_be_distant` is false. If the row is to be
+    // learned, its weight is not 0, and `centre` remembers what it was.
+    SparseInput prepare_in_order(std::size_t count, const double* values, const std::uint32_t* slots, Looking looking,
+                                 double weight);
     bool may_be_distant() const { return centring() && std::max(reached_, known_->reached) >= distant; }
 
     // ---- checks: throw before anything changes
