@@ -99,7 +99,7 @@ struct Resolve {
         const char name = static_cast<char>('a' + j);
         return learner.feature({&name, 1}, grow).value_or(0);
     }
-    void note(std::size_t, std::uint32_t) const {}
+    static std::string_view name(std::size_t) { return {}; }
 };
 
 void share(const char* name, const Setup& setup, const Kernel& kernel, int rounds, bool by_name) {
