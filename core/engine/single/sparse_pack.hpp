@@ -213,7 +213,9 @@ class SparsePack {
     // The bias's slot is written too, with anything: its state is kept apart and stored afterwards.
     __attribute__((noinline)) void put_back(std::size_t chunks, Slot* slots) const {
         const Pack pack = pack_;
-        const auto four = [](const double* from) { return (Four) reinterpret_cast<const UnalignedFour&>(*from); };
+        const auto four = [](const double* from) UNITLESS_INLINE_LAMBDA -> const UnalignedFour& {
+            return reinterpret_cast<const UnalignedFour&>(*from);
+        };
         for (std::size_t at = 0; at < chunks * width; at += 4)
             put_back_four(slots, pack.slot + at, {four(pack.scale + at), four(pack.v + at), four(pack.H + at)});
     }
