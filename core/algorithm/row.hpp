@@ -99,14 +99,14 @@ inline bool narrow(double& v, double& H, std::uint32_t slot, std::uint64_t examp
 // The same of eight features. True where a value leaves float32's range.
 UNITLESS_INLINE Mask8 narrow(Vec8& v, Vec8& H, const std::uint32_t* slots, std::uint64_t example) {
     using Floats = float __attribute__((vector_size(register_width * sizeof(float))));
-    using Slots [[gnu::aligned(4)]] =
-        std::uint32_t __attribute__((vector_size(register_width * sizeof(std::uint32_t)), may_alias));
+    using Slots = std::uint32_t __attribute__((vector_size(register_width * sizeof(std::uint32_t))));
     const auto stochastic = [](Register& x, const Bits& random) UNITLESS_INLINE_LAMBDA {
         const auto rounded = (Register)Narrowing::rounded((Bits)x, random);
         x = __builtin_convertvector(__builtin_convertvector(rounded, Floats), Register);
     };
     for (int i = 0; i < Vec8::registers; ++i) {
-        const auto& some = reinterpret_cast<const Slots&>(slots[i * register_width]);
+        Slots some;  // they may lie anywhere
+        __builtin_memcpy(&some, slots + i * register_width, sizeof some);
         const Bits random = Narrowing::random(__builtin_convertvector(some, Bits), example);
         stochastic(v.part[i], random);
         stochastic(H.part[i], random >> 29);
