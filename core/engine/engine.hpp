@@ -124,6 +124,12 @@ class Engine {
     virtual void learn_spread(std::size_t /*slots*/, std::size_t /*rows*/, const Fill&, const Labels&, double*,
                               std::size_t /*row*/) {}
 
+    // One row, of which nothing is under way afterwards.
+    virtual void learn_one(const SparseInput& row, const Labels& labels, double* predictions, std::size_t number) {
+        learn(row, labels, predictions, number);
+        finish();
+    }
+
     // One row at a time, of the same features as the row before.
     virtual bool places() const { return false; }
     virtual void learn_placed(Placement&, const Labels& /*of one row*/, double& /*prediction*/) {}

@@ -590,14 +590,42 @@ bool Learner::place(const std::vector<std::uint32_t>& features, Placement& to) c
 }
 
 void Learner::learn_placed(Placement& row, const Labels& given, double* predictions) {
-    if (row.kind() == Placement::Kind::in_order)
-        return learn_named(row.row().count, row.row().x, given, InOrder{row.row().pack.slot}, predictions);
+    if (row.kind() == Placement::Kind::in_order) {
+        const auto& [count, values, slots] = row.in_order();
+        if (!preparation_.raw() && !preparation_.may_be_distant())
+            return learn_in_order(row.in_order(), given, predictions);
+        return learn_named(count, values, given, InOrder{slots}, predictions);
+    }
     learn_label(given, 0, predictions, [&](const Labels& labels) { engine_->learn_placed(row, labels, *predictions); });
 }
 
+// What `learn_named` does, without looking for what cannot be new.
+void Learner::learn_in_order(const Placement::InOrder& row, const Labels& given, double* predictions) {
+    learn_label(given, 0, predictions, [&](const Labels& labels) {
+        Centre& centre = preparation_.centre_to_learn();
+        centre.forget();
+        const Centre::Mark mark = centre.mark();
+        const std::uint64_t examples = engine_->clock().examples;
+        try {
+            const SparseInput prepared =
+                preparation_.prepare_in_order(row.count, row.values, row.slots, weight_of(labels, 0));
+            engine_->learn_one(prepared, labels, predictions, 0);
+            if (ends_windows(examples)) end_windows();
+        } catch (const DivergedError& error) {
+            if (error.row == 0) centre.rewind(mark);  // otherwise the lanes learned the row before one diverged
+            throw;
+        } catch (...) {
+            if (engine_->clock().examples == examples) centre.rewind(mark);
+            throw;
+        }
+    });
+}
+
 void Learner::predict_placed(Placement& row, const Asking& asking, double* predictions) {
-    if (row.kind() == Placement::Kind::in_order)
-        return predict_named(row.row().count, row.row().x, asking, InOrder{row.row().pack.slot}, predictions, true);
+    if (row.kind() == Placement::Kind::in_order) {
+        const auto& [count, values, slots] = row.in_order();
+        return predict_named(count, values, asking, InOrder{slots}, predictions, true);
+    }
     *predictions = engine_->predict_placed(row, labels_.checked(asking, 1));
     labels_.complete(predictions, 1, 1, asking.offset);
 }

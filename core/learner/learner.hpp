@@ -145,7 +145,7 @@ class Learner {
     template <class Row>
     bool check_named_features(std::size_t rows, const Labels& given, const Row& row);
 
-    // The same for a row of features that have been learned from before, all of them and in this order. `place` says
+    // The same for a row of features that have all been learned from before, of which some may be missing. `place` says
     // whether such rows can be taken so. The caller has put the values, none beyond `placed_most`, in their places; the
     // weight is not 0.
     static constexpr double placed_most = 0x1p500;
@@ -309,6 +309,7 @@ class Learner {
     void learn_label(const Labels& given, std::size_t row, double* predictions, Action action);
     template <class Prepare>
     void learn_one(const Labels& given, std::size_t row, double* predictions, const Prepare& prepare);
+    void learn_in_order(const Placement::InOrder& row, const Labels& given, double* predictions);
     template <class Prepare>
     void predict_one(const Asking& asking, double* predictions, const Prepare& prepare);
 };
@@ -345,8 +346,7 @@ void Learner::learn_one(const Labels& given, std::size_t row, double* prediction
                 engine_->check_features(preparation_.prepared(), labels, row, met);  // a class that joins stays
                 engine_->add_classes(labels.new_classes);
             }
-            engine_->learn(preparation_.prepared(), labels, predictions, row);
-            engine_->finish();
+            engine_->learn_one(preparation_.prepared(), labels, predictions, row);
             if (ends_windows(examples)) end_windows();
         } catch (const DivergedError& error) {
             if (error.row <= row) preparation_.rewind(mark);  // otherwise the lanes learned the row before one diverged

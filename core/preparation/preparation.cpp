@@ -74,11 +74,36 @@ SparseInput Preparation::prepared() const {
     return input;
 }
 
+SparseInput Preparation::prepare_in_order(std::size_t count, const double* values, const std::uint32_t* slots,
+                                          double weight) {
+    in_order_.reserve(1, count);
+    double* const row = in_order_.values.data();
+    std::uint32_t* const at = in_order_.slots.data();
+    std::copy_n(values, count, row);
+    if (centring()) {
+        for (std::size_t k = 0; k < count; ++k) own_->centre.remember(slots[k]);
+        own_->centre.observe(slots, row, count, weight);
+    }
+    std::size_t n = 0;
+    for (std::size_t k = 0; k < count; ++k) {  // zeros are left out
+        at[n] = slots[k];
+        row[n] = row[k];
+        n += row[k] != 0;
+    }
+    in_order_.row_ends[0] = n;
+    in_order_.rows = 1;
+    SparseInput input = in_order_.view();
+    input.in_sequence = hashed();
+    return input;
+}
+
 void Preparation::centre_wide(std::size_t at, std::size_t columns, Looking looking, double weight) {
     if (!centre().any()) return;
     double* row = wide.values.data() + at * columns;
     if (looking == Looking::learning && weight > 0) {
         own_->centre.observe(wide.features.data(), row, columns, weight);
+    } else if (looking == Looking::predicting) {
+        centre().peek(wide.features.data(), row, columns);
     } else {
         for (std::size_t j = 0; j < columns; ++j) row[j] = centred(wide.features[j], row[j], looking, weight);
     }

@@ -218,6 +218,12 @@ class Preparation {
     void prepare_named(std::size_t count, const double* values, Looking looking, double weight, const Resolve& resolve,
                        std::size_t row);
 
+    // One row of features that have all been learned from before, in the order of their slots, to be learned again: the
+    // same as `prepare_named` in less time. No interactions, no raw values, and `may_be_distant` is false. `centre`
+    // remembers what it was.
+    SparseInput prepare_in_order(std::size_t count, const double* values, const std::uint32_t* slots, double weight);
+    bool may_be_distant() const { return centring() && std::max(reached_, known_->reached) >= distant; }
+
     // ---- checks: throw before anything changes
 
     // Does the data know its features as the model does? By number, by name.
@@ -257,11 +263,10 @@ class Preparation {
     RawRows raw_rows_;         // beside either
     RowInTheMaking row_in_the_making_;
     std::vector<double> side_by_side_;
-    double reached_ = 0;  // with centring: the largest magnitude among the rows of a reader
+    CollectedRows in_order_;  // a row of features that are known
+    double reached_ = 0;      // with centring: the largest magnitude among the rows of a reader
 
     Preparation(const Knowledge& known, const RowKernel& kernel) : known_(&known), kernel_(&kernel) {}
-
-    bool may_be_distant() const { return centring() && std::max(reached_, known_->reached) >= distant; }
 
     void load_products(const PreparationState& from);
     void load_windows(const PreparationState& from);

@@ -15,6 +15,7 @@
 #include "python/arrays.hpp"
 #include "python/named_row.hpp"
 #include "python/table_row.hpp"
+#include "python/waiting_errors.hpp"
 
 namespace unitless {
 
@@ -132,15 +133,22 @@ class PyLearner {
         return ++last;
     }
 
-    // What a row that has been learned is called, for the next.
+    // What a row that has been learned in the general way is called, for the next ones.
     void remember(const NamedRow& row) {
-        last_.clear();
-        if (learner.notes()) return;
+        if (learner.notes()) return last_.clear();
+        const bool worth_placing = last_.is_worth_placing();
+        if (row.is_among_last() && last_.is_like(row.size())) return last_.place(learner);
+        std::size_t added = 0;
+        for (std::size_t i = 0; i < row.size(); ++i) added += last_.find(row.name(i), i) == LastNames::unknown;
+        if (!last_.has_room(added, row.size())) last_.clear();
+        if (row.size() > LastNames::most) return;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            const auto feature = known_.find(row.name(i));
-            if (feature == KnownStrings::none) return last_.clear();
+            if (last_.find(row.name(i), i) != LastNames::unknown) continue;
+            const std::uint32_t feature = resolver(row).by_name(row.name(i), false);
+            if (feature == 0) return last_.clear();
             last_.add(row.name(i), feature);
         }
+        if (worth_placing) last_.place(learner);
     }
 
     struct Resolver {
@@ -148,8 +156,10 @@ class PyLearner {
         const NamedRow& row;
 
         UNITLESS_INLINE std::uint32_t operator()(std::size_t i, bool grow) const {
-            if (row.repeats()) return self.last_.feature(i);
-            PyObject* name = row.name(i);
+            if (row.is_among_last()) return self.last_.feature(row.among_last(i));
+            return by_name(row.name(i), grow);
+        }
+        UNITLESS_INLINE std::uint32_t by_name(PyObject* name, bool grow) const {
             if (const auto slot = self.known_.find(name); slot != KnownStrings::none) return slot;
             return look_up(name, grow);
         }
@@ -175,14 +185,23 @@ class PyLearner {
         return o;
     }
 
+    // What stands in a dict under a label, or null. NumPy's booleans are looked up as Python's, which they equal.
+    static PyObject* found_in(const nb::dict& dict, nb::handle label) {
+        const bool flag = NumpyScalars::layout_of(Py_TYPE(label.ptr())) == NumpyScalars::Layout::boolean;
+        if (flag) label = NumpyScalars::number(label.ptr(), NumpyScalars::Layout::boolean) != 0 ? Py_True : Py_False;
+        PyObject* const found = PyDict_GetItemWithError(dict.ptr(), label.ptr());
+        if (!found && PyErr_Occurred()) throw nb::python_error();
+        return found;
+    }
+
     // The label of one row, with its weight and offset.
     struct OneLabel {
         double label, weight, offset;
 
-        OneLabel(nb::handle y, nb::handle h, nb::handle o)
+        OneLabel(nb::handle y, nb::handle h, double o)
             : label(number_of(y, [] { return std::string("label"); })),
               weight(number_of(h, [] { return std::string("weight"); })),
-              offset(offset_from(o)) {
+              offset(o) {
             if (!(weight >= 0 && std::isfinite(weight)))
                 throw InputError("weight is " + shown(h), "weights must be finite and not negative");
         }
@@ -199,9 +218,7 @@ class PyLearner {
 
     // `RowResult`: OneResult or WideResult.
     template <class RowResult>
-    void learn_row(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset, std::size_t new_classes,
-                   RowResult& result) {
-        const OneLabel one(y, weight, offset);
+    void learn_row(nb::handle x, const OneLabel& one, std::size_t new_classes, RowResult& result) {
         const Labels given = one.given(new_classes);
         const auto learn = [&](Placement& row) {
             remembering([&] { learner.learn_placed(row, given, result.to_learn(learner, 0)); });
@@ -212,17 +229,12 @@ class PyLearner {
         learner.check_sum(row.size(), row.values(), 0);
         double* const predictions = result.to_learn(learner, new_classes);
         remembering([&] { learner.learn_named(row.size(), row.values(), given, resolver(row), predictions); });
-        if (!row.repeats()) {
-            remember(row);
-        } else if (one.weight > 0) {
-            last_.place(learner);
-        }
+        if (one.weight > 0) remember(row);
     }
     template <class RowResult>
-    void predict_row(nb::handle x, nb::handle offset, bool extrapolate, RowResult& result) {
+    void predict_row(nb::handle x, double o, bool extrapolate, RowResult& result) {
         nb::object made;
         if (reading_.is_valid()) x = made = reading_(x);
-        double o = offset_from(offset);
         if (PyTuple_Check(x.ptr()) && made.is_valid()) {  // with the row's own offset; another one that is given counts
             if (o == 0) o = offset_from(nb::borrow(PyTuple_GetItem(made.ptr(), 1)));
             x = PyTuple_GetItem(made.ptr(), 0);
@@ -268,13 +280,13 @@ class PyLearner {
                                nb::handle offset) {
         check_single();
         OneResult prediction;
-        const bool learned = learn_row_of_table(columns, x, OneLabel(y, weight, offset), 0, prediction);
+        const bool learned = learn_row_of_table(columns, x, OneLabel(y, weight, offset_from(offset)), 0, prediction);
         return learned ? nb::object(nb::float_(prediction.value)) : nb::none();
     }
     nb::object learn_table_row_wide(TableColumns& columns, nb::handle x, nb::handle y, nb::handle weight,
                                     std::size_t new_classes) {
         WideResult predictions;
-        const OneLabel label(y, weight, nb::float_(0.0));
+        const OneLabel label(y, weight, 0.0);
         return learn_row_of_table(columns, x, label, new_classes, predictions) ? predictions.array() : nb::none();
     }
     // The names of the features of a text of words, known or not; one that several words share is there for each.
@@ -290,24 +302,56 @@ class PyLearner {
     double learn_one(nb::handle x, nb::handle y, nb::handle weight, nb::handle offset) {
         check_single();
         OneResult prediction;
-        learn_row(x, y, weight, offset, 0, prediction);
+        learn_row(x, OneLabel(y, weight, offset_from(offset)), 0, prediction);
         return prediction.value;
     }
     double predict_one(nb::handle x, nb::handle offset, bool extrapolate) {
         check_single();
         OneResult prediction;
-        predict_row(x, offset, extrapolate, prediction);
+        predict_row(x, offset_from(offset), extrapolate, prediction);
         return prediction.value;
+    }
+    // Learns a row and notes what was predicted for it. True if there are many to be taken now.
+    bool learn_noting(nb::handle x, nb::handle y, nb::handle weight, WaitingErrors& errors) {
+        check_single();
+        const OneLabel one(y, weight, 0.0);
+        OneResult prediction;
+        learn_row(x, one, 0, prediction);
+        return errors.add(prediction.value, one.label, one.weight);
+    }
+    // The same for one of two labels; `sides` says which is the positive one. KeyError: it is neither.
+    bool learn_side(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& sides, WaitingErrors& errors) {
+        PyObject* const side = found_in(sides, y);
+        if (!side) throw nb::key_error();
+        return learn_noting(x, side, weight, errors);
+    }
+    // The probabilities of two labels, by label.
+    nb::dict predict_shares(nb::handle x, const nb::tuple& two) {
+        check_single();
+        OneResult prediction;
+        predict_row(x, 0.0, false, prediction);
+        const double score = prediction.value;  // below -700 both are the same, to the last bit
+        const double p = score > -700.0 ? 1.0 / (1.0 + std::exp(-score)) : std::exp(score);
+        nb::dict shares;
+        shares[two[0]] = nb::float_(1.0 - p);
+        shares[two[1]] = nb::float_(p);
+        return shares;
+    }
+    // Learns a row whose class is among those that have numbers. None if it is not, or has to be looked at.
+    nb::object learn_class(nb::handle x, nb::handle y, nb::handle weight, const nb::dict& numbers) {
+        const bool plain = PyUnicode_CheckExact(y.ptr()) || PyLong_CheckExact(y.ptr()) || PyBool_Check(y.ptr());
+        PyObject* const number = plain ? found_in(numbers, y) : nullptr;
+        return number ? learn_one_wide(x, number, weight, 0, nb::float_(0.0)) : nb::none();
     }
     nb::object learn_one_wide(nb::handle x, nb::handle y, nb::handle weight, std::size_t new_classes,
                               nb::handle offset) {
         WideResult predictions;
-        learn_row(x, y, weight, offset, new_classes, predictions);
+        learn_row(x, OneLabel(y, weight, offset_from(offset)), new_classes, predictions);
         return predictions.array();
     }
     nb::object predict_one_wide(nb::handle x, bool extrapolate, nb::handle offset) {
         WideResult predictions;
-        predict_row(x, offset, extrapolate, predictions);
+        predict_row(x, offset_from(offset), extrapolate, predictions);
         return predictions.array();
     }
 

@@ -1,6 +1,7 @@
 // The readers of text.
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 
 #include <algorithm>
 #include <limits>
@@ -239,7 +240,7 @@ void define_text(nb::module_& m) {
             "row_ends", [](const TextRows& rows) { return copied_sizes(rows.features.row_ends); }, arrays)
         .def_prop_ro("nbytes", &TextRows::bytes)
         .def_ro("first_index", &TextRows::first_index)
-        .def_ro("next_index", &TextRows::next_index)
+        .def_rw("next_index", &TextRows::next_index)
         .def_prop_ro(
             "text", [](const TextRows& rows) { return copied_bytes(rows.features.text); }, arrays)
         .def_prop_ro(
@@ -262,7 +263,23 @@ void define_text(nb::module_& m) {
         });
     nb::class_<PyReader<LibsvmReader>>(m, "LibsvmReader")
         .def(nb::init<bool>(), "zero_based"_a)
-        .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.");
+        .def("read", &PyReader<LibsvmReader>::read, "data"_a, "last"_a, "The complete lines of a chunk.")
+        .def_prop_rw(
+            "highest",
+            [](PyReader<LibsvmReader>& self) {
+                const LibsvmReader::Highest highest = unlocked_get([&] {
+                    const std::lock_guard guard(self.lock);
+                    return self.reader.highest();
+                });
+                return nb::make_tuple(highest.next, highest.dense);
+            },
+            [](PyReader<LibsvmReader>& self, const std::pair<std::uint64_t, bool>& highest) {
+                unlocked_get([&] {
+                    const std::lock_guard guard(self.lock);
+                    self.reader.go_on_from({highest.first, highest.second});
+                    return 0;
+                });
+            });
     m.def(
         "row_end",
         [](const nb::bytes& data, char delimiter, bool first) {

@@ -22,13 +22,17 @@ class LibsvmReader {
     // be given again, at the beginning of the next chunk.
     TextRows read(const char* data, std::size_t size, bool last);
 
-  private:
-    static constexpr std::uint64_t end_of_indices = 0xfffffffe, widest_gap = 1 << 22;
-
     struct Highest {
         std::uint64_t next;  // after the highest index so far
         bool dense = true;   // no gap was too wide
     };
+    // All of a text's lines before that the next chunk depends on.
+    Highest highest() const { return highest_; }
+    void go_on_from(Highest highest) { highest_ = highest; }
+
+  private:
+    static constexpr std::uint64_t end_of_indices = 0xfffffffe, widest_gap = 1 << 22;
+
     std::uint64_t first_;
     Highest highest_;
     TextChunk chunk_;

@@ -329,6 +329,11 @@ def can_fall(options: Mapping[str, Any]) -> bool:
     return bool(options.get("centre")) and rule is not None and rule.unit_free
 
 
+def usual_experts(options: Mapping[str, Any]) -> Experts:
+    """Whether a model has other experts if nothing is said of them: a rate that is given asks for that one learner."""
+    return USUAL_EXPERTS if options.get("learning_rate", "auto") == "auto" else "none"
+
+
 def check_names(options: Iterable[str]) -> None:
     """Refuse names that no option has, with a hint."""
     for name in options:

@@ -104,3 +104,11 @@ def test_classes_of_small_tables() -> None:
         for shape in (USUAL_SHAPE, "linear")
     )
     assert usual < 1.15 * linear
+
+
+def test_a_rate_that_is_given_asks_for_one_learner_unless_experts_are_too() -> None:
+    X, y = np.random.default_rng(0).normal(size=(200, 3)), np.arange(200.0)
+    asked = {"shape": "linear", "shuffle": False}
+    assert ul.train(X, y, **asked).model.company == "newton"
+    assert ul.train(X, y, learning_rate=0.5, **asked).model.company == "none"
+    assert ul.train(X, y, learning_rate=0.5, experts="auto", **asked).model.company == "newton"

@@ -42,7 +42,7 @@ struct LaneBatch {
     double weight_before = 0;
     std::optional<Averaging::Step> look;  // after it
     std::vector<double> look_scales;      // by slot
-    std::size_t dead = Octet::never;      // the row at which a head's last rate diverged
+    std::vector<char> in_play;            // by lane, after it: is the sum of its losses a number?
 
     void make_stage(const SparseInput& input) {
         const std::size_t entries =

@@ -1,4 +1,4 @@
-// Where the features of a row stand in a pack, for a stream of rows that all have the same ones in the same order:
+// Where the features of a row stand in a pack, for a stream of rows that all have the same ones, or most of them:
 // worked out once. The pack then mirrors those features' slots from row to row.
 #pragma once
 
@@ -66,12 +66,51 @@ class Placement {
 
     PlacedRow& row() { return row_; }
 
+    // ---- A row in which features are missing. In a pack they count as 0, which changes nothing there. In order they
+    // are left out, because a value of 0 is not the same as none where values are centred or have curves.
+
+    bool may_miss() const { return kind_ != Kind::packed_in_sequence; }
+    void expect_some() {
+        if (kind_ == Kind::in_order) {
+            met_.assign(row_.count, 0);
+        } else {
+            std::fill_n(row_.x, row_.chunks * 8, 0.0);
+        }
+    }
+    void meet(std::uint32_t place) {
+        if (kind_ == Kind::in_order) met_[place] = 1;
+    }
+    void take_met() {
+        if (kind_ != Kind::in_order) return;
+        some_values_.clear();
+        some_slots_.clear();
+        for (std::size_t k = 0; k < row_.count; ++k) {
+            if (!met_[k]) continue;
+            some_values_.push_back(row_.x[k]);
+            some_slots_.push_back(row_.pack.slot[k]);
+        }
+        in_order_ = {some_values_.size(), some_values_.data(), some_slots_.data()};
+    }
+    void take_all() { in_order_ = {row_.count, row_.x, row_.pack.slot}; }
+
+    // The row, in order.
+    struct InOrder {
+        std::size_t count = 0;
+        const double* values = nullptr;
+        const std::uint32_t* slots = nullptr;
+    };
+    const InOrder& in_order() const { return in_order_; }
+
   private:
     std::vector<double> memory_;
     std::vector<std::uint32_t> indices_, places_;
     Slot64 bias_{};
     Kind kind_ = Kind::packed;
     PlacedRow row_{};
+    std::vector<unsigned char> met_;  // by place
+    std::vector<double> some_values_;
+    std::vector<std::uint32_t> some_slots_;
+    InOrder in_order_;
 };
 
 }  // namespace unitless

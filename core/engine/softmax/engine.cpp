@@ -106,7 +106,7 @@ std::size_t SoftmaxEngine::winner(const double* outputs, std::size_t lane, std::
     return best;
 }
 
-void SoftmaxEngine::score(LaneBatch& batch) {
+void SoftmaxEngine::score(LaneBatch& batch, std::size_t /*part*/) {
     const bool counting = counts_losses(), sweeping = setup_.selecting == Selecting::sweep;
     const std::size_t width = learn_width();
     const double *p = batch.predicted(), *losses = batch.losses();
@@ -127,7 +127,7 @@ void SoftmaxEngine::score(LaneBatch& batch) {
         if (counting) selection_.observe_shared(lanes_, losses, h, h / t);
     }
     if (counting) selection_.share_losses(lanes_);
-    batch.dead = diverged(batch);
+    note_in_play(batch, 0, lanes_.lanes().size());
 }
 
 // The lane of the first head that speaks, and with it all others at its rate.

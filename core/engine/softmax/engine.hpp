@@ -23,13 +23,17 @@ class SoftmaxEngine final : public LaneEngine {
     void add_classes(std::size_t count) override;
 
     void learn(const SparseInput& rows, const Labels& labels, double* predictions, std::size_t row) override;
+    void learn_one(const SparseInput& row, const Labels& labels, double* predictions, std::size_t number) override {
+        Engine::learn_one(row, labels, predictions, number);
+    }
     void save(std::size_t slots, EngineState& to) const override;
     void load(const EngineState& from) override;
 
   protected:
     std::size_t group(LaneBatch& batch, std::size_t longest, std::size_t threads) override;
     void run(LaneBatch& batch, std::size_t group) override;
-    void score(LaneBatch& batch) override;
+    void divide_scoring(std::size_t groups, std::size_t /*threads*/) override { parts_ = {{0, groups}}; }
+    void score(LaneBatch& batch, std::size_t part) override;
     void find_told(std::vector<std::size_t>& octets) const override;
     void run_room(LaneRoom& room, std::size_t longest) const override;
     void tell(LaneRoom& room, double* predictions) const override;

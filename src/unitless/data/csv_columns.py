@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..inputs import TextColumn
+from .ordered_work import OneEach
 from .policy import Policy
 from .schema import Schema
 from .written import NUMBER_MARKS, Odd, as_column
@@ -65,11 +66,13 @@ class CsvParser:
                 kinds.append(_IGNORED)
         forms = [schema.how(name).form for name in names]
         marks = [*NUMBER_MARKS, *policy.marks]
-        self._reader = _core.CsvReader(kinds, delimiter, forms, marks, list(policy.marks), policy.trim)
+        self._readers = OneEach(
+            lambda: _core.CsvReader(kinds, delimiter, forms, marks, list(policy.marks), policy.trim)
+        )
 
     def read(self, data: bytes | memoryview) -> CsvColumns | None:
-        """The columns of whole rows, or None if the chunk needs the careful reader."""
-        table = self._reader.read(np.frombuffer(data, np.uint8))
+        """The columns of whole rows, or None if the chunk needs the careful reader; in any thread."""
+        table = self._readers.use(lambda reader: reader.read(np.frombuffer(data, np.uint8)))
         if table is None:
             return None
         numbers, absent, apart, texts, strange = table

@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError, Option, OptionError, Phrase
 from .arrow import pyarrow
-from .csv_columns import CsvParser
+from .csv_columns import CsvColumns, CsvParser
 from .encoding import encoding_of
 from .files import File
 from .header import has_header
@@ -82,13 +83,17 @@ class Delimited(FileSource):
             text.go_to(max(start.offset, header_end))  # which a pipe cannot be read to again
             rows = start.count
             text.where = lambda before: f"row {rows + 1 + before}"
-            for data in text.chunks(small=not self.keep, first_lines=first_rows(len(names))):
-                chunk = self._chunk(data, names, delimiter, file, rows)
-                rows += chunk.rows + chunk.bad_count
-                chunk.position = Position(start.file, text.position, rows)
-                chunk.consumed = text.consumed
-                if chunk.rows or chunk.bad_count:
-                    yield chunk
+            chunks = text.chunks(small=not self.keep, first_lines=first_rows(len(names)))
+            with closing(
+                self.pieces(text, chunks, partial(self._quick, names, delimiter, file), self._is_settled)
+            ) as pieces:
+                for piece, read in pieces:
+                    chunk = self._chunk(piece.data, read, names, delimiter, file, rows)
+                    rows += chunk.rows + chunk.bad_count
+                    chunk.position = Position(start.file, piece.position, rows)
+                    chunk.consumed = piece.consumed
+                    if chunk.rows or chunk.bad_count:
+                        yield chunk
             if rows == 0:
                 raise InputError(f"{file.name} has a header but no rows")
         finally:
@@ -190,11 +195,31 @@ class Delimited(FileSource):
             rest = []
         return has_header([cells, *rest], list(self.options.beside))
 
-    def _chunk(self, view: memoryview, names: list[str], delimiter: str, file: File, rows: int) -> Chunk:
+    def _is_settled(self) -> bool:
+        """Whether it is known what the columns are, so that chunks can be read in any order."""
+        return self.schema is not None and not self.keep
+
+    def _quick(self, names: list[str], delimiter: str, file: File, view: memoryview) -> CsvColumns | None:
+        """What the core reads of a chunk, in any thread; None if it needs the careful reader."""
+        parser = self._csv_parser(names, delimiter, file) if not self.keep else None
+        return parser.read(view) if parser is not None and view[: len(_BOM)] != _BOM else None
+
+    def _chunk(
+        self,
+        view: memoryview,
+        read: CsvColumns | None,
+        names: list[str],
+        delimiter: str,
+        file: File,
+        rows: int,
+    ) -> Chunk:
+        """The rows of a chunk, of which the core has read this already; called in order."""
         place = Place(file.name, "row", rows + 1)
-        view = view[len(_BOM) :] if rows == 0 and view[: len(_BOM)] == _BOM else view
-        parser = self._csv_parser(names, delimiter, file)
-        if parser is not None and not self.keep and (read := parser.read(view)) is not None:
+        if read is None and view[: len(_BOM)] == _BOM:
+            view = view[len(_BOM) :] if rows == 0 else view
+            parser = self._csv_parser(names, delimiter, file) if not self.keep else None
+            read = parser.read(view) if parser is not None else None
+        if read is not None:
             return Chunk(read, read.rows, place, Position())
         self._last = view, names, delimiter, file
         data = bytes(view)

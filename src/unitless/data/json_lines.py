@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,16 @@ from .row_places import RowPlaces, places_in_text
 from .schema import Kind, Schema
 from .source import FileSource
 from .text_stream import Text
+
+_BOM = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True)
+class _Read:
+    """A table, and which columns of text were thought to hold numbers when it was read."""
+
+    table: Any
+    as_written: frozenset[str]
 
 
 class JsonLines(FileSource):
@@ -41,16 +52,17 @@ class JsonLines(FileSource):
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
             text.go_to(start.offset)
-            for view in text.chunks():
-                data = bytes(view)
-                chunk = self._chunk(data, file, lines)
-                lines += data.count(b"\n") + (not data.endswith(b"\n"))
-                chunk.position = Position(start.file, text.position, lines)
-                chunk.consumed = text.consumed
-                if self.schema is None and chunk.rows:
-                    self._first_keys = set(chunk.content.column_names)
-                if chunk.rows or chunk.bad_count:
-                    yield chunk
+            with closing(self.pieces(text, text.chunks(), self._quick, lambda: self.schema is not None)) as pieces:
+                for piece, read in pieces:
+                    data = bytes(piece.data)
+                    chunk = self._chunk(data, read, file, lines)
+                    lines += data.count(b"\n") + (not data.endswith(b"\n"))
+                    chunk.position = Position(start.file, piece.position, lines)
+                    chunk.consumed = piece.consumed
+                    if self.schema is None and chunk.rows:
+                        self._first_keys = set(chunk.content.column_names)
+                    if chunk.rows or chunk.bad_count:
+                        yield chunk
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
         finally:
@@ -61,10 +73,23 @@ class JsonLines(FileSource):
         with closing(Text(self.files[file], self.options.encoding)) as text:
             return places_in_text(text, file, most)
 
-    def _chunk(self, data: bytes, file: File, lines: int) -> Chunk:
+    def _quick(self, view: memoryview) -> _Read | None:
+        """A chunk of plain rows, read in any thread; None if it must be read with care, or in order."""
+        if self.schema is None:
+            return None
+        data, as_written = bytes(view), frozenset(self._as_written)
+        if data[:3] == _BOM or not _is_plain(data):
+            return None
+        try:
+            return _Read(self._read_table(data, settled=True), as_written)
+        except (pyarrow().ArrowInvalid, pyarrow().ArrowNotImplementedError, UnicodeDecodeError):
+            return None
+
+    def _chunk(self, data: bytes, read: _Read | None, file: File, lines: int) -> Chunk:
+        """The rows of a chunk, of which this has been read already; called in order."""
         place = Place(file.name, "line", lines + 1)
         if lines == 0:
-            data = data.removeprefix(b"\xef\xbb\xbf")
+            data = data.removeprefix(_BOM)
         if lines == 0 and data.lstrip().startswith(b"["):
             raise InputError(f"{file.name} is one JSON array; write one object per line instead (JSON lines)")
         if not data.strip():
@@ -72,9 +97,12 @@ class JsonLines(FileSource):
         if lines == 0 and data.partition(b"\n")[0].count(b":") > MOST_COLUMNS:
             raise InputError(f"{file.name} has rows of more than {MOST_COLUMNS:,} keys, too many for a table")
         try:
-            if _deep(data) or not _is_text(data) or not _objects(data):
+            if read is not None and read.as_written == self._as_written:
+                table = read.table
+            elif not _is_plain(data):
                 return self._careful(data, file, lines)
-            table = self._read_table(data)
+            else:
+                table = self._read_table(data)
             if table.num_columns > MOST_COLUMNS:
                 raise InputError(f"{file.name} has more than {MOST_COLUMNS:,} keys, too many for a table")
             self._check_keys(table, data, file, lines)
@@ -85,8 +113,14 @@ class JsonLines(FileSource):
             pass
         return self._careful(data, file, lines)
 
-    def _read_table(self, data: bytes, as_text: Collection[str] = ()) -> Any:
-        """The rows as a table. `as_text`: keys whose values are all text, whatever they stand for."""
+    def _read_table(self, data: bytes, as_text: Collection[str] = (), settled: bool = False) -> Any:
+        """The rows as a table.
+
+        Args:
+            data: the rows.
+            as_text: keys whose values are all text, whatever they stand for.
+            settled: nothing may be found out from these rows about those that follow.
+        """
         pa, arrow_json, types = pyarrow(), pyarrow("json"), pyarrow("types")
         while True:
             try:
@@ -103,8 +137,10 @@ class JsonLines(FileSource):
                 # Numbers that are to be taken as text stay numbers until then. Only the text of pyarrow's error says
                 # which column it is about.
                 column = re.search(r"Column\(/(.*)\) changed from string to (number|boolean)", str(error))
-                if column is None or column[1] in self._as_written or column[1] not in self._texts():
+                known = column is None or column[1] in self._as_written or column[1] not in self._texts()
+                if known or settled:
                     raise
+                assert column is not None
                 self._as_written.add(column[1])
 
     def _texts(self) -> list[str]:
@@ -268,6 +304,11 @@ def _is_text(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
+
+
+def _is_plain(data: bytes) -> bool:
+    """Whether a chunk can be given to pyarrow as a whole."""
+    return not _deep(data) and _is_text(data) and _objects(data)
 
 
 def _deep(data: bytes) -> bool:

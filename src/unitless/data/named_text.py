@@ -8,10 +8,10 @@ from contextlib import closing
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..errors import InputError
 from .files import File
 from .located_rows import Bad, Chunk, Place, Position
+from .named_parsers import NamedParser
 from .read_options import SKIP_LINES, ReadOptions
 from .row_places import RowPlaces, places_in_text
 from .source import FileSource
@@ -24,7 +24,7 @@ class NamedText(FileSource):
     Args:
         files: the files.
         options: how they are read.
-        reader: reads their text.
+        parser: reads their text.
         comment: after it the rest of a line is not read.
         namespaces: whether features have namespaces, which the reader has been told to ignore or to use.
     """
@@ -35,21 +35,19 @@ class NamedText(FileSource):
         self,
         files: list[File],
         options: ReadOptions,
-        reader: _core.VwReader | _core.LibsvmReader,
+        parser: NamedParser,
         comment: bytes | None = None,
         namespaces: bool = False,
     ) -> None:
         super().__init__(files, options)
-        self._reader, self._comment = reader, comment
+        self._parser, self._comment = parser, comment
         self.namespaces = namespaces
         self._whole: set[int] = set()  # files that have been read from the beginning to the end
 
     @property
     def idle(self) -> list[str]:
         """What was to be ignored or used, and is not there; nothing is said before all files have been read."""
-        if not isinstance(self._reader, _core.VwReader) or len(self._whole) < len(self.files):
-            return []
-        return self._reader.idle
+        return self._parser.idle if len(self._whole) == len(self.files) else []
 
     def read(self, file: File, start: Position, end: Position | None = None) -> Iterator[Chunk]:
         """Read one file from a position on, up to another one if it is given."""
@@ -58,20 +56,21 @@ class NamedText(FileSource):
         text.where = lambda before: f"line {lines + 1 + before}"
         try:
             text.go_to(start.offset)
-            for data in text.chunks(small=True):
-                read = self._reader.read(np.frombuffer(data, np.uint8), True)
-                place = Place(file.name, "line", lines + 1, read.line)
-                wrong = read.bad if read.bad_count else []
-                bad = [Bad(f"{file.name}, line {lines + 1 + line}", problem) for line, problem in wrong[:20]]
-                if bad and self.options.on_error == "fail":
-                    raise InputError(wrong[0][1], advice=SKIP_LINES, file=file.name, line=lines + 1 + wrong[0][0])
-                lines += read.lines
-                position = Position(start.file, text.position, lines)
-                if read.rows or read.bad_count:
-                    numbers = [line for line, _ in wrong]
-                    if read.bad_count > len(numbers):  # only the first ones are told
-                        numbers = self._unread(bytes(data), read.line)
-                    yield Chunk(read, read.rows, place, position, text.consumed, bad, read.bad_count, numbers)
+            with closing(self.pieces(text, text.chunks(small=True), self._parser.read)) as pieces:
+                for piece, found in pieces:
+                    read = self._parser.settled(piece.data, found)
+                    place = Place(file.name, "line", lines + 1, read.line)
+                    wrong = read.bad if read.bad_count else []
+                    bad = [Bad(f"{file.name}, line {lines + 1 + line}", problem) for line, problem in wrong[:20]]
+                    if bad and self.options.on_error == "fail":
+                        raise InputError(wrong[0][1], advice=SKIP_LINES, file=file.name, line=lines + 1 + wrong[0][0])
+                    lines += read.lines
+                    position = Position(start.file, piece.position, lines)
+                    if read.rows or read.bad_count:
+                        numbers = [line for line, _ in wrong]
+                        if read.bad_count > len(numbers):  # only the first ones are told
+                            numbers = self._unread(bytes(piece.data), read.line)
+                        yield Chunk(read, read.rows, place, position, piece.consumed, bad, read.bad_count, numbers)
             if lines == 0:
                 raise InputError(f"{file.name} is empty")
             if start.offset == 0 and end is None:

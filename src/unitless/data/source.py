@@ -7,9 +7,9 @@ import copy
 import fnmatch
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from ..errors import InputError, Phrase
 from . import formats
@@ -17,13 +17,24 @@ from .byte_stream import never
 from .csv_columns import CsvColumns
 from .files import STDIN, File, FollowedFile
 from .located_rows import Chunk, Position
+from .ordered_work import in_order, threads_to_read
 from .path_columns import PathColumns
 from .read_options import ReadOptions
 from .row_places import RowPlaces
 from .schema import Schema
 from .text_stream import Text, opened_text
 
+R = TypeVar("R")
 DIGESTED = 64 << 10  # bytes at the beginning of a file, and before the place that was reached
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Some whole lines of a file's text."""
+
+    data: memoryview
+    position: int  # in the decoded text, after it
+    consumed: int  # bytes of the file as stored, up to here
 
 
 class Source(abc.ABC):
@@ -271,6 +282,39 @@ class FileSource(Source):
         self._text = None
         self._text = opened_text(file, self.encoding(file), end, self.stopped, self.schema is not None)
         return self._text
+
+    def pieces(
+        self,
+        text: Text,
+        chunks: Iterator[memoryview],
+        work: Callable[[memoryview], R],
+        may_look_ahead: Callable[[], bool] = lambda: True,
+    ) -> Generator[tuple[Piece, R], None, None]:
+        """A text in pieces, each with what `work` makes of it; several threads work on pieces that lie ahead.
+
+        A piece is gone when the next one is asked for. Nothing lies ahead in a stream, whose rows are to be given as
+        they come, and of a part of a file, beside which others are being read.
+
+        Args:
+            text: that is read.
+            chunks: of the text.
+            work: called in any thread, with the text of a piece.
+            may_look_ahead: whether it is known how all pieces are to be worked on.
+        """
+        threads = 1 if text.live or text.is_part else threads_to_read()
+        if threads > 1:
+            text.keep_chunks()
+        drawn = (Piece(chunk, text.position, text.consumed) for chunk in chunks)
+        worked = in_order(drawn, lambda piece: work(piece.data), threads, may_look_ahead)
+        try:
+            for piece, found in worked:
+                yield piece, found
+                text.release(piece.data)
+        except InputError as error:
+            text.locate(error)
+            raise
+        finally:
+            worked.close()
 
     def encoding(self, file: File) -> str | None:
         """The encoding of a file of text; None for UTF-8, or what its byte-order mark says."""

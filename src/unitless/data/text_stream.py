@@ -49,6 +49,8 @@ class Text:
         self._at_beginning = True
         self._end: int | None = None  # of what is wanted
         self.where: Callable[[int], str] = lambda lines: f"line {1 + lines}"  # so many lines after what was read
+        self._too_long: tuple[InputError, int] | None = None  # of a line: the lines before it
+        self._spare: list[bytearray] | None = None  # memory for chunks, if each has its own
         try:
             self._open(encoding)
         except BaseException:
@@ -152,7 +154,9 @@ class Text:
         return self._rest[:size]
 
     def chunks(self, small: bool = False, first_lines: int | None = None) -> Iterator[memoryview]:
-        """All the rest, in chunks of whole lines; the last one may lack its newline. Each is gone when the next comes.
+        """All the rest, in chunks of whole lines; the last one may lack its newline.
+
+        Each is gone when the next comes, unless `keep_chunks` was called.
 
         With `small` they are of a size for readers in the core; at a file's beginning the first one is large all the
         same, and has at least so many lines, because it decides what the columns are.
@@ -185,13 +189,34 @@ class Text:
                 yield memoryview(room)[:end]
             if self._ended and not upto:
                 return
-            room[: length - end] = room[end:length]
+            if end and self._spare is not None:
+                room = self._moved(room, end, length, usual)
+            else:
+                room[: length - end] = room[end:length]
             length -= end
             unfinished = 0 if end else length
             if not end:  # one line that is longer than a chunk, or than all lines that were to decide
                 self._limit(length)
                 first_lines *= 2
             size = usual if end else max(usual, min(2 * length, LONGEST_LINE + 1))
+
+    def keep_chunks(self) -> None:
+        """From here on, a chunk stays as it is until it is given back with `release`."""
+        self._spare = []
+
+    def release(self, chunk: memoryview) -> None:
+        """A chunk is not needed any more; others may have its memory."""
+        if self._spare is not None and isinstance(chunk.obj, bytearray):
+            self._spare.append(chunk.obj)
+
+    def _moved(self, room: bytearray, begin: int, end: int, usual: int) -> bytearray:
+        """Other memory that begins with a part of this one."""
+        assert self._spare is not None
+        other = self._spare.pop() if self._spare else bytearray(usual)
+        if len(other) < end - begin:
+            other = bytearray(end - begin)
+        other[: end - begin] = memoryview(room)[begin:end]
+        return other
 
     def _arrived(self, room: bytearray, length: int, lines: int) -> int:
         """How much of what is there can be given at once, of a stream: whole lines. Those that decide are so many.
@@ -235,10 +260,25 @@ class Text:
 
     def _limit(self, length: int, lines_before: int = 0) -> None:
         if length > LONGEST_LINE:
-            raise InputError(
-                f"{self.file.name}, {self.where(lines_before)}: it is longer than {mebibytes(LONGEST_LINE)}, the most "
-                "that a line may have (or a quote is never closed); check that it is a text file"
-            )
+            error = InputError(self._says_too_long(lines_before))
+            self._too_long = error, lines_before
+            raise error
+
+    def _says_too_long(self, lines_before: int) -> str:
+        return (
+            f"{self.file.name}, {self.where(lines_before)}: it is longer than {mebibytes(LONGEST_LINE)}, the most that "
+            "a line may have (or a quote is never closed); check that it is a text file"
+        )
+
+    def locate(self, error: InputError) -> None:
+        """An error that came ahead of time says its place, now that all before it has been read."""
+        if self._too_long is not None and self._too_long[0] is error:
+            error.at(problem=self._says_too_long(self._too_long[1]))
+
+    @property
+    def is_part(self) -> bool:
+        """Whether what comes after some offset is not wanted."""
+        return self._end is not None
 
     @property
     def direct(self) -> bool:

@@ -99,7 +99,8 @@ def train(
             over all columns, at 10 to 20 times the time, about as good as boosted trees; "auto", "trees" where the
             data is not too wide or sparse; or "curves only". "auto" if not given; see `Learner`.
         experts: "auto": other learners beside the rule, under the mixture: second order for tables, softmax for
-            classes, "snag" for wide and sparse data; "none". "auto" if not given; see `Learner`.
+            classes, "snag" for wide and sparse data; "none". If not given, "auto", or "none" where `learning_rate` is a
+            number; see `Learner`.
         centre: use numeric columns less their running mean; True for tables and arrays, if not given.
         interactions: products of features; see `Learner`.
         bits: hash features into 2**bits slots, which bounds memory (and leaves centring out).

@@ -33,7 +33,7 @@ from ..models.learner import Learner
 from ..models.one_vs_all import OneVsAll
 from ..models.prediction_errors import has_errors
 from ..models.softmax import model_of_classes
-from ..options import MANY_CLASSES, USUAL_EXPERTS, USUAL_SHAPE, can_fall, check_names, is_sparse
+from ..options import MANY_CLASSES, USUAL_SHAPE, can_fall, check_names, is_sparse, usual_experts
 from .fitting import Fit
 from .following import Follow
 from .interruption import interruptible
@@ -77,7 +77,7 @@ class ModelRequest:
         """
         options = dict(self.options)
         options.setdefault("shape", USUAL_SHAPE)
-        options.setdefault("experts", USUAL_EXPERTS)
+        options.setdefault("experts", usual_experts(options))
         if target.met > MANY_CLASSES and options["shape"] == "auto":
             options["shape"] = "linear"
         options.setdefault("average", fitted and averaged(options, data))

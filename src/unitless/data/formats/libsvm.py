@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 def _source(files: list[File], options: ReadOptions) -> Source:
-    from ... import _core  # noqa: PLC0415  (formats are listed without loading their readers)
+    from ..named_parsers import LibsvmParser  # noqa: PLC0415  (formats are listed without loading their readers)
     from ..named_text import NamedText  # noqa: PLC0415
 
-    return NamedText(files, options, _core.LibsvmReader(options.zero_based), comment=b"#")
+    return NamedText(files, options, LibsvmParser(options.zero_based), comment=b"#")
 
 
 def _line_writer() -> LineWriter:

@@ -14,11 +14,10 @@ if TYPE_CHECKING:
 
 
 def _source(files: list[File], options: ReadOptions) -> Source:
-    from ... import _core  # noqa: PLC0415  (formats are listed without loading their readers)
+    from ..named_parsers import VwParser  # noqa: PLC0415  (formats are listed without loading their readers)
     from ..named_text import NamedText  # noqa: PLC0415
 
-    reader = _core.VwReader(list(options.ignore), list(options.only))
-    return NamedText(files, options, reader, namespaces=True)
+    return NamedText(files, options, VwParser(options.ignore, options.only), namespaces=True)
 
 
 def _line_writer() -> LineWriter:

@@ -11,7 +11,7 @@ from ...models.classes import Classes, Label
 from ...models.learner import Learner
 from ...models.one_vs_all import OneVsAll
 from ...models.softmax import model_of_classes
-from ...options import USUAL_EXPERTS, USUAL_SHAPE, can_fall, check_names
+from ...options import USUAL_SHAPE, can_fall, check_names, usual_experts
 
 TASKS = ("regression", "binary", "classes")
 MISSING = ("indicator", "absent", "error")
@@ -74,8 +74,9 @@ class Asked:
         loss = self.loss or DEFAULTS[task]
         if LOSSES[loss].for_classes != (task != "regression"):
             raise OptionError(f"is {loss!r}, which is not for a task of {task!r}", option="loss")
-        options: dict[str, Any] = {"learning_rate": "auto", "shape": USUAL_SHAPE, "experts": USUAL_EXPERTS}
+        options: dict[str, Any] = {"learning_rate": "auto", "shape": USUAL_SHAPE}
         options |= self._learner | {"loss": loss}
+        options.setdefault("experts", usual_experts(options))
         plain = options.get("order", "paper") == "paper"
         options.setdefault("centre", plain and options.get("bits") is None)
         options.setdefault("falling_scales", can_fall(options))

@@ -1,0 +1,332 @@
+"""Files that several threads read give the same rows, places and errors as with one thread."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import unitless as ul
+from unitless.data import Position, Reader, ReadOptions, open_source, text_stream
+from unitless.data.ordered_work import OneEach, in_order
+
+THREADS = (1, 2, 3, 4)
+CHUNK = 200  # bytes: so small that rows, quotes and bad lines lie at all places of a chunk
+
+
+@pytest.fixture(autouse=True)
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_stream, "TEXT_CHUNK", CHUNK)
+    monkeypatch.setattr(text_stream, "CHUNK", CHUNK)
+    monkeypatch.setattr(text_stream, "FIRST_LINES", 3)
+
+
+def csv_rows(rng: np.random.Generator, bad: bool = False, end: str = "\n") -> str:
+    """A table with quotes, newlines in them, empty lines, missing and odd values."""
+    lines = ["x,colour,text,y"]
+    for k in range(4000):  # the first 64 KiB are looked at together
+        text = ['"two\nlines"', '"a ""quoted"" word"', "plain", '"com,ma"', '"\n\n"'][int(rng.integers(5))]
+        x = "" if rng.random() < 0.05 else "odd" if k > 30 and rng.random() < 0.02 else f"{rng.normal():.6f}"
+        lines.append(f"{x},{('red', 'blue', 'green')[int(rng.integers(3))]},{text},{int(rng.integers(2))}")
+        if rng.random() < 0.03:
+            lines.append("")
+        if bad and k > 30 and rng.random() < 0.05:
+            lines.append("1,2")
+    return end.join(lines) + end
+
+
+def vw_rows(rng: np.random.Generator, bad: bool = False, end: str = "\n") -> str:
+    lines = []
+    for k in range(400):
+        names = rng.choice(30, 4, replace=False)
+        features = " ".join(f"f{name}:{rng.normal():.3f}" for name in names)
+        lines.append(f"{(-1, 1)[int(rng.integers(2))]} {'2.5 ' if k % 7 == 0 else ''}| {features}")
+        if bad and rng.random() < 0.05:
+            lines.append("1 | a:1:2")
+        if rng.random() < 0.03:
+            lines.append("")
+    return end.join(lines) + end
+
+
+def libsvm_rows(rng: np.random.Generator, bad: bool = False, end: str = "\n") -> str:
+    """The indices grow along the file, with gaps, so that what is left out is mentioned again and again."""
+    lines = []
+    for k in range(400):
+        indices = np.unique(rng.integers(1, 3 + k // 3 * int(rng.integers(1, 3)), 4))
+        lines.append(f"{int(rng.integers(2))} " + " ".join(f"{i}:{rng.normal():.3f}" for i in indices))
+        if bad and rng.random() < 0.05:
+            lines.append("1 900:x")
+        if rng.random() < 0.03:
+            lines.append("# nothing")
+    return end.join(lines) + end
+
+
+def json_rows(rng: np.random.Generator, bad: bool = False, end: str = "\n") -> str:
+    lines = []
+    for k in range(400):
+        colour: Any = ("red", "blue")[int(rng.integers(2))]
+        row = {"x": float(rng.normal()), "colour": 7 if k > 100 and rng.random() < 0.05 else colour, "y": k % 2}
+        lines.append(json.dumps(row))
+        if bad and k > 30 and rng.random() < 0.05:
+            lines.append('{"x": ')
+    return end.join(lines) + end
+
+
+FORMATS: dict[str, tuple[Callable[..., str], dict[str, Any]]] = {
+    "csv": (csv_rows, {"target": "y"}),
+    "vw": (vw_rows, {}),
+    "libsvm": (libsvm_rows, {}),
+    "jsonl": (json_rows, {"target": "y"}),
+}
+
+
+def written(tmp_path: Path, kind: str, compressed: bool = False, **how: Any) -> Path:
+    text = FORMATS[kind][0](np.random.default_rng(0), **how).encode()
+    path = tmp_path / f"data.{kind}{'.gz' if compressed else ''}"
+    path.write_bytes(gzip.compress(text) if compressed else text)
+    return path
+
+
+def batches(path: Path, kind: str, start: Position | None = None, **options: Any) -> Iterator[list[Any]]:
+    """All that a reader gives, as plain values."""
+    reading = ReadOptions(**{**FORMATS[kind][1], **options})
+    reader = Reader(open_source(str(path), reading), reading)
+    for batch in reader.batches(start):
+        content = getattr(batch.data, "read", None)
+        features = (
+            [content.names, content.ids.tolist(), content.values.tolist(), content.row_ends.tolist()]
+            if content is not None
+            else [list(batch.data.names), [repr(column) for column in batch.data.columns]]
+        )
+        if content is not None:
+            features += [content.first_index, content.next_index]
+        yield [
+            features,
+            batch.rows,
+            repr(batch.labels),
+            None if batch.weight is None else batch.weight.tolist(),
+            [batch.place(row) for row in range(batch.rows)],
+            batch.position,
+            batch.consumed,
+            batch.bad,
+            batch.bad_count,
+            list(batch.bad_numbers),
+            dict(batch.missing),
+            batch.odd,
+        ]
+
+
+def with_threads(monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
+    monkeypatch.setenv("UNITLESS_THREADS", str(threads))
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_batches_do_not_depend_on_the_number_of_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, end: str
+) -> None:
+    path = written(tmp_path, kind, bad=True, end=end)
+    found = []
+    for threads in THREADS:
+        with_threads(monkeypatch, threads)
+        found.append(list(batches(path, kind, on_error="skip")))
+    assert len(found[0]) > 10
+    assert all(one == found[0] for one in found)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_compressed_files_give_the_same_batches_as_plain_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    with_threads(monkeypatch, 3)
+    plain = [batch[:6] for batch in batches(written(tmp_path, kind), kind)]
+    compressed = [batch[:6] for batch in batches(written(tmp_path, kind, compressed=True), kind)]
+    for one in (*plain, *compressed):
+        one[4] = [place.replace(".gz", "") for place in one[4]]
+    assert plain == compressed
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_the_first_error_is_the_same_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    path = written(tmp_path, kind, bad=True)
+    found = []
+    for threads in THREADS:
+        with_threads(monkeypatch, threads)
+        rows, message = 0, ""
+        try:
+            for batch in batches(path, kind):
+                rows += batch[1]
+        except ul.InputError as error:
+            message = str(error)
+        found.append((rows, message))
+    assert found[0][1]
+    assert found == [found[0]] * len(THREADS)
+
+
+@pytest.mark.parametrize("kind", ["csv", "vw", "libsvm", "jsonl"])
+def test_a_line_that_is_too_long_is_told_with_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setattr(text_stream, "LONGEST_LINE", 1000)
+    path = written(tmp_path, kind)
+    path.write_text(path.read_text() + "1" * 4000 + "\n")
+    found = []
+    for threads in THREADS:
+        with_threads(monkeypatch, threads)
+        with pytest.raises(ul.InputError, match="longer than 1,000 bytes") as raised:
+            list(batches(path, kind, on_error="skip"))
+        found.append(str(raised.value))
+    assert found == [found[0]] * len(THREADS)
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_reading_goes_on_from_any_position(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    path = written(tmp_path, kind)
+    with_threads(monkeypatch, 3)
+    options = FORMATS[kind][1]
+    whole = Reader(open_source(str(path), ReadOptions(**options)), ReadOptions(**options))
+    positions = [batch.position for batch in whole.batches()]
+    labels = np.concatenate([batch.labels.values for batch in whole.batches()])  # type: ignore[union-attr]
+    done = 0
+    for position in (positions[2], positions[len(positions) // 2]):
+        again = Reader(open_source(str(path), ReadOptions(**options)), ReadOptions(**options), whole.schema)
+        rest = np.concatenate([batch.labels.values for batch in again.batches(position)])  # type: ignore[union-attr]
+        done = len(labels) - len(rest)
+        np.testing.assert_array_equal(rest, labels[done:])
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("shuffle", [False, True])
+def test_training_gives_the_same_model(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, shuffle: bool
+) -> None:
+    path = written(tmp_path, kind)
+    models = []
+    for threads in (1, 3):
+        with_threads(monkeypatch, threads)
+        result = ul.train(path, FORMATS[kind][1].get("target"), shuffle=shuffle, task="binary", shape="linear")
+        models.append((dict(result.model.weights), dict(result.metrics), dict(result.score)))
+    assert models[0] == models[1]
+
+
+def test_patterns_that_mean_nothing_are_told_whichever_thread_met_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "data.vw"
+    lines = [f"{(-1) ** k} |{'a' if k < 100 else 'b'} x:{k % 7} y:1" for k in range(400)]
+    path.write_text("\n".join(lines) + "\n")
+    for threads in THREADS:
+        with_threads(monkeypatch, threads)
+        options = ReadOptions(ignore=("a^y", "b^y", "c^z"))
+        source = open_source(str(path), options)
+        list(Reader(source, options).batches())
+        assert source.idle == ["c^z"]  # type: ignore[attr-defined]
+
+
+def parsers() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name.startswith("unitless-")]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("kind", FORMATS)
+def test_no_thread_stays_behind_when_reading_ends_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, compressed: bool
+) -> None:
+    with_threads(monkeypatch, 4)
+    before = len(parsers())
+    path = written(tmp_path, kind, compressed)
+    some = batches(path, kind)
+    next(some), next(some), next(some)
+    some.close()  # type: ignore[attr-defined]
+    until = time.monotonic() + 10
+    while len(parsers()) > before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert len(parsers()) == before
+
+
+# ------------------------------------------------------------------------------------------------ work in order
+
+
+def test_results_come_in_order_whatever_takes_long() -> None:
+    def slow(k: int) -> int:
+        time.sleep(0.002 * (7 - k % 8))
+        return k * k
+
+    for threads in THREADS:
+        assert list(in_order(iter(range(40)), slow, threads)) == [(k, k * k) for k in range(40)]
+
+
+def test_an_error_comes_when_its_turn_has_come() -> None:
+    def work(k: int) -> int:
+        if k == 5:
+            raise ValueError("five")
+        time.sleep(0.001)
+        return k
+
+    for threads in THREADS:
+        found = []
+        with pytest.raises(ValueError, match="five"):
+            found += [k for k, _ in in_order(iter(range(40)), work, threads)]
+        taken = in_order(iter(range(40)), work, threads)
+        assert [next(taken)[1] for _ in range(5)] == [0, 1, 2, 3, 4]
+        taken.close()
+
+
+def test_an_error_of_the_items_comes_after_all_that_were_drawn() -> None:
+    def items() -> Iterator[int]:
+        yield from range(6)
+        raise OSError("gone")
+
+    for threads in THREADS:
+        taken = in_order(items(), lambda k: k, threads)
+        assert [next(taken)[0] for _ in range(6)] == list(range(6))
+        with pytest.raises(OSError, match="gone"):
+            next(taken)
+
+
+def test_few_items_are_drawn_ahead() -> None:
+    drawn: list[int] = []
+
+    def items() -> Iterator[int]:
+        for k in range(100):
+            drawn.append(k)
+            yield k
+
+    for threads in THREADS:
+        drawn.clear()
+        for k, _ in in_order(items(), lambda k: k, threads):
+            assert len(drawn) <= k + 1 + (threads if threads > 1 else 0)
+
+
+def test_nothing_is_drawn_ahead_before_it_may_be() -> None:
+    drawn: list[int] = []
+
+    def items() -> Iterator[int]:
+        for k in range(20):
+            drawn.append(k)
+            yield k
+
+    for k, _ in in_order(items(), lambda k: k, 4, lambda: False):
+        assert drawn[-1] == k
+
+
+def test_things_are_used_by_one_thread_at_a_time() -> None:
+    class Thing:
+        busy = False
+
+    def use(thing: Thing) -> None:
+        assert not thing.busy
+        thing.busy = True
+        time.sleep(0.001)
+        thing.busy = False
+
+    things = OneEach(Thing)
+    list(in_order(iter(range(50)), lambda _: things.use(use), 4))
+    assert len(things.all) <= 4
