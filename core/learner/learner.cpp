@@ -166,7 +166,8 @@ constexpr std::size_t parts_at_once = 16;
 }  // namespace
 
 std::size_t Learner::rows_of_part(const Extent& extent) const {
-    const std::size_t each = extent.as_they_lie ? extent.features : engine_->effort(extent.features);
+    const bool as_they_lie = extent.dense && reads(*extent.dense);
+    const std::size_t each = as_they_lie ? extent.features : engine_->effort(extent.features);
     return std::max<std::size_t>(1, work_of_part / std::max<std::size_t>(1, each));
 }
 
@@ -366,7 +367,7 @@ void Learner::learn_columns(DenseRows rows, const Labels& labels, double* predic
 void Learner::predict(const DenseInput& input, const Asking& asked, Results& results) {
     DenseRows rows(input);
     predict_in_parts(
-        {input.rows, rows.width(), input.column_count, true}, asked, results,
+        {input.rows, rows.width(), input.column_count, &input}, asked, results,
         [&](bool) { preparation_.check_columns(input.column_count); },
         [&](const Part& part) { predict_columns(rows, part); });
 }
@@ -536,7 +537,7 @@ void Learner::predict(const Table& table, const Asking& asked, Results& results)
         preparation_.check_named();
         if (changed) known.forget();
         if (table.columns.empty() || preparation_.features().names().empty()) any = true;
-        check_table(table, 0, 0, preparation_);  // its names
+        for (const TableColumn& column : table.columns) preparation_.check_name(column.name);
     };
     predict_in_parts({table.rows, width, std::nullopt}, asked, results, begin, [&](const Part& part) {
         Preparation& preparation = part.room.preparation;

@@ -271,7 +271,7 @@ class Learner {
     struct Extent {
         std::size_t rows, features;
         std::optional<std::size_t> columns;  // of arrays and matrices
-        bool as_they_lie = false;            // the engine may read dense rows
+        const DenseInput* dense = nullptr;   // which the engine may read as it lies
     };
     // `begin(changed)` checks what is given; it is called again when somebody may have changed the learner. Then
     // `predict(part)` is called for all parts, by several threads at once.

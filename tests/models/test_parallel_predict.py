@@ -119,7 +119,7 @@ def digest() -> str:
             if not taken(kind, name) or (kind == "frame" and "listed" in name):
                 continue
             model, X = learned(name, kind)
-            rows = 3000 if "trees" in name or "curves" in name else 10_000
+            rows = 12_000 if name == "one rate" else 2000  # so many that there is work for several threads
             all_of_it.update(np.ascontiguousarray(model.predict(some_rows(X, 0, rows))).tobytes())
     return all_of_it.hexdigest()
 
@@ -127,7 +127,7 @@ def digest() -> str:
 def test_any_number_of_threads_predicts_the_same_bits() -> None:
     folder = os.path.dirname(__file__)
     found = set()
-    for threads in ("1", "2", "3", "4"):
+    for threads in ("1", "2", "4"):
         command = f"import sys; sys.path.insert(0, {folder!r}); import test_parallel_predict as t; print(t.digest())"
         run = subprocess.run(
             [sys.executable, "-c", command],

@@ -68,6 +68,18 @@ class DenseBlock {
         return false;
     }
 
+    // The same for `rows_at_once` rows from r on.
+    static constexpr std::size_t rows_at_once = DenseScale<Scale>::rows_at_once;
+    UNITLESS_INLINE bool dots(std::size_t r, double bias, double* results) const {
+        if (input_.columns) return false;
+        const char* x = input_.data + static_cast<std::ptrdiff_t>(first_ + r) * input_.row_stride;
+        if (input_.type == Type::f32)
+            return scale_.template dots_within<float>(x, input_.row_stride, input_.column_count, bias, results);
+        if (input_.type == Type::f64)
+            return scale_.template dots_within<double>(x, input_.row_stride, input_.column_count, bias, results);
+        return false;
+    }
+
     // Only looks.
     Outcome peek(std::size_t r, bool extrapolate) {
         const Outcome seen = widen_and_check(r);

@@ -62,6 +62,36 @@ class DenseScale {
         return !beyond.any();
     }
 
+    // The same for some rows at once, `stride` bytes apart: what is known of the columns is read once for all of them.
+    // False if that holds for one of them.
+    static constexpr std::size_t rows_at_once = 4;
+    template <class T>
+    UNITLESS_INLINE bool dots_within(const char* rows, std::ptrdiff_t stride, std::size_t count, double bias,
+                                     double* results) const {
+        if (raw || rms || !plain_) return false;
+        const T* x[rows_at_once];
+        for (std::size_t r = 0; r < rows_at_once; ++r)
+            x[r] = reinterpret_cast<const T*>(rows + static_cast<std::ptrdiff_t>(r) * stride);
+        Flags beyond;
+        Vec8 total[rows_at_once];
+        for (Vec8& one : total) one = Vec8::first(bias);
+        const auto eight = [&](auto load, std::size_t j) UNITLESS_INLINE_LAMBDA {
+            const Vec8 scale = Vec8::load(pack_.scale + j), inverse = Vec8::load(pack_.inverse + j),
+                       v = Vec8::load(pack_.v + j);
+            for (std::size_t r = 0; r < rows_at_once; ++r) {
+                const Vec8 value = load(x[r] + j);
+                beyond.note_beyond(value, scale);
+                total[r] = total[r] + v * (value * inverse);
+            }
+        };
+        std::size_t j = 0;
+        for (; j + width <= count; j += width)
+            eight([](const T* at) UNITLESS_INLINE_LAMBDA { return Vec8::load(at); }, j);
+        if (j < count) eight([&](const T* at) UNITLESS_INLINE_LAMBDA { return Vec8::load(at, count - j); }, j);
+        for (std::size_t r = 0; r < rows_at_once; ++r) results[r] = sum(total[r]);
+        return !beyond.any();
+    }
+
     // x becomes z in place; scales are updated and rho is set. True if some rho is not 1.
     bool observe(double* x, double h, double* rho) {
         if constexpr (raw) {

@@ -77,10 +77,19 @@ Outcome predict_dense(const Options& options, const Clock& clock, const Pack& pa
         for (std::size_t first = 0, rows; first < input.rows; first += rows) {
             rows = smaller(block_rows(chunks), input.rows - first);
             block.begin(first, rows);
+            constexpr std::size_t some = decltype(block)::rows_at_once;
+            double together[some];
+            std::size_t known_from = 0, known_until = 0;  // rows of which these are the results
             for (std::size_t r = 0; r < rows; ++r) {
                 double dotted;
                 block.prefetch(first + rows + r);
-                if (!block.dot(r, bias, dotted)) {
+                if (r >= known_until && r + some <= rows && r % some == 0 && block.dots(r, bias, together)) {
+                    known_from = r;
+                    known_until = r + some;
+                }
+                if (r < known_until) {
+                    dotted = together[r - known_from];
+                } else if (!block.dot(r, bias, dotted)) {
                     const Outcome seen = block.peek(r, extrapolate);
                     if (seen.status != Status::ok) return seen;
                     current.x = block.z(r);
